@@ -1,0 +1,55 @@
+"""What the doors check: finite numbers, shapes, memory."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+CHUNK_BYTES = 64 << 20  # temporary arrays of a blocked pass stay about this large
+
+
+def as_floats(values: Any, what: str) -> npt.NDArray[Any]:
+    """A C-contiguous float32 or float64 array of ``values`` (frames included), copied only when it must be."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{what} must hold numbers; got {array.dtype}: encode or drop the text columns.") from None
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return np.ascontiguousarray(array)
+
+
+def require_finite(array: npt.NDArray[Any], what: str) -> None:
+    """Raise for the first NaN or infinity, naming where it is."""
+    # A sum is finite only if all its terms are (overflow apart): one pass without a temporary mask.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum(dtype=np.float64)):
+            return
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        place = ", ".join(map(str, bad[0].tolist()))
+        raise ValueError(
+            f"{what}[{place}] is {array[tuple(bad[0])]}; remove or impute missing and infinite values first."
+        )
+
+
+def available_memory() -> int:
+    """Bytes that can be had without swapping, as far as the system tells."""
+    try:
+        with open("/proc/meminfo") as lines:
+            fields = dict(line.split(":", 1) for line in lines)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def require_memory(n_bytes: float, what: str, remedy: str) -> None:
+    """Raise a MemoryError before an allocation that cannot fit."""
+    available = available_memory()
+    if n_bytes > available:
+        raise MemoryError(f"{what} needs {n_bytes / 1e9:.1f} GB and {available / 1e9:.1f} GB are free; {remedy}.")

@@ -1,0 +1,37 @@
+"""Settings of all tests: where the data lies, how long hypothesis may take, which tests are slow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+if "HYPHC_DATA" not in os.environ and DATA.is_dir():
+    os.environ["HYPHC_DATA"] = str(DATA)
+
+# compilation makes the first example slow; the same examples every time keep main green for a reason
+settings.register_profile("hyphc", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("hyphc")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--run-slow", action="store_true", help="also run tests that take minutes")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--run-slow"):
+        for item in items:
+            if "slow" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="slow: run with --run-slow"))
+
+
+@pytest.fixture
+def needs_data() -> Path:
+    """Where the files of the UCI sets and graphs lie; the test is skipped without them."""
+    home = os.environ.get("HYPHC_DATA")
+    if not home:
+        pytest.skip("needs the data files: point HYPHC_DATA at them")
+    return Path(home)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import hyphc
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = [name for _, name, _ in pkgutil.walk_packages(hyphc.__path__, "hyphc.") if not name.endswith("__main__")]
+
+
+def run_python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_import_is_lazy():
+    heavy = ["torch", "matplotlib", "sklearn", "numba", "scipy", "numpy", "networkx", "pandas"]
+    loaded = run_python(f"import sys, hyphc; print([m for m in {heavy} if m in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_scoring_loads_none_of_the_extras():
+    extras = ["torch", "geoopt", "matplotlib", "networkx", "pyarrow", "pynndescent"]
+    code = f"import sys, hyphc; hyphc.dasgupta_cost; hyphc.datasets; print([m for m in {extras} if m in sys.modules])"
+    assert run_python(code) == "[]"
+
+
+def test_public_names_are_there_and_documented():
+    assert sorted(hyphc.__all__) == hyphc.__all__ == dir(hyphc)
+    for name in hyphc.__all__:
+        assert getattr(hyphc, name).__doc__
+
+
+def test_a_function_is_not_hidden_by_the_module_of_its_name():
+    import hyphc.decode
+    import hyphc.encode
+
+    assert callable(hyphc.decode)
+    assert callable(hyphc.encode)
+    assert run_python("from hyphc import Tree; import hyphc.decode; print(callable(hyphc.decode))") == "True"
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = hyphc.nothing
+
+
+def test_version_is_the_packages():
+    assert f'version = "{hyphc.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"version: {hyphc.__version__}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {hyphc.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    module = importlib.import_module(name)
+    assert doctest.testmod(module).failed == 0
+
+
+def test_modules_import_only_from_modules_above_them():
+    """The order of the pipeline; helpers that start with an underscore stand above all."""
+    pipeline = (
+        "kinds similarity newick tree metrics tree_distances bounds geometry decode encode baselines datasets cli"
+    )
+    order = ["neighbors", *pipeline.split()]
+    for path in (ROOT / "src" / "hyphc").glob("*.py"):
+        if path.stem not in order:
+            continue
+        for imported in re.findall(r"^\s*from \.(\w+) import|^\s*from \. import (\w+)", path.read_text(), re.MULTILINE):
+            other = imported[0] or imported[1]
+            if not other.startswith("_"):
+                assert order.index(other) < order.index(path.stem), f"{path.stem} imports {other}"
+
+
+def code_fence_lines(text: str) -> list[str]:
+    inside, lines = False, []
+    for line in text.splitlines():
+        if line.startswith("```"):
+            inside = not inside
+        elif inside and line.strip():
+            lines.append(line)
+    return lines
+
+
+def test_the_readme_opens_with_the_two_commands():
+    first, second = code_fence_lines((ROOT / "README.md").read_text())[:2]
+    assert first.endswith("hyphc demo")
+    assert second.endswith("pytest")
+
+
+def test_the_readmes_example_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def test_links_of_the_pages_exist():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("tool", [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]], ids=" ".join)
+def test_the_source_passes(tool):
+    done = subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hyphc import as_similarity
+from hyphc.similarity import Dense, Features, Graph, similarity_from_distances, standardize
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
+
+from strategies import similarity_of_kind
+
+X = np.random.default_rng(0).normal(size=(20, 3))
+W = (1 + cosine_similarity(X)) / 2
+kinds = pytest.mark.parametrize("kind", ["features", "dense", "graph"])
+
+
+def without_diagonal(matrix):
+    return matrix - np.diag(np.diag(matrix))
+
+
+@given(st.sampled_from(["features", "dense", "graph"]), st.integers(1, 15), st.integers(0, 2**31))
+def test_all_views_of_a_similarity_agree(kind, n, seed):
+    similarity = similarity_of_kind(kind, n, seed)
+    full = similarity.to_dense()
+    assert_allclose(full, full.T)
+    assert_array_equal(np.diag(full), 0)
+    i, j = np.indices((n, n))
+    assert_allclose(similarity.pairs(i, j), full, atol=1e-15)
+    assert_allclose(similarity.degrees(), full.sum(axis=1), atol=1e-12)
+    assert_allclose(similarity.total(), full.sum() / 2, atol=1e-12)
+    assert similarity.maximum() >= full.max() - 1e-15
+    index = np.random.default_rng(seed).permutation(n)[: (n + 1) // 2]
+    assert_allclose(similarity.block(index), full[np.ix_(index, index)], atol=1e-15)
+    assert_allclose(similarity.subset(index).to_dense(), full[np.ix_(index, index)], atol=1e-15)
+    assert type(similarity.subset(index)) is type(similarity)
+    assert_allclose(np.concatenate([rows for _, rows in similarity.row_chunks()]), full, atol=1e-15)
+
+
+def test_cosine_is_one_plus_cos_over_two():
+    similarity = as_similarity(X)
+    assert isinstance(similarity, Features)
+    assert_allclose(similarity.to_dense(), without_diagonal(W), atol=1e-15)
+
+
+def test_a_zero_row_is_half_similar_to_everything():
+    similarity = as_similarity([[0.0, 0.0], [1.0, 2.0], [-3.0, 0.5]])
+    assert_allclose(similarity.pairs(0, [1, 2]), 0.5)
+
+
+def test_huge_and_tiny_rows_have_a_direction():
+    similarity = as_similarity([[1e300, 1e300], [1e-300, 1e-300], [1.0, -1.0]])
+    assert_allclose(similarity.to_dense(), [[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]], atol=1e-15)
+
+
+def test_linear_chooses_the_least_safe_offset():
+    similarity = as_similarity(X, "linear")
+    assert_allclose(similarity.offset, (X**2).sum(axis=1).max())
+    assert_allclose(similarity.to_dense(), without_diagonal(similarity.offset + X @ X.T))
+    assert_allclose(as_similarity(X, "linear", scale=-2.0).to_dense().min(), 0, atol=1e9)
+
+
+def test_rbf_and_callables_are_dense():
+    assert_allclose(as_similarity(X, "rbf", gamma=0.3).to_dense(), without_diagonal(rbf_kernel(X, gamma=0.3)))
+    default = rbf_kernel(X, gamma=1 / (3 * X.var()))
+    assert_allclose(as_similarity(X, "rbf").to_dense(), without_diagonal(default))
+    similarity = as_similarity(X, lambda rows: np.exp(-squareform(pdist(rows))))
+    assert isinstance(similarity, Dense)
+    assert as_similarity(np.ones((4, 2)), "rbf").to_dense().max() == 1.0
+
+
+def test_neighbours_give_a_graph():
+    for metric in ("euclidean", "cosine"):
+        graph = as_similarity(X, metric, n_neighbors=4)
+        assert isinstance(graph, Graph)
+        assert (np.diff(graph.indptr) >= 4).all()
+
+
+def test_a_similarity_is_returned_as_it_is():
+    similarity = as_similarity(X)
+    assert as_similarity(similarity) is similarity
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.bool_, np.float16, np.float32, np.float64])
+def test_numbers_of_any_type_are_taken(dtype):
+    values = (np.abs(X) * 3).astype(dtype)
+    expected = (1 + cosine_similarity(values.astype(float))) / 2
+    assert_allclose(as_similarity(values).to_dense(), without_diagonal(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [pd.DataFrame(X), pl.DataFrame(X), X.tolist(), np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]],
+    ids=["pandas", "polars", "list", "fortran", "strided"],
+)
+def test_frames_lists_and_strided_arrays_are_taken(frame):
+    assert_allclose(as_similarity(frame).to_dense(), as_similarity(X).to_dense())
+
+
+def test_the_callers_arrays_are_not_modified():
+    features, matrix, graph = X.copy(), W.copy(), sp.csr_array(W)
+    for array in (features, matrix, graph.data, graph.indices, graph.indptr):
+        array.flags.writeable = False
+    as_similarity(features), as_similarity(features, "rbf"), as_similarity(features, n_neighbors=3)
+    as_similarity(matrix, "precomputed"), as_similarity(graph, "precomputed")
+    standardize(features), similarity_from_distances(1 - matrix)
+    assert_array_equal(features, X)
+    assert_array_equal(graph.toarray(), W)
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_matrix])
+def test_any_sparse_format_is_a_graph_without_loops_zeros_or_repeats(make):
+    graph = as_similarity(make(W), "precomputed")
+    assert isinstance(graph, Graph)
+    assert_allclose(graph.to_dense(), without_diagonal(W))
+    repeated = sp.coo_array(([1.0, 1.0, 2.0, 0.0, 0.0, 5.0], ([0, 0, 1, 1, 2, 2], [1, 1, 0, 2, 1, 2])), shape=(3, 3))
+    graph = as_similarity(repeated, "precomputed")
+    assert graph.n_edges == 1
+    assert graph.pairs(0, 1) == 2.0
+
+
+def test_edges_list_each_edge_once():
+    graph = as_similarity(sp.csr_array(W), "precomputed")
+    i, j, w = graph.edges()
+    assert (i < j).all()
+    assert len(w) == graph.n_edges == 190
+    assert_allclose(w, W[i, j])
+
+
+def test_distances_become_similarities_square_or_condensed():
+    d = pdist(X)
+    for method in ("reverse", "gaussian", "inverse"):
+        condensed, square = (similarity_from_distances(form, method) for form in (d, squareform(d)))
+        assert_array_equal(condensed.W, square.W)
+        assert_array_equal(np.argsort(condensed.pairs(0, np.arange(1, 20))), np.argsort(-squareform(d)[0, 1:]))
+    assert_allclose(similarity_from_distances(d, "gaussian", sigma=2.0).pairs(0, 1), np.exp(-(d[0] ** 2) / 8))
+
+
+def test_standardize_drops_constant_columns():
+    Z = standardize(np.column_stack([X, np.full(20, 3.0)]))
+    assert Z.shape == (20, 3)
+    assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
+    assert_allclose(Z.std(axis=0), 1)
+    assert standardize(np.ones((3, 2))).shape == (3, 0)
+
+
+def test_one_point_and_no_columns_are_legal():
+    for similarity in (as_similarity([[1.0]]), as_similarity([[3.0]], "precomputed"), as_similarity(np.ones((2, 0)))):
+        assert similarity.to_dense().shape == (similarity.n, similarity.n)
+        assert similarity.degrees().shape == (similarity.n,)
+
+
+def changed(matrix, i, j, value):
+    copy = matrix.copy()
+    copy[i, j] = value
+    return copy
+
+
+def graph_with(i, j, value):
+    copy = sp.lil_array(W)
+    copy[i, j] = value
+    return copy.tocsr()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: as_similarity(changed(X, 3, 1, np.nan)), r"X\[3, 1\] is nan; remove or impute"),
+        (lambda: as_similarity(changed(X, 3, 1, np.inf)), r"X\[3, 1\] is inf"),
+        (lambda: as_similarity(changed(W, 2, 5, np.nan), "precomputed"), r"w\[2, 5\] is nan"),
+        (lambda: as_similarity(changed(W, 2, 5, -1.0), "precomputed"), r"w\[2, 5\] = -1 is negative"),
+        (lambda: as_similarity(changed(W, 2, 5, 9.0), "precomputed"), r"w\[2, 5\] = 9 but w\[5, 2\].*\(W \+ W.T\) / 2"),
+        (lambda: as_similarity(graph_with(2, 5, np.nan), "precomputed"), "is nan"),
+        (lambda: as_similarity(graph_with(2, 5, -1.0), "precomputed"), r"Edge \(2, 5\) has weight -1"),
+        (lambda: as_similarity(graph_with(2, 5, 9.0), "precomputed"), r"w\[2, 5\] = 9 but w\[5, 2\]"),
+        (lambda: as_similarity(X, "precomputed"), r"must be square; got shape \(20, 3\)"),
+        (lambda: as_similarity(sp.csr_array(X), "precomputed"), r"must be square; got shape \(20, 3\)"),
+        (lambda: as_similarity(sp.csr_array(X)), "TruncatedSVD"),
+        (lambda: as_similarity(X[0]), r"shape \(n, d\); got \(3,\)"),
+        (lambda: as_similarity(np.empty((0, 3))), "at least one point"),
+        (lambda: as_similarity(np.empty((0, 0)), "precomputed"), "at least one point"),
+        (lambda: as_similarity([["a", "b"]]), "must hold numbers"),
+        (lambda: as_similarity(X, "manhattan"), "metric='manhattan' is unknown; choose one of"),
+        (lambda: as_similarity(X, "euclidean"), "is a distance; give n_neighbors"),
+        (lambda: as_similarity(X, "rbf", n_neighbors=3), "cannot be used with n_neighbors"),
+        (lambda: as_similarity(X, "rbf", gamma=-1.0), "gamma=-1.0"),
+        (lambda: as_similarity(X, lambda rows: rows), r"returned shape \(20, 3\)"),
+        (lambda: as_similarity(X, "linear", offset=0.0), r"is negative; choose offset >="),
+        (lambda: Dense(W, sizes=[1.0]), "sizes must be 20 positive"),
+        (lambda: Dense(W, sizes=np.zeros(20)), "sizes must be 20 positive"),
+        (lambda: similarity_from_distances([1.0, 2.0]), "2 distances are not"),
+        (lambda: similarity_from_distances([-1.0]), "is negative"),
+        (lambda: similarity_from_distances(np.ones((2, 3))), "square or condensed"),
+        (lambda: similarity_from_distances([1.0], "cubic"), "method='cubic'"),
+        (lambda: similarity_from_distances([1.0], "gaussian", sigma=0.0), "sigma=0.0"),
+    ],
+)
+def test_bad_input_is_named_with_its_remedy(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_safe_offset_is_required_where_pairs_cannot_be_checked(monkeypatch):
+    monkeypatch.setattr(Features, "MAX_CHECKED", 10)
+    with pytest.raises(ValueError, match="does not ensure similarities >= 0"):
+        as_similarity(X, "linear", offset=0.0)
+
+
+def test_what_does_not_fit_in_memory_says_so_first(monkeypatch):
+    monkeypatch.setattr("hyphc._checks.available_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match="set n_neighbors"):
+        as_similarity(X, "rbf")
+    with pytest.raises(MemoryError, match="use a subset"):
+        as_similarity(X).to_dense()
