@@ -133,6 +133,12 @@ def test_scipy_linkages_are_taken_inversions_included(method):
     assert (np.diff(tree.heights) >= 0).all()
 
 
+def test_heights_that_rounding_put_below_zero_are_zero():
+    assert Tree.from_linkage([[0, 1, -2e-16, 2], [2, 3, 1.0, 3]]).heights.tolist() == [0.0, 1.0]
+    with pytest.raises(ValueError, match=r"height -0\.1"):
+        Tree.from_linkage([[0, 1, -0.1, 2], [2, 3, 1.0, 3]])
+
+
 def test_merges_are_sorted_by_height_and_renumbered():
     tree = Tree([[0, 1], [2, 3], [4, 5]], heights=[2.0, 1.0, 3.0])
     assert_array_equal(tree.children, [[2, 3], [0, 1], [5, 4]])

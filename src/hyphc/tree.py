@@ -24,6 +24,9 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 
+# 1 − w of equal points rounds to a few ulp below 0; a height this far below 0, relative to the largest, is not a mistake.
+ROUNDING = 1e-9
+
 
 class Tree:
     """A rooted binary tree over ``n_leaves`` leaves: immutable, and made of arrays.
@@ -176,13 +179,16 @@ class Tree:
     def from_linkage(cls, Z: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
         """Tree of a SciPy linkage matrix, (n − 1, 4).
 
-        Where a merge lies below one of its children (centroid and median linkage do that) it is lifted to the child's height.
+        Where a merge lies below one of its children (centroid and median linkage do that) it is lifted to the child's
+        height; heights that rounding put just below 0 are 0.
         """
         linkage = np.asarray(Z, dtype=np.float64)
         if linkage.ndim != 2 or linkage.shape[1] != 4:
             raise ValueError(f"A linkage matrix has shape (n - 1, 4); got {linkage.shape}.")
         merges = check_children(linkage[:, :2])
-        heights = check_finite_heights(linkage[:, 2])
+        heights = linkage[:, 2]
+        heights = np.where((heights < 0) & (heights >= -ROUNDING * np.abs(heights).max(initial=0.0)), 0.0, heights)
+        heights = check_finite_heights(heights)
         return cls(merges, kernels.lifted_heights(merges, heights), names)
 
     def to_linkage(self) -> Floats:
