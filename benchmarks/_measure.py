@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 
-def best_seconds(function: Callable[[], Any], repeats: int = 5) -> float:
-    """Shortest of several runs, after one that compiles."""
-    function()
+def best_seconds(function: Callable[..., Any], repeats: int = 5, setup: Callable[[], tuple[Any, ...]] = tuple) -> float:
+    """Shortest of several runs, after one that compiles; ``setup`` makes the arguments of each run and is not timed."""
+    function(*setup())
     times = []
     for _ in range(repeats):
+        arguments = setup()
         begin = time.perf_counter()
-        function()
+        function(*arguments)
         times.append(time.perf_counter() - begin)
     return min(times)
 

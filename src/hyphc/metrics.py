@@ -56,12 +56,12 @@ def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
 
 
 def _features_split_weights(tree: Tree, similarity: Features) -> Floats:
-    schedule = kernels.heavy_first_schedule(tree._children, tree.sizes)
-    columns = [(c, min(c + COLUMN_BLOCK, similarity.X.shape[1])) for c in range(0, similarity.X.shape[1], COLUMN_BLOCK)]
+    n_columns = similarity.X.shape[1]
+    columns = [(begin, min(begin + COLUMN_BLOCK, n_columns)) for begin in range(0, n_columns, COLUMN_BLOCK)]
+    schedule = tree._heavy_first_schedule
     parts = thread_map(lambda ends: kernels.inner_products_across(similarity.X, *ends, *schedule), columns, n_jobs=-1)
-    products = sum(parts, start=np.zeros(tree.n_leaves - 1))
-    n_points = subtree_sums(tree._children, similarity.sizes)
-    counts = n_points[tree._children[:, 0]] * n_points[tree._children[:, 1]]
+    products = sum(parts[1:], start=parts[0] if parts else np.zeros(tree.n_leaves - 1))
+    _, counts = kernels.point_counts(similarity.sizes, *schedule)
     return np.asarray(similarity.offset * counts + similarity.scale * products)
 
 
@@ -91,7 +91,7 @@ def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pa
     8.0
     """
     tree, similarity = _check_pair(tree, similarity)
-    n_points = subtree_sums(tree._children, similarity.sizes)[tree.n_leaves :]
+    n_points, _ = kernels.point_counts(similarity.sizes, *tree._heavy_first_schedule)
     return in_units(float(n_points @ split_weights(tree, similarity)), similarity, units)
 
 

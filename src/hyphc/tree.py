@@ -15,6 +15,7 @@ from . import newick
 from ._files import replaced_atomically
 from ._kernels import lca as lca_kernels
 from ._kernels import trees as kernels
+from ._kernels.split_weights import heavy_first_schedule
 from ._tree_checks import check_children, check_finite_heights, check_heights, check_names, sort_by_height
 
 if TYPE_CHECKING:
@@ -117,6 +118,10 @@ class Tree:
         between = np.empty(self.n_leaves - 1, dtype=np.int32)
         between[self._first[self._children[:, 1]] - 1] = np.arange(self.n_leaves - 1)
         return between, lca_kernels.block_table(between)
+
+    @cached_property
+    def _heavy_first_schedule(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        return heavy_first_schedule(self._children, self.sizes.astype(np.int32))
 
     def leaf_order(self) -> Ints:
         """Leaves from left to right, as a dendrogram draws them: every cluster is a contiguous run."""

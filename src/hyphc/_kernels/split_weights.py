@@ -12,9 +12,11 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int32]  # half the memory traffic of int64, and enough for 2³¹ nodes
 
+MAX_OPEN = 66  # log2(n) + 2 subtrees for any n that has an index
+
 
 @njit(cache=True, nogil=True)
-def heavy_first_schedule(children: Ints, sizes: Ints) -> tuple[Steps, Steps, Steps]:
+def heavy_first_schedule(children: Ints, sizes: Steps) -> tuple[Steps, Steps, Steps]:
     """Leaves and merges in the order of a post-order walk that enters the larger child first.
 
     Returns the leaves in that order, the merges in that order, and how many merges close right after each leaf. At most
@@ -42,6 +44,28 @@ def heavy_first_schedule(children: Ints, sizes: Ints) -> tuple[Steps, Steps, Ste
     return leaves, merges, n_closing
 
 
+@njit(cache=True, nogil=True)
+def point_counts(leaf_sizes: Floats, leaves: Steps, merges: Steps, n_closing: Steps) -> tuple[Floats, Floats]:
+    """|v| and |left|·|right| for each merge, in points."""
+    n = leaves.shape[0]
+    open_counts = np.empty(MAX_OPEN, dtype=np.float64)
+    total = np.empty(n - 1, dtype=np.float64)
+    product = np.empty(n - 1, dtype=np.float64)
+    top = -1
+    done = 0
+    for p in range(n):
+        top += 1
+        open_counts[top] = leaf_sizes[leaves[p]]
+        for _ in range(n_closing[p]):
+            t = merges[done]
+            product[t] = open_counts[top - 1] * open_counts[top]
+            open_counts[top - 1] += open_counts[top]
+            total[t] = open_counts[top - 1]
+            done += 1
+            top -= 1
+    return total, product
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def inner_products_across(
     X: npt.NDArray[Any], begin: int, end: int, leaves: Steps, merges: Steps, n_closing: Steps
@@ -51,7 +75,7 @@ def inner_products_across(
     O(n d) time, O(d log n) memory.
     """
     n, d = X.shape[0], end - begin
-    open_sums = np.empty((66, d), dtype=np.float64)  # log2(n) + 2 rows for any n that has an index
+    open_sums = np.empty((MAX_OPEN, d), dtype=np.float64)
     across = np.empty(n - 1, dtype=np.float64)
     top = -1
     done = 0
