@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from . import baselines, datasets, geometry
     from .bounds import cost_bounds
     from .decode import decode
+    from .embed import embed
     from .encode import encode
+    from .estimator import HypHC
     from .metrics import (
         dasgupta_cost,
         dendrogram_purity,
@@ -30,12 +32,14 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME = {
+    "HypHC": "estimator",
     "Tree": "tree",
     "as_similarity": "similarity",
     "cost_bounds": "bounds",
     "dasgupta_cost": "metrics",
     "decode": "decode",
     "dendrogram_purity": "metrics",
+    "embed": "embed",
     "encode": "encode",
     "moseley_wang_reward": "metrics",
     "robinson_foulds_distance": "tree_distances",
@@ -46,6 +50,7 @@ _HOME = {
 _MODULES = ("baselines", "datasets", "geometry")
 
 __all__ = [
+    "HypHC",
     "Tree",
     "__version__",
     "as_similarity",
@@ -55,6 +60,7 @@ __all__ = [
     "datasets",
     "decode",
     "dendrogram_purity",
+    "embed",
     "encode",
     "geometry",
     "moseley_wang_reward",

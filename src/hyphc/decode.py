@@ -103,8 +103,6 @@ def decode_angles(angles: npt.ArrayLike) -> Tree:
     if not np.all(np.isfinite(turns)):
         first = int(np.argmin(np.isfinite(turns)))
         raise ValueError(f"angles[{first}] = {turns[first]} is not finite; pass angles in radians.")
-    if np.ptp(turns) > _TURN:
-        turns = np.remainder(turns, _TURN)
     return _tree(*_merges_on_circle(turns))
 
 
@@ -159,15 +157,25 @@ def _decode_by_angle(points: Floats, alpha: Floats) -> Tree:
     return _tree(merges, rho - geometry.depth_at_radius(np.minimum(gaps, np.pi), rho))
 
 
-def _merges_on_circle(angles: Floats) -> tuple[Ints, Floats]:
-    """Merges and their gaps for angles that span no more than a turn."""
+def circle_order(angles: Floats) -> tuple[Ints, Floats]:
+    """Leaves counter-clockwise from the widest gap, (n,), and the n − 1 gaps between neighbours; O(n log n).
+
+    Angles that span more than a turn are reduced to [0, 2π) first.
+    """
+    if np.ptp(angles) > _TURN:
+        angles = np.remainder(angles, _TURN)
     order = np.argsort(angles)
     gaps = np.append(np.diff(angles[order]), 0.0)
     if not gaps[:-1].all():  # the default sort is faster, but leaves equal angles in no particular order
         order = np.argsort(angles, kind="stable")
     gaps[-1] = _TURN - (angles[order[-1]] - angles[order[0]])
     start = len(gaps) - int(np.argmax(gaps[::-1]))  # just after the last of the widest gaps
-    return kernels.merges_of_gaps(np.roll(order, -start), np.roll(gaps, -start)[:-1])
+    return np.roll(order, -start), np.roll(gaps, -start)[:-1]
+
+
+def _merges_on_circle(angles: Floats) -> tuple[Ints, Floats]:
+    """Merges and their gaps."""
+    return kernels.merges_of_gaps(*circle_order(angles))
 
 
 def _tree(merges: Ints, heights: Floats) -> Tree:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ._kernels import lca as lca_kernels
 from ._kernels import purity as purity_kernels
 from ._kernels import split_weights as kernels
-from ._kernels.trees import subtree_sums
+from ._kernels.trees import lifted_heights, subtree_sums
 from ._parallel import thread_map
 from .similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from .tree import Tree, TreeLike, as_tree
@@ -107,6 +107,23 @@ def in_units(cost: float, similarity: Similarity, units: Units) -> float:
             raise ValueError("units='mean' divides by the total similarity, which is 0; use units='pairs'.")
         return cost / total
     raise ValueError(f"units={units!r} is unknown; choose 'pairs', 'ordered' or 'mean'.")
+
+
+def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
+    """The tree with each merge at w_max − (mean similarity across its split), raised to its children's where it lies below.
+
+    The same scale as average linkage on distances w_max − w: a cut at height h keeps clusters whose parts are, on average,
+    more similar than w_max − h. w_max is the similarity's upper bound, 1 for cosine.
+
+    Examples
+    --------
+    >>> with_similarity_heights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 0.9, 0.1], [0.9, 0, 0.3], [0.1, 0.3, 0]]).heights
+    array([0. , 0.7])
+    """
+    tree, similarity = _check_pair(tree, similarity)
+    _, n_pairs = kernels.point_counts(similarity.sizes, *tree._heavy_first_schedule)
+    heights = np.maximum(similarity.maximum() - split_weights(tree, similarity) / n_pairs, 0.0)
+    return Tree(tree._children, lifted_heights(tree._children, heights), tree.names)
 
 
 def moseley_wang_reward(tree: TreeLike, similarity: SimilarityLike) -> float:

@@ -1,0 +1,258 @@
+"""Runs of the optimiser: schedules, the watch that keeps the best decoded leaves, ours and the paper's loop."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._charts import Chart, Circle, Directions
+from ._kernels.circle_cost import features_cost_of_gaps
+from ._optimise import RiemannianAdam, minimize
+from .decode import circle_order
+from .metrics import dasgupta_cost
+from .objective import Map, check_radius, check_temperature
+from .sampling import Evaluation, Pairs, Sampler
+from .similarity import Dense, Features, Similarity
+
+Floats = npt.NDArray[np.float64]
+Range = float | tuple[float, float]
+
+# Each step is blurred by this share of the learning rate. Exact gradients otherwise lead every seed along one path into one
+# basin, on zoo a bad one for most lengths of the run; with it all seeds find the better one.
+NOISE = 0.1
+# A learned radius is a norm |z| moved by Adam, within these bounds (ρ = 0.02 and 7.6, the reference's limit).
+NORM_BOUNDS = (0.01, 0.999)
+NORM_RATE = 0.01
+# What decoding and scoring a tree costs, in triplets a point: scoring waits until steps have cost as much.
+SCORE_COST = 1000
+
+# The paper: 50 epochs of all pairs, the better of nine settings by decoded cost. It does not state its batches.
+PAPER_EPOCHS, PAPER_BATCH = 50, 256
+PAPER_RATES = (1e-3, 5e-4, 1e-4)
+PAPER_TEMPERATURES = (1e-1, 5e-2, 1e-2)
+PAPER_SPREAD = 1e-3  # leaves start at about this distance from the origin
+
+
+@dataclass(frozen=True)
+class EmbedProgress:
+    """What a callback sees after each iteration; ``cost`` is that of the last tree decoded."""
+
+    iteration: int
+    max_iter: int
+    loss: float
+    cost: float
+    best_cost: float
+    radius: float
+    temperature: float
+    embedding: Floats
+
+
+Callback = Callable[[EmbedProgress], Any]
+
+
+class Schedule:
+    """Temperature, radius and learning rate as functions of the share of the run that is done."""
+
+    def __init__(self, temperature: Range, radius: Range | str, learning_rate: Range, start: float) -> None:
+        self.learned = isinstance(radius, str)
+        if self.learned and radius != "learned":
+            raise ValueError(f"radius={radius!r} is unknown; pass a number, a pair of numbers or 'learned'.")
+        self._tau = tuple(map(check_temperature, _pair(temperature)))
+        self._radius = (1.0, 1.0) if isinstance(radius, str) else tuple(map(check_radius, _pair(radius)))
+        self._rate = _pair(learning_rate)
+        if not all(0.0 < rate < np.inf for rate in self._rate):
+            raise ValueError(f"learning_rate={learning_rate} must be positive.")
+        self._start = start
+
+    def temperature(self, done: float) -> float:
+        return _between(self._tau, self._share(done))
+
+    def learning_rate(self, done: float) -> float:
+        return _between(self._rate, self._share(done))
+
+    def radius(self, done: float) -> float:
+        first, last = self._radius
+        return first + (last - first) * self._share(done)
+
+    def _share(self, done: float) -> float:
+        return self._start + (1.0 - self._start) * done
+
+
+class LearnedNorm:
+    """|z| of all leaves as one parameter of plain Adam; the hyperbolic radius is 2 artanh|z|."""
+
+    def __init__(self, radius: float) -> None:
+        self._norm = np.clip(np.array([np.tanh(0.5 * radius)]), *NORM_BOUNDS)
+        self._adam = RiemannianAdam(Circle(), self._norm)  # a line is as flat as a circle
+
+    @property
+    def radius(self) -> float:
+        return 2.0 * float(np.arctanh(self._norm[0]))
+
+    def step(self, grad_radius: float, learning_rate: float) -> None:
+        grad = np.array([grad_radius * 2.0 / (1.0 - self._norm[0] ** 2)])
+        self._norm = np.clip(self._adam.step(self._norm, grad, learning_rate), *NORM_BOUNDS)
+
+
+@dataclass
+class Run:
+    """Best leaves so far and the story of the run."""
+
+    cost: float
+    embedding: Floats
+    losses: list[float]
+    n_triplets: int = 0
+
+
+class Watch:
+    """Scores decoded trees, keeps copies of the best leaves, reports progress and says when to stop."""
+
+    def __init__(self, similarity: Similarity, callback: Callback | None, verbose: int, patience: int | None) -> None:
+        self._similarity, self._callback, self._verbose = similarity, callback, verbose
+        self._patience = np.inf if patience is None else patience
+        # C_HypHC = triplets + Σ_{i<j} w_ij (s_i + s_j)
+        self._constant = float(similarity.sizes @ similarity.degrees())
+        self.stopped = False  # by the callback or the keyboard: no further run starts
+
+    def begin(self, chart: Chart, params: Floats, radius: float, n_iter: int, step_work: int) -> Run:
+        self._chart, self._n_iter = chart, n_iter
+        n = self._similarity.n
+        work = n * (SCORE_COST + (n if isinstance(self._similarity, Dense) else 0))
+        self._interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
+        self._cost = self._score(params, radius)
+        self._since_best = 0
+        return Run(self._cost, chart.points(params, radius).copy(), [])
+
+    def after(self, t: int, run: Run, params: Floats, radius: float, tau: float, value: float) -> bool:
+        """Take in iteration t; True when the run should end."""
+        run.losses.append(value + self._constant)
+        self._since_best += 1
+        if (t + 1) % self._interval == 0 or t + 1 == self._n_iter:
+            self._cost = self._score(params, radius)
+            if self._cost < run.cost:
+                run.cost, run.embedding = self._cost, self._chart.points(params, radius).copy()
+                self._since_best = 0
+        stop = self._since_best >= self._patience
+        if self._callback is not None:
+            points = self._chart.points(params, radius).copy()
+            told = self._callback(
+                EmbedProgress(t, self._n_iter, run.losses[-1], self._cost, run.cost, radius, tau, points)
+            )
+            self.stopped = told is True
+            stop = stop or self.stopped
+        if self._verbose:
+            _show_bar(t + 1, self._n_iter, run, ended=stop or t + 1 == self._n_iter)
+        return bool(stop)
+
+    def _score(self, params: Floats, radius: float) -> float:
+        similarity = self._similarity
+        if isinstance(self._chart, Circle) and isinstance(similarity, Features):
+            leaves, gaps = circle_order(params)
+            return float(
+                features_cost_of_gaps(similarity.X, similarity.sizes, leaves, gaps, similarity.offset, similarity.scale)
+            )
+        return dasgupta_cost(self._chart.tree(params, radius), similarity)
+
+
+def descend(
+    sampler: Sampler,
+    chart: Chart,
+    params: Floats,
+    schedule: Schedule,
+    n_iter: int,
+    watch: Watch,
+    rng: np.random.Generator,
+) -> Run:
+    """One run: a step a sample of triplets."""
+    norm = LearnedNorm(schedule.radius(0.0)) if schedule.learned and chart.has_radius else None
+    radius = schedule.radius(0.0) if norm is None else norm.radius
+    run = watch.begin(chart, params, radius, n_iter, sampler.work)
+    adam = RiemannianAdam(chart, params)
+    seen: Evaluation
+
+    def update(t: int) -> None:
+        nonlocal params, radius, seen
+        done = t / max(1, n_iter - 1)
+        radius = schedule.radius(done) if norm is None else norm.radius
+        rate = schedule.learning_rate(done)
+        seen = sampler(chart, params, radius, schedule.temperature(done), rng)
+        params = adam.step(params, seen.grad, rate)
+        params = chart.move(params, NOISE * rate * chart.noise(params, rng))
+        run.n_triplets += seen.n_triplets
+        if norm is not None:
+            norm.step(seen.grad_radius, min(rate, NORM_RATE))
+
+    def after(t: int) -> bool:
+        return watch.after(t, run, params, radius, schedule.temperature(t / max(1, n_iter - 1)), seen.value)
+
+    interrupted = minimize(update, n_iter, after)
+    watch.stopped = watch.stopped or interrupted
+    return run
+
+
+def paper_runs(
+    similarity: Similarity,
+    penalty: float,
+    max_iter: int | None,
+    max_triplets: int | None,
+    watch: Watch,
+    mapping: Map,
+    rng: np.random.Generator,
+) -> list[Run]:
+    """The paper's grid, one run a setting; an iteration is an epoch."""
+    n_epochs = PAPER_EPOCHS if max_iter is None else max_iter
+    n_epochs = 0 if similarity.n < 3 else n_epochs
+    per_epoch = None if max_triplets is None else max(1, max_triplets // max(1, n_epochs))
+    pairs = Pairs(similarity, penalty, mapping, per_epoch)
+    runs: list[Run] = []
+    for rate in PAPER_RATES:
+        for tau in PAPER_TEMPERATURES:
+            if not watch.stopped:
+                start = PAPER_SPREAD * rng.normal(size=(similarity.n, 2))
+                runs.append(_paper_run(pairs, start, rate, tau, n_epochs, watch, rng))
+    return runs
+
+
+def _paper_run(
+    pairs: Pairs, params: Floats, rate: float, tau: float, n_epochs: int, watch: Watch, rng: np.random.Generator
+) -> Run:
+    chart, norm, adam = Directions(), LearnedNorm(PAPER_SPREAD), RiemannianAdam(Directions(), params)
+    run = watch.begin(chart, params, norm.radius, n_epochs, pairs.work)
+    mean = 0.0
+
+    def update(epoch: int) -> None:
+        nonlocal params, mean
+        values = []
+        for triplets in pairs.epoch(rng, PAPER_BATCH):
+            seen = pairs.evaluate(chart, params, norm.radius, tau, triplets)
+            params = adam.step(params, seen.grad, rate)
+            norm.step(seen.grad_radius, rate)
+            values.append(seen.value)
+            run.n_triplets += seen.n_triplets
+        mean = float(np.mean(values))
+
+    interrupted = minimize(update, n_epochs, lambda t: watch.after(t, run, params, norm.radius, tau, mean))
+    watch.stopped = watch.stopped or interrupted
+    return run
+
+
+def _show_bar(done: int, n_iter: int, run: Run, ended: bool) -> None:
+    filled = 24 * done // max(1, n_iter)
+    bar = "#" * filled + "." * (24 - filled)
+    sys.stderr.write(f"\r[{bar}] {done}/{n_iter}  loss {run.losses[-1]:.6g}  best cost {run.cost:.6g} ")
+    sys.stderr.write("\n" if ended else "")
+    sys.stderr.flush()
+
+
+def _pair(value: Range) -> tuple[float, float]:
+    first, last = (value, value) if np.ndim(value) == 0 else tuple(value)  # type: ignore[arg-type]
+    return float(first), float(last)  # type: ignore[arg-type]
+
+
+def _between(ends: tuple[float, ...], share: float) -> float:
+    return float(ends[0] * (ends[1] / ends[0]) ** share)

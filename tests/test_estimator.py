@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, decode
+from hyphc.estimator import automatic_n_clusters
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster.hierarchy import fcluster, is_valid_linkage
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+X, GROUPS = make_blobs(60, centers=[[5, 0, 0], [0, 5, 0], [0, 0, 5]], cluster_std=0.4, random_state=0)
+QUICK = {"max_iter": 300, "random_state": 0}
+
+
+@parametrize_with_checks([HypHC(max_iter=30, random_state=0)])
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def fitted(**settings):
+    return HypHC(**{**QUICK, **settings}).fit(X)
+
+
+def test_known_groups_are_found_and_attributes_agree():
+    model = fitted(n_clusters=3)
+    n = len(X)
+    assert adjusted_rand_score(model.labels_, GROUPS) == 1.0
+    assert model.n_leaves_ == model.tree_.n_leaves == n
+    assert model.n_clusters_ == 3
+    assert is_valid_linkage(model.linkage_)
+    assert Tree.from_linkage(model.linkage_) == model.tree_
+    assert_array_equal(model.children_, model.tree_.children)
+    assert_array_equal(model.distances_, model.tree_.heights)
+    assert len(model.loss_curve_) == model.n_iter_ <= 300
+    assert_allclose(model.cost_, dasgupta_cost(model.tree_, as_similarity(X)))
+    assert model.n_features_in_ == 3
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"n_components": 3}, {"n_neighbors": 10}, {"metric": "rbf"}, {"init": "pca"}, {"max_iter": 0}, {"n_init": 2}],
+    ids=str,
+)
+def test_the_embedding_decodes_to_the_tree(settings):
+    model = fitted(**settings)
+    assert decode(model.embedding_) == model.tree_
+    assert model.embedding_.shape == (len(X), settings.get("n_components", 2))
+
+
+def test_it_improves_on_average_linkage_here():
+    similarity = as_similarity(load_iris().data)
+    model = HypHC(random_state=0).fit(load_iris().data)
+    assert model.cost_ < dasgupta_cost(baselines.average_linkage(similarity), similarity)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csr_matrix, pd.DataFrame])
+def test_precomputed_similarities_dense_and_sparse(make):
+    W = as_similarity(X).to_dense()
+    model = HypHC(3, metric="precomputed", **QUICK).fit(make(W))
+    assert adjusted_rand_score(model.labels_, GROUPS) == 1.0
+
+
+def test_a_similarity_object_is_taken():
+    assert HypHC(3, **QUICK).fit(as_similarity(X)).n_clusters_ == 3
+
+
+def test_the_same_seed_gives_the_same_tree_for_every_number_of_threads():
+    for settings in ({}, {"n_neighbors": 10}, {"block_size": 20}):
+        one, two = (fitted(n_jobs=n_jobs, **settings) for n_jobs in (1, 2))
+        assert_array_equal(one.embedding_, two.embedding_)
+        assert one.tree_ == two.tree_
+
+
+def test_distance_threshold_cuts_as_scikit_learn_does():
+    heights = fitted().distances_
+    threshold = float(heights[-3])
+    labels = fitted(distance_threshold=threshold).labels_
+    assert labels.max() + 1 == np.count_nonzero(heights >= threshold) + 1
+    theirs = fcluster(fitted().linkage_, np.nextafter(threshold, 0), criterion="distance")
+    assert adjusted_rand_score(labels, theirs) == 1.0
+
+
+def test_heights_are_mean_dissimilarities_that_do_not_fall():
+    model = fitted()
+    similarity = as_similarity(X)
+    assert (np.diff(model.distances_) >= 0).all()
+    top = model.tree_.cut(2)
+    across = similarity.to_dense()[np.ix_(top == 0, top == 1)].mean()
+    assert_allclose(model.distances_[-1], 1 - across, rtol=1e-9)
+
+
+def test_the_automatic_cut_is_the_widest_gap():
+    assert automatic_n_clusters(Tree([[0, 1], [2, 3], [4, 5]], heights=[1.0, 1.1, 9.0])) == 2
+    assert automatic_n_clusters(Tree([[0, 1], [2, 3], [4, 5]], heights=[0.0, 0.0, 0.0])) == 1
+    assert automatic_n_clusters(Tree(np.empty((0, 2)))) == 1
+    assert adjusted_rand_score(fitted().labels_, GROUPS) == 1.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_handful_of_points(n):
+    model = HypHC(**QUICK).fit(X[:n])
+    assert model.tree_.n_leaves == n
+    assert model.labels_.shape == (n,)
+    assert np.isfinite(model.cost_)
+
+
+def test_duplicates_zero_rows_and_disconnected_graphs():
+    doubled = np.concatenate([X, X, np.zeros((3, 3))])
+    assert decode(HypHC(**QUICK).fit(doubled).embedding_).n_leaves == 123
+    graph = sp.block_diag([np.ones((5, 5)), np.ones((4, 4))], format="csr")
+    assert HypHC(2, metric="precomputed", **QUICK).fit(graph).labels_.tolist() == [0] * 5 + [1] * 4
+    no_edges = sp.csr_array((4, 4))
+    assert HypHC(metric="precomputed", **QUICK).fit(no_edges).cost_ == 0.0
+
+
+def test_read_only_strided_and_float32_input_is_left_alone():
+    array = np.asfortranarray(X.astype(np.float32))
+    array.flags.writeable = False
+    before = array.copy()
+    model = HypHC(3, **QUICK).fit(array)
+    assert adjusted_rand_score(model.labels_, GROUPS) == 1.0
+    assert_array_equal(array, before)
+
+
+def test_a_callback_sees_progress_and_can_stop_the_fit():
+    seen = []
+    model = fitted(callback=lambda progress: seen.append(progress.best_cost) or len(seen) == 5)
+    assert model.n_iter_ == len(seen) == 5
+    assert model.cost_ <= min(seen) * (1 + 1e-9)
+
+
+def test_a_time_budget_ends_the_fit_and_the_callback_still_runs():
+    seen = []
+    model = HypHC(max_iter=10**7, time_budget=0.2, random_state=0, callback=seen.append).fit(X)
+    assert 0 < model.n_iter_ == len(seen) < 10**7
+
+
+def test_models_can_be_cloned_and_pickled():
+    model = fitted(n_clusters=3)
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.tree_ == model.tree_
+    assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_clusters": 2, "distance_threshold": 1.0}, "not both"),
+        ({"n_clusters": 61}, "n_clusters=61 is not between 1 and the 60 leaves"),
+        ({"time_budget": 0.0}, "time_budget=0.0"),
+        ({"metric": "manhattan"}, "metric='manhattan'"),
+        ({"metric": "precomputed"}, "takes a square matrix of similarities"),
+        ({"init": "nothing"}, "init='nothing'"),
+        ({"temperature": 0.0}, "temperature"),
+        ({"n_components": 0}, "n_components=0"),
+        ({"max_iter": -1}, "max_iter=-1"),
+    ],
+)
+def test_bad_settings_name_the_value(settings, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(**settings)
