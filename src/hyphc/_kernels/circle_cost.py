@@ -29,7 +29,9 @@ def features_cost_of_gaps(
         top += 1
         if top == sums.shape[0]:
             wider = np.empty((2 * top, d))
-            wider[:top] = sums
+            for r in range(top):
+                for c in range(d):
+                    wider[r, c] = sums[r, c]
             sums = wider
         row = X[leaves[p]]
         for c in range(d):

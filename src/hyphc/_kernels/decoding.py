@@ -30,9 +30,8 @@ def _squared_sinh_depths(
     neither branches nor sums, so the compiler vectorises them.
     """
     delta2, inner = scratch[0], scratch[1]  # |x − y|² and ⟨x, x − y⟩
-    delta2[:m] = 0.0
-    inner[:m] = 0.0
-    out[:m] = 0.0
+    for j in range(m):
+        delta2[j] = inner[j] = out[j] = 0.0
     square = 0.0
     for k in range(point.shape[0]):
         x, row = point[k], coords[k]
@@ -156,7 +155,8 @@ def neighbour_levels(children: Ints, position: Ints) -> Ints:
     """
     n = position.shape[0]
     level, last = np.zeros(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)
-    last[:n] = position
+    for leaf in range(n):
+        last[leaf] = position[leaf]
     levels = np.empty(n - 1, np.int64)
     for t in range(n - 1):
         a, b = children[t, 0], children[t, 1]

@@ -195,7 +195,9 @@ def block_loss(depth: Floats, weights: Floats, sizes: Floats, tau: float, penalt
     m = depth.shape[0]
     low, high = depth_span(depth)
     means, rows = np.empty((m, m)), np.empty(m)
-    total, everyone = 0.0, sizes.sum()
+    total, everyone = 0.0, 0.0
+    for i in range(m):
+        everyone += sizes[i]
     for i in range(m):
         for j in range(i + 1, m):
             means[i, j] = weights[i, j] / (sizes[i] * sizes[j])
@@ -203,14 +205,17 @@ def block_loss(depth: Floats, weights: Floats, sizes: Floats, tau: float, penalt
     if (high - low) / tau <= MAX_SPAN:
         e, u = exponentials(depth, 0.5 * (low + high), tau, means)
         padded = np.zeros(e.shape[1])
-        padded[:m] = sizes
+        for i in range(m):
+            padded[i] = sizes[i]
         block_rows(e, u, padded, 0, 1, grad, rows)
     else:
         block_rows_in_logs(depth, means, sizes, tau, 0, 1, grad, rows)
     for i in range(m):
         for j in range(i + 1, m):
             grad[i, j] /= tau
-    value: float = total - rows.sum()
+    value = total
+    for i in range(m):
+        value -= rows[i]
     if penalty > 0.0:
         value += block_spread(depth, sizes, tau, penalty, grad)
     return value

@@ -17,7 +17,8 @@ def subtree_sums(children: Ints, leaf_values: npt.NDArray[Any]) -> npt.NDArray[A
     """Sum of ``leaf_values`` below each node, leaves first: (2n − 1,)."""
     n = leaf_values.shape[0]
     total = np.empty(2 * n - 1, dtype=leaf_values.dtype)
-    total[:n] = leaf_values
+    for leaf in range(n):  # not total[:n] = …: numba compiles the words of its error message for five seconds
+        total[leaf] = leaf_values[leaf]
     for t in range(n - 1):
         total[n + t] = total[children[t, 0]] + total[children[t, 1]]
     return total
@@ -65,7 +66,8 @@ def smallest_leaves(children: Ints, leaf_ids: Ints) -> Ints:
     """The smallest of ``leaf_ids`` below each node: (2n − 1,)."""
     n = leaf_ids.shape[0]
     smallest = np.empty(2 * n - 1, dtype=np.int64)
-    smallest[:n] = leaf_ids
+    for leaf in range(n):
+        smallest[leaf] = leaf_ids[leaf]
     for t in range(n - 1):
         smallest[n + t] = min(smallest[children[t, 0]], smallest[children[t, 1]])
     return smallest

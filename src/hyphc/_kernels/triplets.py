@@ -78,7 +78,8 @@ def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, m
             else:
                 merged[m] = positions[q]
                 q += 1
-        positions[low:high] = merged[: high - low]
+        for m in range(high - low):
+            positions[low + m] = merged[m]
         shared += _alike_at_split(merged[: high - low], sides, counts, bounds, merges, table)
     return shared
 
