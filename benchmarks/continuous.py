@@ -1,6 +1,6 @@
 """The continuous solver against PyTorch, and how it grows.
 
-    python benchmarks/continuous.py [speed|quality|growth|decoding|figure ...]
+    python benchmarks/continuous.py [speed|quality|preset|warm|growth|decoding|figure ...]
 
 Needs torch and geoopt for ``speed``, the UCI files in HYPHC_DATA for ``speed``, ``quality`` and ``decoding``, and matplotlib for
 ``figure``. Costs are in the paper's units (ordered pairs).
@@ -113,6 +113,28 @@ def quality(names=(*SETS, *GRAPHS), seeds: int = 5) -> None:
         )
 
 
+def warm() -> None:
+    print(f"{'set':<14} {'average linkage':>16} {'after the gradient':>19} {'gain':>8}")
+    for name in ("zoo", "iris", "glass", "segmentation"):
+        similarity = datasets.paper_similarity(name)
+        start = baselines.average_linkage(similarity)
+        before = dasgupta_cost(start, similarity, units="ordered")
+        after = 2 * embed(similarity, init=start, random_state=0, n_jobs=-1).cost
+        print(f"{name:<14} {before:>16.6g} {after:>19.6g} {1 - after / before:>8.3%}", flush=True)
+
+
+def preset() -> None:
+    print(
+        f"{'set':<14} {'best':>12} {'median':>12} {'seconds':>8}   the paper's protocol, its grid of nine, five seeds"
+    )
+    for name in ("zoo", "iris", "glass"):
+        similarity = datasets.paper_similarity(name)
+        begin = time.perf_counter()
+        costs = [2 * embed(similarity, preset="paper", random_state=seed, n_jobs=-1).cost for seed in range(5)]
+        seconds = (time.perf_counter() - begin) / 5
+        print(f"{name:<14} {min(costs):>12.6g} {np.median(costs):>12.6g} {seconds:>8.1f}", flush=True)
+
+
 def growth() -> None:
     print(f"{'n':>9} {'s a pass':>9} {'s / n (us)':>11} {'triplets/s':>11} {'peak / X':>9}")
     for n in (2_310, 20_000, 100_000, 1_000_000):
@@ -172,7 +194,15 @@ def figure() -> None:
     print(f"wrote {target.name}")
 
 
-PARTS = {"speed": speed, "quality": quality, "growth": growth, "decoding": decoding, "figure": figure}
+PARTS = {
+    "speed": speed,
+    "quality": quality,
+    "preset": preset,
+    "warm": warm,
+    "growth": growth,
+    "decoding": decoding,
+    "figure": figure,
+}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hyphc import Tree, decode, encode, geometry
 from hyphc.decode import decode_angles
-from hyphc.encode import encode_angles
+from hyphc.encode import encode_angles, encode_by_height
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -294,3 +294,19 @@ def test_a_tree_too_deep_for_float64_gets_an_error(monkeypatch: pytest.MonkeyPat
     assert encode(chain(50)).shape == (50, 2)
     with pytest.raises(ValueError, match="The levels of the tree add up to"):
         encode(chain(1000))
+
+
+@given(trees(max_leaves=40))
+def test_gaps_by_height_decode_to_the_tree_too(tree: Tree) -> None:
+    assert decode(encode_by_height(tree)) == tree
+
+
+@pytest.mark.parametrize("tree", [chain(200_000), balanced(200_000)], ids=["chain", "balanced"])
+def test_big_trees_survive_gaps_by_height(tree: Tree) -> None:
+    assert decode(encode_by_height(tree)) == tree
+
+
+def test_gaps_by_height_are_wider_between_groups_than_within() -> None:
+    tree = Tree([[0, 1], [2, 3], [4, 5]], heights=[0.1, 0.2, 1.0])
+    angles = np.unwrap(np.arctan2(*encode_by_height(tree).T[::-1]))
+    assert angles[2] - angles[1] > 2 * max(angles[1] - angles[0], angles[3] - angles[2])

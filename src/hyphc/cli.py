@@ -77,7 +77,7 @@ def _demo_methods(seed: int) -> dict[str, Callable[[Similarity], Tree]]:
         "complete linkage": baselines.complete_linkage,
         "Ward linkage": baselines.ward_linkage,
         "average linkage": baselines.average_linkage,
-        "HypHC": lambda similarity: HypHC(random_state=seed).fit(similarity).tree_,
+        "HypHC": lambda similarity: HypHC(random_state=seed, verbose=sys.stderr.isatty()).fit(similarity).tree_,
     }
 
 
