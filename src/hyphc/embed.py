@@ -32,7 +32,7 @@ Seed = int | np.random.Generator | np.random.RandomState | None
 TEMPERATURE = (0.7, 0.5)
 RADIUS = (1.0, 10.0)
 LEARNING_RATE = (0.3, 5e-4)
-MAX_ITER = {"blocks": 600, "edges": 2000}
+MAX_ITER = {"blocks": 600, "edges": 4000}
 MAX_TRIPLETS = 4 * 10**9
 # A tree as a start is not to be thrown away: the schedules begin where they are after this share of a run.
 WARM_START = 0.7
@@ -112,7 +112,7 @@ def embed(
         τ and the learning rate go from first to last geometrically, the radius linearly. ``radius="learned"`` optimises the
         radius along with the leaves, up to ρ = 7.6.
     max_iter : int, optional
-        Iterations of a run. Default: 600 passes over the points, or 2000 steps on a graph. 0 decodes the start.
+        Iterations of a run. Default: 600 passes over the points, or 4000 steps on a graph. 0 decodes the start.
     block_size : int
         A pass takes all triplets inside random blocks of at most this size. Up to this n the gradient is exact.
     max_triplets : int, optional
