@@ -19,7 +19,7 @@ X, GROUPS = make_blobs(60, centers=[[5, 0, 0], [0, 5, 0], [0, 0, 5]], cluster_st
 QUICK = {"max_iter": 300, "random_state": 0}
 
 
-@parametrize_with_checks([HypHC(max_iter=30, random_state=0)])
+@parametrize_with_checks([HypHC(max_iter=30, random_state=0), HypHC(max_iter=30, refine=False, random_state=0)])
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
@@ -45,7 +45,16 @@ def test_known_groups_are_found_and_attributes_agree():
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"n_components": 3}, {"n_neighbors": 10}, {"metric": "rbf"}, {"init": "pca"}, {"max_iter": 0}, {"n_init": 2}],
+    [
+        {},
+        {"refine": False},
+        {"n_components": 3},
+        {"n_neighbors": 10},
+        {"metric": "rbf"},
+        {"init": "pca"},
+        {"max_iter": 0},
+        {"n_init": 2},
+    ],
     ids=str,
 )
 def test_the_embedding_decodes_to_the_tree(settings):
@@ -54,10 +63,19 @@ def test_the_embedding_decodes_to_the_tree(settings):
     assert model.embedding_.shape == (len(X), settings.get("n_components", 2))
 
 
-def test_it_improves_on_average_linkage_here():
+@pytest.mark.parametrize("refine", [True, False])
+def test_it_improves_on_average_linkage_here(refine):
     similarity = as_similarity(load_iris().data)
-    model = HypHC(random_state=0).fit(load_iris().data)
+    model = HypHC(random_state=0, refine=refine).fit(load_iris().data)
     assert model.cost_ < dasgupta_cost(baselines.average_linkage(similarity), similarity)
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_neighbors": 5}, {"metric": "rbf"}], ids=str)
+def test_with_the_search_it_is_never_worse_than_average_linkage_or_the_continuous_tree(settings):
+    continuous, searched = (fitted(refine=refine, max_iter=5, **settings) for refine in (False, True))
+    similarity = as_similarity(X, **({"metric": "cosine"} | settings))
+    assert searched.cost_ <= continuous.cost_
+    assert searched.cost_ <= dasgupta_cost(baselines.average_linkage(similarity), similarity)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csr_matrix, pd.DataFrame])
@@ -129,17 +147,27 @@ def test_read_only_strided_and_float32_input_is_left_alone():
     assert_array_equal(array, before)
 
 
-def test_a_callback_sees_progress_and_can_stop_the_fit():
+@pytest.mark.parametrize("refine", [True, False])
+def test_a_callback_sees_progress_and_can_stop_the_fit(refine):
     seen = []
-    model = fitted(callback=lambda progress: seen.append(progress.best_cost) or len(seen) == 5)
+    model = fitted(refine=refine, callback=lambda progress: seen.append(progress.best_cost) or len(seen) == 5)
     assert model.n_iter_ == len(seen) == 5
     assert model.cost_ <= min(seen) * (1 + 1e-9)
+
+
+def test_a_callback_sees_the_search_too_and_its_cost_never_rises():
+    seen = []
+    model = fitted(callback=lambda progress: seen.append(progress))
+    costs = [progress.best_cost for progress in seen if hasattr(progress, "stage")]
+    assert len(costs) >= 2
+    assert costs == sorted(costs, reverse=True)
+    assert_allclose(model.cost_, costs[-1])
 
 
 def test_a_time_budget_ends_the_fit_and_the_callback_still_runs():
     seen = []
     model = HypHC(max_iter=10**7, time_budget=0.2, random_state=0, callback=seen.append).fit(X)
-    assert 0 < model.n_iter_ == len(seen) < 10**7
+    assert 0 < model.n_iter_ < len(seen) < 10**7
 
 
 def test_models_can_be_cloned_and_pickled():

@@ -65,12 +65,9 @@ def test_doctests(name):
 
 def test_modules_import_only_from_modules_above_them():
     """The order of the pipeline; helpers that start with an underscore stand above all."""
-    pipeline = "kinds similarity newick tree metrics tree_distances bounds geometry decode encode"
-    order = [
-        "neighbors",
-        *pipeline.split(),
-        *["objective", "sampling", "embed", "baselines", "estimator", "datasets", "cli"],
-    ]
+    stages = """neighbors kinds similarity newick tree metrics tree_distances bounds certificate geometry decode encode
+        objective sampling embed baselines search estimator theory datasets cli"""
+    order = stages.split()
     for path in (ROOT / "src" / "hyphc").glob("*.py"):
         if path.stem not in order:
             continue

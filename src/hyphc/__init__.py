@@ -12,8 +12,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import baselines, datasets, geometry
+    from . import baselines, datasets, geometry, theory
     from .bounds import cost_bounds
+    from .certificate import exact_tree, optimality_gap
     from .decode import decode
     from .embed import embed
     from .encode import encode
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         split_weights,
         tree_sampling_divergence,
     )
+    from .search import insert, refine
     from .similarity import as_similarity
     from .tree import Tree
     from .tree_distances import robinson_foulds_distance, triplet_distance
@@ -41,13 +43,17 @@ _HOME = {
     "dendrogram_purity": "metrics",
     "embed": "embed",
     "encode": "encode",
+    "exact_tree": "certificate",
+    "insert": "search",
     "moseley_wang_reward": "metrics",
+    "optimality_gap": "certificate",
+    "refine": "search",
     "robinson_foulds_distance": "tree_distances",
     "split_weights": "metrics",
     "tree_sampling_divergence": "metrics",
     "triplet_distance": "tree_distances",
 }
-_MODULES = ("baselines", "datasets", "geometry")
+_MODULES = ("baselines", "datasets", "geometry", "theory")
 
 __all__ = [
     "HypHC",
@@ -62,10 +68,15 @@ __all__ = [
     "dendrogram_purity",
     "embed",
     "encode",
+    "exact_tree",
     "geometry",
+    "insert",
     "moseley_wang_reward",
+    "optimality_gap",
+    "refine",
     "robinson_foulds_distance",
     "split_weights",
+    "theory",
     "tree_sampling_divergence",
     "triplet_distance",
 ]

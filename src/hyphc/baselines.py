@@ -1,4 +1,4 @@
-"""Trees to compare with: agglomerative linkages and a random tree, each a function of a similarity."""
+"""Trees to compare with and to start from: linkages, bisecting k-means, random; each a function of a similarity."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from scipy.cluster import hierarchy
 from sklearn.utils import check_random_state
 
 from ._checks import require_memory
-from .similarity import Similarity, SimilarityLike, check_similarity
+from ._kernels import bisect as bisect_kernels
+from ._parallel import thread_map
+from .similarity import Features, Similarity, SimilarityLike, check_similarity
 from .tree import Tree
+
+_SPLIT_TOGETHER = 16  # runs shorter than n / 16 are split to the end by one thread each
 
 
 def single_linkage(similarity: SimilarityLike) -> Tree:
@@ -41,6 +45,41 @@ def ward_linkage(similarity: SimilarityLike) -> Tree:
     Ward's criterion is a sum of squares only for Euclidean distances; on 1 − w it is the same recurrence without that meaning.
     """
     return _linkage(similarity, "ward")
+
+
+def bisecting_kmeans(similarity: Similarity, *, n_jobs: int | None = -1) -> Tree:
+    """Split the points in two by 2-means, each half again, down to single points: O(n d log n) for balanced splits.
+
+    Each split starts from the first principal direction (a few power steps) and takes a few Lloyd steps; equal points are split
+    evenly. There is nothing random, and the tree does not depend on ``n_jobs``.
+
+    Parameters
+    ----------
+    similarity : Features
+    n_jobs : int or None
+        Threads (None is 1, −1 is all cores).
+    """
+    if not isinstance(similarity, Features):
+        raise ValueError(
+            f"bisecting_kmeans splits rows of features; got {similarity!r}: pass as_similarity(X, 'cosine')."
+        )
+    n = similarity.n
+    points, sizes = similarity.X.copy(), similarity.sizes.copy()
+    points /= sizes[:, None].astype(points.dtype)
+    order, splits, scores = np.arange(n), np.zeros((max(n - 1, 0), 2), dtype=np.int64), np.empty(n)
+    small: list[tuple[int, int]] = []
+    large = [(0, n)]
+    while large:
+        begin, end = large.pop()
+        if end - begin <= max(n // _SPLIT_TOGETHER, 2):
+            small.append((begin, end))
+            continue
+        middle = begin + bisect_kernels.split_run(points[begin:end], sizes[begin:end], order[begin:end], scores)
+        splits[middle - 1] = begin, end
+        large += [(begin, middle), (middle, end)]
+    thread_map(lambda run: bisect_kernels.split_all(points, sizes, order, *run, splits), small, n_jobs)
+    lengths = splits[:, 1] - splits[:, 0]
+    return Tree(bisect_kernels.split_merges(order, splits, np.argsort(lengths, kind="stable")))
 
 
 def random_tree(similarity: SimilarityLike | int, *, random_state: int | np.random.RandomState | None = None) -> Tree:

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,13 +72,19 @@ def _demo_methods(seed: int) -> dict[str, Callable[[Similarity], Tree]]:
     from . import baselines
     from .estimator import HypHC
 
+    verbose = int(sys.stderr.isatty())
+
+    def hyphc(similarity: Similarity, refine: bool) -> Tree:
+        return HypHC(refine=refine, random_state=seed, verbose=verbose).fit(similarity).tree_
+
     return {
         "random tree": lambda similarity: baselines.random_tree(similarity, random_state=seed),
         "single linkage": baselines.single_linkage,
         "complete linkage": baselines.complete_linkage,
         "Ward linkage": baselines.ward_linkage,
         "average linkage": baselines.average_linkage,
-        "HypHC": lambda similarity: HypHC(random_state=seed, verbose=sys.stderr.isatty()).fit(similarity).tree_,
+        "HypHC, continuous": partial(hyphc, refine=False),
+        "HypHC": partial(hyphc, refine=True),
     }
 
 

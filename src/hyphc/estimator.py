@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, Self
@@ -13,19 +14,32 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from .embed import TEMPERATURE, EmbedProgress, embed
-from .metrics import with_similarity_heights
-from .similarity import Metric, Similarity, as_similarity
+from . import baselines
+from .embed import TEMPERATURE, EmbedProgress, EmbedResult, embed
+from .encode import encode_by_height
+from .metrics import dasgupta_cost, with_similarity_heights
+from .search import Progress, refine
+from .similarity import Features, Metric, Similarity, as_similarity
 from .tree import Tree
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Callback = Callable[[EmbedProgress | Progress], Any]
+
+# With a search to follow, the continuous stage gets this many triplets (about a second) and this share of a time budget.
+TRIPLETS_BEFORE_SEARCH = 200_000_000
+EMBED_SHARE = 0.2
+# Above this many points so few triplets teach little: the search starts from bisecting k-means instead.
+EMBED_UP_TO = 50_000
+# Up to this many points average linkage takes a moment, and the result is never worse than it.
+LINKAGE_UP_TO = 2_000
 
 
 class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Hierarchical clustering that minimises Dasgupta's cost through hyperbolic embeddings.
 
-    Leaves are embedded in the Poincaré disk, a differentiable version of the cost is minimised by gradient descent, and the
-    best tree decoded on the way is kept.
+    Leaves are embedded in the Poincaré disk, a differentiable version of the cost is minimised by gradient descent, the
+    best tree decoded on the way is kept, and a tree search (prune and regraft with branch and bound) lowers its cost further.
 
     Parameters
     ----------
@@ -44,8 +58,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         As in ``embed``.
     refine : bool
-        Whether a tree search follows; False is the paper's method, the continuous optimisation alone. This version has no
-        search yet.
+        Whether the tree search of ``refine`` follows the continuous optimisation, which is then kept short. False is the
+        paper's method, the continuous optimisation alone.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     random_state : int, RandomState or None
@@ -54,7 +68,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     verbose : int
         1 shows a progress bar.
     callback : callable, optional
-        Called with an ``EmbedProgress`` after each iteration; returning True stops the fit.
+        Called with an ``EmbedProgress`` after each iteration of the continuous stage and with a search ``Progress`` after each
+        step of the search (both have ``best_cost``); returning True ends the fit with the best tree so far.
 
     Attributes
     ----------
@@ -67,8 +82,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     labels_ : array (n,)
         Flat clusters, numbered from 0 in order of their first point.
     n_leaves_, n_clusters_ : int
-    embedding_ : array (n, n_components)
-        Positions in the Poincaré ball from which ``decode`` reads the tree.
+    embedding_ : array (n, n_components), at least two columns after a search
+        Positions in the Poincaré ball from which ``decode`` reads the tree. After a search they are placed anew: gaps between
+        neighbours on the circle show the size and the height of the merge that joins them.
     cost_ : float
         Dasgupta's cost of the tree, each pair counted once.
     loss_curve_ : array (n_iter_,)
@@ -100,12 +116,12 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         block_size: int = 256,
         max_triplets: int | None = None,
         spread_penalty: float = 0.0,
-        refine: bool = False,
+        refine: bool = True,
         time_budget: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
-        callback: Callable[[EmbedProgress], Any] | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.distance_threshold = distance_threshold
@@ -139,35 +155,61 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         -------
         self
         """
-        deadline = _deadline(self.time_budget)
         if self.n_clusters is not None and self.distance_threshold is not None:
             raise ValueError("Give n_clusters or distance_threshold, not both.")
-        if self.refine:
-            raise ValueError("refine=True needs the tree search, which this version does not have; use refine=False.")
+        clock = _Clock(self.time_budget, self.callback)
         similarity = self._similarity(X)
-        result = embed(
-            similarity,
-            init=self.init,
-            n_init=self.n_init,
-            n_components=self.n_components,
-            temperature=self.temperature,
-            max_iter=self.max_iter,
-            block_size=self.block_size,
-            max_triplets=self.max_triplets,
-            spread_penalty=self.spread_penalty,
-            callback=_stopping_at(deadline, self.callback),
-            verbose=self.verbose,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-        self.tree_ = with_similarity_heights(result.tree, similarity)
-        self.embedding_, self.cost_ = result.embedding, result.cost
+        result = self._embed(similarity, clock)
+        tree, self.embedding_ = result.tree, result.embedding
+        if self.refine and not clock.stopped:
+            tree = self._refine(_cheapest_start(tree, similarity), similarity, clock)
+        self.tree_ = with_similarity_heights(tree, similarity)
+        if tree != result.tree:
+            self.embedding_ = _placed(self.tree_, self.n_components)
+        self.cost_ = dasgupta_cost(tree, similarity)
         self.loss_curve_, self.n_iter_ = result.loss_curve, result.n_iter
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
         self.labels_ = self._flat_clusters(self.tree_)
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self
+
+    def _embed(self, similarity: Similarity, clock: _Clock) -> EmbedResult:
+        max_triplets, max_iter = self.max_triplets, self.max_iter
+        if self.refine and max_triplets is None:
+            max_triplets = TRIPLETS_BEFORE_SEARCH
+        if self.refine and max_iter is None and similarity.n > EMBED_UP_TO:
+            max_iter = 0
+        return embed(
+            similarity,
+            init=self.init,
+            n_init=self.n_init,
+            n_components=self.n_components,
+            temperature=self.temperature,
+            max_iter=max_iter,
+            block_size=self.block_size,
+            max_triplets=max_triplets,
+            spread_penalty=self.spread_penalty,
+            callback=clock.at_share(EMBED_SHARE if self.refine else 1.0),
+            verbose=self.verbose,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+
+    def _refine(self, tree: Tree, similarity: Similarity, clock: _Clock) -> Tree:
+        def report(progress: Progress) -> Any:
+            if self.verbose:
+                print(f"{progress.stage:<12} cost {progress.cost:.8g} after {progress.seconds:.1f} s", file=sys.stderr)
+            return clock.tell(progress)
+
+        return refine(
+            tree,
+            similarity,
+            time_budget=clock.left(),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            callback=report,
+        )
 
     def _similarity(self, X: Any) -> Similarity:
         if isinstance(X, Similarity):
@@ -216,23 +258,44 @@ def automatic_n_clusters(tree: Tree) -> int:
     return int(gaps.argmax()) + 2 if len(gaps) and gaps.max() > 0 else 1
 
 
-def _deadline(time_budget: float | None) -> float | None:
-    if time_budget is None:
-        return None
-    if not time_budget > 0:
-        raise ValueError(f"time_budget={time_budget} must be a positive number of seconds.")
-    return time.monotonic() + time_budget
+def _cheapest_start(tree: Tree, similarity: Similarity) -> Tree:
+    """The tree, or one that costs less and takes little time: average linkage of few points, bisecting k-means of many."""
+    if similarity.n <= LINKAGE_UP_TO:
+        other = baselines.average_linkage(similarity)
+    elif similarity.n > EMBED_UP_TO and isinstance(similarity, Features):
+        other = baselines.bisecting_kmeans(similarity)
+    else:
+        return tree
+    return min((tree, other), key=lambda candidate: dasgupta_cost(candidate, similarity))
 
 
-def _stopping_at(
-    deadline: float | None, callback: Callable[[EmbedProgress], Any] | None
-) -> Callable[[EmbedProgress], Any] | None:
-    """The callback, which also stops once the deadline has passed."""
-    if deadline is None:
-        return callback
+def _placed(tree: Tree, n_components: int) -> Floats:
+    """Positions that decode to the tree; coordinates beyond the disk's two are 0."""
+    return np.pad(encode_by_height(tree), ((0, 0), (0, max(0, n_components - 2))))
 
-    def step(progress: EmbedProgress) -> bool:
-        wanted = callback is not None and callback(progress) is True
-        return wanted or time.monotonic() >= deadline
 
-    return step
+class _Clock:
+    """How much of the time budget is left, and whether the caller's callback has said that it is enough."""
+
+    def __init__(self, time_budget: float | None, callback: Callback | None) -> None:
+        if time_budget is not None and not time_budget > 0:
+            raise ValueError(f"time_budget={time_budget} must be a positive number of seconds.")
+        self._budget, self._begin, self._callback = time_budget, time.monotonic(), callback
+        self.stopped = False
+
+    def left(self) -> float | None:
+        """Seconds left, at least 0; None without a budget."""
+        return None if self._budget is None else max(0.0, self._begin + self._budget - time.monotonic())
+
+    def tell(self, progress: EmbedProgress | Progress) -> bool:
+        """Pass the news on; True once the caller wants to stop."""
+        if self._callback is not None:
+            self.stopped |= self._callback(progress) is True
+        return self.stopped
+
+    def at_share(self, share: float) -> Callable[[EmbedProgress], bool] | None:
+        """A callback for a stage that may spend this share of the budget."""
+        if self._budget is None and self._callback is None:
+            return None
+        deadline = np.inf if self._budget is None else self._begin + share * self._budget
+        return lambda progress: self.tell(progress) or time.monotonic() >= deadline

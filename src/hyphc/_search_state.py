@@ -1,0 +1,123 @@
+"""Trees and similarities as the arrays of the search kernels, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._kernels import spr_batch
+from ._kernels.spr_state import DENSE, FEATURES, GRAPH, NODE, PLAN, WORK, Agenda, Ints, Scratch, State
+from ._kernels.trees import lifted_heights, subtree_sums
+from .kinds import Dense, Features, Graph, Similarity
+from .metrics import split_weights
+from .tree import Tree
+
+# Rounding of sums over many rows, relative to the terms compared: moves that gain less are not made.
+_TOLERANCE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
+# From so many numbers on, subtree sums of float32 features stay in float32: the search waits for memory then.
+_LARGE = 1 << 24
+
+
+def empty_state(similarity: Similarity) -> State:
+    """Leaves only, none of them joined; the sentinel above the root is the last node."""
+    n = similarity.n
+    nodes = np.zeros(2 * n, dtype=NODE).view(np.recarray)
+    for link in ("parent", "left", "right"):
+        nodes[link] = -1
+    nodes["points"][:n] = similarity.sizes
+    nodes["points"][-1] = np.inf
+    numbers = np.array([0.0, 0.0, 0.0, similarity.sizes.min(), _TOLERANCE[np.dtype(np.float64)]])
+    sums: npt.NDArray[Any] = np.zeros((0, 0))
+    matrix: npt.NDArray[Any] = np.zeros((0, 0))
+    indptr, indices = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    if isinstance(similarity, Features):
+        X = similarity.X
+        large = X.size > _LARGE and X.dtype == np.float32
+        sums = np.zeros((2 * n, X.shape[1]), dtype=np.float32 if large else np.float64)
+        sums[:n] = X
+        lengths = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64)) / similarity.sizes
+        numbers[:3] = similarity.offset, similarity.scale, lengths.max()
+        numbers[4] = _TOLERANCE[sums.dtype]
+        matrix = matrix.astype(sums.dtype)  # one kernel serves all kinds: both arrays have one type
+        return State(FEATURES, nodes, sums, matrix, indptr, indices, numbers)
+    if isinstance(similarity, Dense):
+        matrix = similarity.W
+        return State(DENSE, nodes, np.zeros((n, n), dtype=matrix.dtype), matrix, indptr, indices, numbers)
+    assert isinstance(similarity, Graph)
+    matrix = similarity.data[None, :]
+    return State(GRAPH, nodes, sums, matrix, similarity.indptr, similarity.indices, numbers)
+
+
+def state_of(tree: Tree, similarity: Similarity) -> State:
+    """The tree with points, cuts and sums. It may lack the last leaves of the similarity: they are left loose, to be inserted."""
+    state = empty_state(similarity)
+    nodes, n, m = state.nodes, similarity.n, tree.n_leaves
+    number = np.append(np.arange(m), n + np.arange(m - 1))
+    inner, root = number[m:], number[-1]
+    nodes["left"][inner], nodes["right"][inner] = number[tree.children].T
+    nodes["parent"][nodes["left"][inner]] = nodes["parent"][nodes["right"][inner]] = inner
+    nodes["left"][-1], nodes["parent"][root] = root, 2 * n - 1
+    nodes["points"][number] = subtree_sums(np.array(tree.children), similarity.sizes[:m])
+    nodes["region"][m:n] = -1
+    if state.kind != FEATURES:
+        joined = similarity if m == n else similarity.subset(np.arange(m))
+        nodes["cut"][inner] = split_weights(tree, joined)
+    nodes["order"][:m] = tree.leaf_order()
+    nodes["first"][number] = tree._first
+    nodes["last"][number] = tree._first + tree.sizes
+    spr_batch.settle_all(state, inner if state.kind != GRAPH else inner[:0])
+    return state
+
+
+def depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Similarity, npt.NDArray[np.int64]]:
+    """The same problem with leaves and merges numbered in depth-first order, and the old numbers of the leaves.
+
+    A search then touches memory in order. A matrix keeps its leaves: to copy it would cost more than it gains.
+    """
+    n = tree.n_leaves
+    schedule = tree._heavy_first_schedule
+    leaves, merges = schedule[0].astype(np.int64), schedule[1]
+    if isinstance(similarity, Dense):
+        leaves = np.arange(n)
+    number = np.empty(2 * n - 1, dtype=np.int64)
+    number[leaves] = np.arange(n)
+    number[n + merges] = n + np.arange(n - 1)
+    renumbered = Tree(number[tree.children[merges]])
+    return renumbered, similarity if isinstance(similarity, Dense) else similarity.subset(leaves), leaves
+
+
+def scratch_of(state: State) -> Scratch:
+    """Working space for one thread."""
+    return Scratch(np.zeros(len(state.nodes), dtype=WORK).view(np.recarray), np.zeros(2, dtype=np.int64))
+
+
+def cost_of(state: State) -> float:
+    """Σ_v |v|·x(v)."""
+    n = len(state.nodes) // 2
+    return float(state.nodes["points"][n:-1] @ state.nodes["cut"][n:-1])
+
+
+def agenda_of(leaves: Ints, seed: int) -> Agenda:
+    """An empty queue for the region of these leaves."""
+    # the queue holds each node of the region at most once; the log has room for the largest kick and its repair
+    plan = np.zeros(4 * len(leaves) + 256, dtype=PLAN).view(np.recarray)
+    plan["leaf"][: len(leaves)] = leaves
+    return Agenda(plan, np.array([0, 0, 0, 1 + seed % 2_147_483_646, len(leaves)], dtype=np.int64))
+
+
+def tree_of(state: State, leaves: npt.NDArray[np.int64], highest: float, names: tuple[str, ...] | None) -> Tree:
+    """The tree of a state whose leaf i is number leaves[i].
+
+    Heights are ``highest`` − (mean similarity across the split), lifted so that none lies below a child's.
+    """
+    n = len(leaves)
+    order = spr_batch.merge_order(state.nodes, scratch_of(state))
+    left, right = state.nodes["left"][order], state.nodes["right"][order]
+    means = state.nodes["cut"][order] / (state.nodes["points"][left] * state.nodes["points"][right])
+    number = np.empty(2 * n - 1, dtype=np.int64)
+    number[:n] = leaves
+    number[order] = n + np.arange(n - 1)
+    children = number[np.column_stack([left, right])]
+    return Tree(children, lifted_heights(children, np.maximum(highest - means, 0.0)), names)

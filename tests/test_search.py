@@ -1,0 +1,213 @@
+"""Tree search: exact accounting, optimal on small problems, never worse, the same for every number of threads."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hyphc import Tree, dasgupta_cost, exact_tree, insert, refine
+from hyphc._kernels import spr_batch, spr_local
+from hyphc._search_state import agenda_of, cost_of, scratch_of, state_of, tree_of
+from hyphc.kinds import Dense, Features, Graph
+from hyphc.search import Progress
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import chain, random_tree, similarity_of_kind, tree_and_similarity
+
+KINDS = ["features", "dense", "graph"]
+
+
+def with_sizes(similarity, sizes):
+    """The same similarity between leaves that stand for several points."""
+    if isinstance(similarity, Features):
+        X = similarity.X * sizes[:, None]
+        return Features(X, offset=similarity.offset, scale=similarity.scale, sizes=sizes)
+    W = similarity.to_dense()
+    return Dense(W, sizes=sizes) if isinstance(similarity, Dense) else Graph(sp.csr_array(W), sizes=sizes)
+
+
+def all_insertions(tree, leaf):
+    """Every tree that arises by grafting ``leaf`` (the next number) into the tree."""
+    n = tree.n_leaves
+    up = lambda v: v + (v >= n)  # noqa: E731
+    for place in range(2 * n - 1):
+        merges, number = [], {v: up(v) for v in range(n)}
+        for t, (a, b) in enumerate(tree.children.tolist()):
+            for c in (a, b):
+                if c == place:
+                    merges.append((number[c], leaf))
+                    number[c] = n + len(merges)
+            merges.append((number[a], number[b]))
+            number[n + t] = n + len(merges)
+        if place == 2 * n - 2:
+            merges.append((number.get(place, place), leaf))
+        yield Tree(np.array(merges))
+
+
+@given(tree_and_similarity(min_leaves=3), st.integers(0, 2**31 - 2), st.booleans())
+@settings(max_examples=150)
+def test_the_change_of_cost_that_the_search_reports_is_the_exact_one_and_never_positive(case, seed, weighted):
+    tree, similarity = case
+    if weighted:
+        similarity = with_sizes(similarity, np.random.default_rng(seed).integers(1, 5, similarity.n).astype(float))
+    n = tree.n_leaves
+    state = state_of(tree, similarity)
+    scratch, agenda = scratch_of(state), agenda_of(np.arange(n), seed)
+    spr_batch.wake_all(state.nodes, scratch, agenda, 2 * n - 2)
+    cost = start = dasgupta_cost(tree, similarity)
+    for smallest in [np.inf] * 10 + [0.0] * 10:
+        change = spr_local.search(state, scratch, agenda, 2 * n - 1, smallest, 7)
+        found = tree_of(state, np.arange(n), 1.0, None)
+        assert change <= 1e-9 * start
+        cost += change
+        assert dasgupta_cost(found, similarity) == pytest.approx(cost, rel=1e-9, abs=1e-9 * start)
+        assert cost_of(state) == pytest.approx(cost, rel=1e-9, abs=1e-9 * start)
+
+
+@given(tree_and_similarity(min_leaves=2), st.integers(0, 100))
+@settings(max_examples=60)
+def test_refine_is_never_worse_and_keeps_the_leaves(case, seed):
+    tree, similarity = case
+    refined = refine(tree, similarity, random_state=seed, max_sweeps=seed % 3)
+    assert refined.n_leaves == tree.n_leaves
+    assert dasgupta_cost(refined, similarity) <= dasgupta_cost(tree, similarity) * (1 + 1e-12)
+
+
+def test_refine_is_optimal_on_small_problems_of_all_kinds():
+    optimal = 0
+    for seed in range(200):
+        n = 4 + seed % 7
+        similarity = similarity_of_kind(KINDS[seed % 3], n, seed)
+        found = dasgupta_cost(refine(random_tree(n, seed), similarity, random_state=0), similarity)
+        least = dasgupta_cost(exact_tree(similarity), similarity)
+        assert found >= least * (1 - 1e-12)
+        optimal += found <= least * (1 + 1e-9) + 1e-12
+    assert optimal >= 198
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_exact_tree_is_the_best_of_all_trees_on_five_leaves(kind):
+    similarity = similarity_of_kind(kind, 5, 4)
+    sizes = np.array([1.0, 2.0, 1.0, 3.0, 1.0])
+    for problem in (similarity, with_sizes(similarity, sizes)):
+        trees = [Tree([[0, 1]])]
+        for leaf in range(2, 5):
+            trees = [larger for tree in trees for larger in all_insertions(tree, leaf)]
+        assert len(trees) == 105
+        least = min(dasgupta_cost(tree, problem) for tree in trees)
+        assert dasgupta_cost(exact_tree(problem), problem) == pytest.approx(least, rel=1e-12)
+
+
+@given(tree_and_similarity(min_leaves=3, max_leaves=9))
+@settings(max_examples=80)
+def test_insert_finds_the_cheapest_of_all_places(case):
+    _, similarity = case
+    n = similarity.n
+    smaller = refine(random_tree(n - 1, n), similarity.subset(np.arange(n - 1)), max_sweeps=1)
+    cheapest = min(dasgupta_cost(larger, similarity) for larger in all_insertions(smaller, n - 1))
+    assert dasgupta_cost(insert(smaller, similarity), similarity) == pytest.approx(cheapest, rel=1e-9, abs=1e-12)
+
+
+def test_insert_takes_the_order_given_and_rejects_other_points():
+    similarity = similarity_of_kind("features", 6, 0)
+    tree = Tree([[0, 1], [3, 2]])
+    assert insert(tree, similarity, [5, 3, 4]).n_leaves == 6
+    assert insert(tree, similarity.subset([0, 1, 2])) is tree
+    for wrong in ([3, 4], [3, 4, 4], [2, 3, 4]):
+        with pytest.raises(ValueError, match="each of the points 3 to 5 once"):
+            insert(tree, similarity, wrong)
+    with pytest.raises(ValueError, match="only 2 points"):
+        insert(tree, similarity.subset([0, 1]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_seed_gives_one_tree_for_every_number_of_threads(kind):
+    similarity = similarity_of_kind(kind, 410, 2)
+    tree = random_tree(similarity.n, 0)
+    one, two = (refine(tree, similarity, random_state=5, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert np.array_equal(one.children, two.children)
+    assert np.array_equal(one.heights, two.heights)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_regions_searched_at_the_same_time_keep_exact_account(kind):
+    similarity = similarity_of_kind(kind, 410, 5)
+    tree = refine(random_tree(410, 1), similarity, max_sweeps=1)
+    refined = refine(tree, similarity, random_state=0, n_jobs=2)
+    costs = []
+    refine(tree, similarity, random_state=0, n_jobs=2, callback=lambda progress: costs.append(progress.cost))
+    assert costs[-1] == pytest.approx(dasgupta_cost(refined, similarity), rel=1e-12)
+    assert costs[-1] < costs[0]
+
+
+def test_a_chain_of_many_leaves_is_refined_without_recursion():
+    similarity = similarity_of_kind("features", 20_000, 1)
+    tree = chain(20_000)
+    begin = time.perf_counter()
+    refined = refine(tree, similarity, time_budget=2.0, n_jobs=1)
+    assert time.perf_counter() - begin < 8
+    assert dasgupta_cost(refined, similarity) < dasgupta_cost(tree, similarity)
+
+
+def test_duplicates_all_zero_weights_and_two_leaves_are_legal():
+    for similarity in (Features(np.ones((9, 2)), offset=0.0, scale=1.0), Dense(np.zeros((9, 9)))):
+        tree = random_tree(9, 0)
+        cost = dasgupta_cost(refine(tree, similarity, random_state=0), similarity)
+        assert cost == pytest.approx(dasgupta_cost(tree, similarity))
+    pair = Tree([[0, 1]], names=["a", "b"])
+    assert refine(pair, np.ones((2, 2))) is pair
+
+
+def test_a_disconnected_graph_is_joined_at_the_top():
+    W = sp.block_diag([np.ones((6, 6)), np.ones((5, 5))], format="csr")
+    W.setdiag(0)
+    tree = refine(random_tree(11, 3), Graph(sp.csr_array(W)), random_state=0)
+    assert len(set(tree.cut(n_clusters=2)[:6])) == len(set(tree.cut(n_clusters=2)[6:])) == 1
+
+
+def test_names_survive_and_heights_fit_a_linkage():
+    similarity = similarity_of_kind("dense", 12, 0)
+    names = [f"leaf {i}" for i in range(12)]
+    tree = refine(Tree(random_tree(12, 0).children, names=names), similarity, random_state=0)
+    assert tree.names == tuple(names)
+    assert Tree.from_linkage(tree.to_linkage()) == tree
+
+
+def test_a_time_budget_is_kept_and_a_callback_can_stop():
+    similarity = similarity_of_kind("features", 1_500, 0)
+    tree = random_tree(1_500, 0)
+    refine(tree, similarity, time_budget=0.01)  # compiles
+    begin = time.perf_counter()
+    refine(tree, similarity, time_budget=1.0, random_state=0)
+    assert time.perf_counter() - begin < 2.0
+    seen: list[Progress] = []
+    refine(tree, similarity, random_state=0, callback=lambda progress: seen.append(progress) or len(seen) == 2)
+    assert len(seen) <= 4
+    assert all(later.cost <= earlier.cost * (1 + 1e-12) for earlier, later in pairwise(seen))
+
+
+def test_an_interrupt_keeps_the_best_tree():
+    similarity = similarity_of_kind("features", 300, 0)
+    tree = random_tree(300, 0)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.stage == "fresh trees":
+            raise KeyboardInterrupt
+
+    assert dasgupta_cost(refine(tree, similarity, random_state=0, callback=interrupt), similarity) < dasgupta_cost(
+        tree, similarity
+    )
+
+
+def test_wrong_arguments_are_named():
+    tree, W = random_tree(4, 0), np.ones((5, 5))
+    with pytest.raises(ValueError, match="4 leaves but the similarity 5"):
+        refine(tree, W)
+    with pytest.raises(ValueError, match="max_sweeps=-1"):
+        refine(tree, W[:4, :4], max_sweeps=-1)
+    with pytest.raises(ValueError, match="time_budget=-2"):
+        refine(tree, W[:4, :4], time_budget=-2)
