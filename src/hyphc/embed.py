@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from ._charts import Ball, Chart, Circle, Sphere
+from ._parallel import n_threads
 from ._runs import Callback, EmbedProgress, Range, Run, Schedule, Watch, descend, paper_runs
 from ._starts import start_directions
 from .decode import decode
@@ -215,12 +215,12 @@ def _place(chart: Chart, directions: Floats, radius: float, rng: np.random.Gener
 @contextmanager
 def _threads(n_jobs: int | None) -> Iterator[Map]:
     """A `map` on n_jobs threads. BLAS gets one thread throughout: blocks are small, and its sums then never vary."""
-    n_threads = effective_n_jobs(n_jobs)
+    workers = n_threads(n_jobs)
     with threadpool_limits(1, user_api="blas"):
-        if n_threads == 1:
+        if workers == 1:
             yield map
         else:
-            with ThreadPoolExecutor(n_threads) as pool:
+            with ThreadPoolExecutor(workers) as pool:
                 yield pool.map
 
 

@@ -46,7 +46,9 @@ def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
     """
     tree, similarity = _check_pair(tree, similarity)
     if isinstance(similarity, Features):
-        return _features_split_weights(tree, similarity)
+        across = np.empty(tree.n_leaves - 1)
+        across[tree._heavy_first_schedule[1]] = _scheduled_splits(tree, similarity)[1]
+        return across
     if isinstance(similarity, Dense):
         return kernels.matrix_split_weights(
             similarity.W, tree.leaf_order(), tree._children, tree.parents, tree._first, tree.sizes
@@ -55,14 +57,17 @@ def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
     return _graph_split_weights(tree, similarity)
 
 
-def _features_split_weights(tree: Tree, similarity: Features) -> Floats:
-    n_columns = similarity.X.shape[1]
-    columns = [(begin, min(begin + COLUMN_BLOCK, n_columns)) for begin in range(0, n_columns, COLUMN_BLOCK)]
-    schedule = tree._heavy_first_schedule
-    parts = thread_map(lambda ends: kernels.inner_products_across(similarity.X, *ends, *schedule), columns, n_jobs=-1)
-    products = sum(parts[1:], start=parts[0] if parts else np.zeros(tree.n_leaves - 1))
-    _, counts = kernels.point_counts(similarity.sizes, *schedule)
-    return np.asarray(similarity.offset * counts + similarity.scale * products)
+def _scheduled_splits(tree: Tree, similarity: Features) -> tuple[Floats, Floats]:
+    """|v| and x(v) = offset·|l|·|r| + scale·⟨s_l, s_r⟩ for each merge, in the order of the tree's schedule."""
+    leaves, _, n_closing = tree._heavy_first_schedule
+    X = similarity.X
+    columns = [(begin, min(begin + COLUMN_BLOCK, X.shape[1])) for begin in range(0, X.shape[1], COLUMN_BLOCK)]
+    parts = thread_map(lambda c: kernels.inner_products_across(X, *c, leaves, n_closing), columns, n_jobs=-1)
+    sizes, pairs = kernels.point_counts(similarity.sizes, leaves, n_closing)
+    across = similarity.offset * pairs
+    for part in parts:
+        across += similarity.scale * part
+    return sizes, across
 
 
 def _graph_split_weights(tree: Tree, similarity: Graph) -> Floats:
@@ -91,8 +96,12 @@ def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pa
     8.0
     """
     tree, similarity = _check_pair(tree, similarity)
-    n_points, _ = kernels.point_counts(similarity.sizes, *tree._heavy_first_schedule)
-    return in_units(float(n_points @ split_weights(tree, similarity)), similarity, units)
+    if isinstance(similarity, Features):
+        n_points, across = _scheduled_splits(tree, similarity)
+    else:
+        n_points = subtree_sums(tree._children, similarity.sizes)[tree.n_leaves :]
+        across = split_weights(tree, similarity)
+    return in_units(float(n_points @ across), similarity, units)
 
 
 def in_units(cost: float, similarity: Similarity, units: Units) -> float:
@@ -121,7 +130,8 @@ def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     array([0. , 0.7])
     """
     tree, similarity = _check_pair(tree, similarity)
-    _, n_pairs = kernels.point_counts(similarity.sizes, *tree._heavy_first_schedule)
+    n_points = subtree_sums(tree._children, similarity.sizes)
+    n_pairs = n_points[tree._children[:, 0]] * n_points[tree._children[:, 1]]
     heights = np.maximum(similarity.maximum() - split_weights(tree, similarity) / n_pairs, 0.0)
     return Tree(tree._children, lifted_heights(tree._children, heights), tree.names)
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from ._kernels import spr_batch, spr_local
 from ._kernels.spr_state import Agenda, Ints, Scratch, State
-from ._parallel import thread_map
+from ._parallel import n_threads, thread_map
 from ._search_state import agenda_of, cost_of, depth_first, scratch_of, state_of, tree_of
 from .kinds import Similarity
 from .metrics import dasgupta_cost
@@ -228,7 +227,7 @@ class _ScratchPool:
     def __init__(self, state: State, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs
         self.free: SimpleQueue[Scratch] = SimpleQueue()
-        for _ in range(effective_n_jobs(n_jobs)):
+        for _ in range(n_threads(n_jobs)):
             self.free.put(scratch_of(state))
 
     def map(self, function: Callable[[Any, Scratch], object], items: Sequence[Any]) -> None:

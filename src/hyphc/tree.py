@@ -121,7 +121,7 @@ class Tree:
 
     @cached_property
     def _heavy_first_schedule(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        return heavy_first_schedule(self._children, self.sizes.astype(np.int32))
+        return heavy_first_schedule(self._children)
 
     def leaf_order(self) -> Ints:
         """Leaves from left to right, as a dendrogram draws them: every cluster is a contiguous run."""

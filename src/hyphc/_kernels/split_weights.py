@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from .prefetch import AHEAD, prefetch_row
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int32]  # half the memory traffic of int64, and enough for 2³¹ nodes
@@ -16,37 +18,41 @@ MAX_OPEN = 66  # log2(n) + 2 subtrees for any n that has an index
 
 
 @njit(cache=True, nogil=True)
-def heavy_first_schedule(children: Ints, sizes: Steps) -> tuple[Steps, Steps, Steps]:
+def heavy_first_schedule(children: Ints) -> tuple[Steps, Steps, Steps]:
     """Leaves and merges in the order of a post-order walk that enters the larger child first.
 
     Returns the leaves in that order, the merges in that order, and how many merges close right after each leaf. At most
     log2(n) + 2 subtrees are open at any time, for every shape of tree.
     """
     n = children.shape[0] + 1
-    # first leaf and first merge of each node side by side: the loop jumps about, and one cache line serves both
-    first = np.zeros((2 * n - 1, 2), dtype=np.int32)
+    # size, first leaf and first merge of a node side by side: the loops jump about, and one cache line serves all three
+    nodes = np.empty((2 * n - 1, 4), dtype=np.int32)
+    for leaf in range(n):
+        nodes[leaf, 0] = 1
+    for t in range(n - 1):
+        nodes[n + t, 0] = nodes[children[t, 0], 0] + nodes[children[t, 1], 0]
+    nodes[2 * n - 2, 1] = nodes[2 * n - 2, 2] = 0
     leaves = np.empty(n, dtype=np.int32)
     merges = np.empty(n - 1, dtype=np.int32)
     n_closing = np.zeros(n, dtype=np.int32)
     for t in range(n - 2, -1, -1):
+        size, leaf, merge = nodes[n + t, 0], nodes[n + t, 1], nodes[n + t, 2]
         heavy, light = children[t, 0], children[t, 1]
-        if sizes[light] > sizes[heavy]:
+        if 2 * nodes[heavy, 0] < size:
             heavy, light = light, heavy
-        leaf, merge = first[n + t]
-        n_heavy = sizes[heavy]
-        n_both = n_heavy + sizes[light]
-        first[heavy, 0], first[heavy, 1] = leaf, merge
-        first[light, 0], first[light, 1] = leaf + n_heavy, merge + n_heavy - 1
-        merges[merge + n_both - 2] = t
-        n_closing[leaf + n_both - 1] += 1
+        n_heavy = nodes[heavy, 0]
+        nodes[heavy, 1], nodes[heavy, 2] = leaf, merge
+        nodes[light, 1], nodes[light, 2] = leaf + n_heavy, merge + n_heavy - 1
+        merges[merge + size - 2] = t
+        n_closing[leaf + size - 1] += 1
     for leaf in range(n):
-        leaves[first[leaf, 0]] = leaf
+        leaves[nodes[leaf, 1]] = leaf
     return leaves, merges, n_closing
 
 
 @njit(cache=True, nogil=True)
-def point_counts(leaf_sizes: Floats, leaves: Steps, merges: Steps, n_closing: Steps) -> tuple[Floats, Floats]:
-    """|v| and |left|·|right| for each merge, in points."""
+def point_counts(leaf_sizes: Floats, leaves: Steps, n_closing: Steps) -> tuple[Floats, Floats]:
+    """|v| and |left|·|right| in points, for each merge in the order of the schedule."""
     n = leaves.shape[0]
     open_counts = np.empty(MAX_OPEN, dtype=np.float64)
     total = np.empty(n - 1, dtype=np.float64)
@@ -57,22 +63,19 @@ def point_counts(leaf_sizes: Floats, leaves: Steps, merges: Steps, n_closing: St
         top += 1
         open_counts[top] = leaf_sizes[leaves[p]]
         for _ in range(n_closing[p]):
-            t = merges[done]
-            product[t] = open_counts[top - 1] * open_counts[top]
+            product[done] = open_counts[top - 1] * open_counts[top]
             open_counts[top - 1] += open_counts[top]
-            total[t] = open_counts[top - 1]
+            total[done] = open_counts[top - 1]
             done += 1
             top -= 1
     return total, product
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def inner_products_across(
-    X: npt.NDArray[Any], begin: int, end: int, leaves: Steps, merges: Steps, n_closing: Steps
-) -> Floats:
-    """⟨s_l, s_r⟩ over columns begin … end − 1 for each merge, s the sum of a subtree's rows, in float64.
+def inner_products_across(X: npt.NDArray[Any], begin: int, end: int, leaves: Steps, n_closing: Steps) -> Floats:
+    """⟨s_l, s_r⟩ over columns begin … end − 1, s the sum of a subtree's rows, in the order of the schedule, in float64.
 
-    O(n d) time, O(d log n) memory.
+    O(n d) time, O(d log n) memory. A leaf that closes a merge is added from X without a copy.
     """
     n, d = X.shape[0], end - begin
     open_sums = np.empty((MAX_OPEN, d), dtype=np.float64)
@@ -80,18 +83,29 @@ def inner_products_across(
     top = -1
     done = 0
     for p in range(n):
+        if p + AHEAD < n:
+            prefetch_row(X, leaves[p + AHEAD], begin, end)
         row = X[leaves[p], begin:end]
-        top += 1
-        right = open_sums[top]
+        if n_closing[p] == 0:
+            top += 1
+            for c in range(d):
+                open_sums[top, c] = row[c]
+            continue
+        left = open_sums[top]
+        product = 0.0
         for c in range(d):
-            right[c] = row[c]
-        for _ in range(n_closing[p]):
+            entry = np.float64(row[c])
+            product += left[c] * entry
+            left[c] += entry
+        across[done] = product
+        done += 1
+        for _ in range(n_closing[p] - 1):
             left, right = open_sums[top - 1], open_sums[top]
             product = 0.0
             for c in range(d):
                 product += left[c] * right[c]
                 left[c] += right[c]
-            across[merges[done]] = product
+            across[done] = product
             done += 1
             top -= 1
     return across
