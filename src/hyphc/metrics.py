@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -62,8 +64,10 @@ def _scheduled_splits(tree: Tree, similarity: Features) -> tuple[Floats, Floats]
     leaves, _, n_closing = tree._heavy_first_schedule
     X = similarity.X
     columns = [(begin, min(begin + COLUMN_BLOCK, X.shape[1])) for begin in range(0, X.shape[1], COLUMN_BLOCK)]
-    parts = thread_map(lambda c: kernels.inner_products_across(X, *c, leaves, n_closing), columns, n_jobs=-1)
-    sizes, pairs = kernels.point_counts(similarity.sizes, leaves, n_closing)
+    products = [partial(kernels.inner_products_across, X, *ends, leaves, n_closing) for ends in columns]
+    counts = partial(kernels.point_counts, similarity.sizes, leaves, n_closing)
+    tasks: list[Callable[[], Any]] = [*products, counts]
+    *parts, (sizes, pairs) = thread_map(lambda task: task(), tasks, n_jobs=-1)
     across = similarity.offset * pairs
     for part in parts:
         across += similarity.scale * part
