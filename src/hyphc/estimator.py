@@ -164,7 +164,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         if self.refine and not clock.stopped:
             tree = self._refine(_cheapest_start(tree, similarity), similarity, clock)
         self.tree_ = with_similarity_heights(tree, similarity)
-        if tree != result.tree:
+        if tree is not result.tree:
             self.embedding_ = _placed(self.tree_, self.n_components)
         self.cost_ = dasgupta_cost(tree, similarity)
         self.loss_curve_, self.n_iter_ = result.loss_curve, result.n_iter
