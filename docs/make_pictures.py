@@ -9,7 +9,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from hyphc import Tree, as_similarity, baselines, datasets, geometry
+from hyphc import HypHC, Tree, datasets, geometry
 from matplotlib.collections import LineCollection
 
 IMAGES = Path(__file__).parent / "images"
@@ -29,7 +29,7 @@ def disk_positions(tree: Tree) -> np.ndarray:
 def draw_digits() -> None:
     digits = datasets.load("digits")
     sample = np.random.default_rng(0).choice(len(digits.data), 300, replace=False)
-    tree = baselines.average_linkage(as_similarity(digits.data[sample], "euclidean", n_neighbors=15))
+    tree = HypHC(metric="euclidean", n_neighbors=15, random_state=0).fit(digits.data[sample]).tree_
     positions = disk_positions(tree)
     parents = np.repeat(np.arange(tree.n_leaves, 2 * tree.n_leaves - 1), 2)
     children = tree.children.ravel()

@@ -1,0 +1,58 @@
+"""The default fit, search included: ``python benchmarks/search.py [quality|scale ...]``.
+
+``quality`` needs the UCI files in HYPHC_DATA. Costs are in the paper's units (ordered pairs), for graphs per unit weight.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from _measure import in_own_process, peak_bytes
+from continuous import GRAPHS, PAPER, SETS
+from hyphc import HypHC, as_similarity, baselines, dasgupta_cost, datasets
+
+
+def quality(seeds: int = 5) -> None:
+    print("reference: the paper's HypHC (spambase: its BKM); for graphs average linkage")
+    print(f"{'set':<14} {'best':>13} {'median':>13} {'reference':>12} {'s a fit':>8}")
+    for name in (*SETS, *GRAPHS):
+        similarity = datasets.paper_similarity(name)
+        units = "mean" if name in GRAPHS else "ordered"
+        costs, begin = [], time.perf_counter()
+        for seed in range(seeds):
+            costs.append(dasgupta_cost(HypHC(random_state=seed).fit(similarity).tree_, similarity, units=units))
+        seconds = (time.perf_counter() - begin) / seeds
+        reference = PAPER.get(name) or dasgupta_cost(baselines.average_linkage(similarity), similarity, units=units)
+        print(
+            f"{name:<14} {min(costs):>13.8g} {np.median(costs):>13.8g} {reference:>12.6g} {seconds:>8.2f}", flush=True
+        )
+
+
+def scale() -> None:
+    print(f"{'n x 32':>9} {'bisecting s':>11} {'fit s':>8} {'cost / bisecting':>16} {'peak GB':>8}")
+    for n in (100_000, 1_000_000):
+        start, fit, ratio, peak = in_own_process(_scale, n)
+        print(f"{n:>9} {start:>11.1f} {fit:>8.1f} {ratio:>16.6f} {peak / 1e9:>8.2f}", flush=True)
+
+
+def _scale(n: int) -> tuple[float, float, float, int]:
+    X = datasets.planted(n, 32, random_state=0).data
+    HypHC(random_state=0).fit(X[:1_000])  # compiles
+    similarity = as_similarity(X)
+    begin = time.perf_counter()
+    start = baselines.bisecting_kmeans(similarity)
+    bisecting = time.perf_counter() - begin
+    begin = time.perf_counter()
+    model = HypHC(random_state=0).fit(X)
+    fit = time.perf_counter() - begin
+    return bisecting, fit, model.cost_ / dasgupta_cost(start, similarity), peak_bytes()
+
+
+PARTS = {"quality": quality, "scale": scale}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        print(f"\n## {part}")
+        PARTS[part]()
