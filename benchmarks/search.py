@@ -1,4 +1,4 @@
-"""The default fit, search included: ``python benchmarks/search.py [quality|scale ...]``.
+"""The default fit, search included: ``python benchmarks/search.py [quality|scale ...]``; each part takes some ten minutes.
 
 ``quality`` needs the UCI files in HYPHC_DATA. Costs are in the paper's units (ordered pairs), for graphs per unit weight.
 """

@@ -25,6 +25,7 @@ CHUNK = 8_192  # at most so many subtrees are tried on one version of the tree
 SLICE = 256  # and so many by one thread at a time: neither depends on the number of threads
 PIECE = 1_024  # trials between two looks at the clock
 RESTART_UP_TO = 50_000  # leaves: above this one tree takes long enough
+NEGLIGIBLE = 1e-6  # above that many leaves sweeps end when one gains less than this share of the cost
 FIRST_LEVEL, GROWTH = 100, 3  # a fresh tree starts with about so many leaves and grows by this factor
 FRESH, FIELD = 8, 80_000  # fresh trees: at most so many, with so many leaves together, but at least two
 EFFORT = 100, 5_000, 300_000  # trials of the iterated search: per leaf, at least, at most
@@ -78,7 +79,8 @@ def refine(
 ) -> Tree:
     """A tree of lower Dasgupta cost, never worse than the one given.
 
-    1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains.
+    1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains (above 50 000 points: until a
+       sweep gains less than a millionth).
     2. Fresh trees (up to 50 000 points): the tree of a small random subset is searched, grows threefold by points inserted at
        their cheapest places, is searched again, and so on up to all points. The best of several is kept.
     3. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose.
@@ -178,8 +180,11 @@ def _swept(tree: Tree, similarity: Similarity, run: _Run, max_sweeps: int | None
     pool = _ScratchPool(state, run.n_jobs)
     tried = np.arange(2 * similarity.n - 1)
     sweep, cost, before = 0, cost_of(state), np.inf
-    # in float32 moves that gain next to nothing could go on for ever: a sweep that does not lower the cost is the last
-    while len(tried) and cost < before and not run.late() and (max_sweeps is None or sweep < max_sweeps):
+    # in float32 moves that gain next to nothing could go on for ever: a sweep that gains no more than that is the last
+    enough = NEGLIGIBLE if similarity.n > RESTART_UP_TO else 0.0
+    while (
+        len(tried) and before - cost > enough * cost and not run.late() and (max_sweeps is None or sweep < max_sweeps)
+    ):
         tried = _sweep(state, pool, tried, run)
         sweep, cost, before = sweep + 1, cost_of(state), cost
         run.report(f"sweep {sweep}", cost)
