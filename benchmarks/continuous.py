@@ -96,7 +96,7 @@ def fit_to(similarity, seed: int = 0) -> float:
     return reached[0] if reached else np.inf
 
 
-def quality(names=(*SETS, *GRAPHS), seeds: int = 5) -> None:
+def quality(names=(*SETS, *GRAPHS), seeds: int = 5, *, refine: bool = False) -> None:
     print("reference: the paper's HypHC (spambase: its BKM); for graphs average linkage, per unit weight")
     print(f"{'set':<14} {'best':>12} {'median':>12} {'reference':>12} {'s a fit':>8}")
     for name in names:
@@ -104,12 +104,12 @@ def quality(names=(*SETS, *GRAPHS), seeds: int = 5) -> None:
         units = "mean" if name in GRAPHS else "ordered"
         costs, begin = [], time.perf_counter()
         for seed in range(seeds):
-            tree = HypHC(refine=False, random_state=seed).fit(similarity).tree_
+            tree = HypHC(refine=refine, random_state=seed).fit(similarity).tree_
             costs.append(dasgupta_cost(tree, similarity, units=units))
         seconds = (time.perf_counter() - begin) / seeds
         reference = PAPER.get(name) or dasgupta_cost(baselines.average_linkage(similarity), similarity, units=units)
         print(
-            f"{name:<14} {min(costs):>12.6g} {np.median(costs):>12.6g} {reference:>12.6g} {seconds:>8.2f}", flush=True
+            f"{name:<14} {min(costs):>12.8g} {np.median(costs):>12.8g} {reference:>12.6g} {seconds:>8.2f}", flush=True
         )
 
 

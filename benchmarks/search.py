@@ -7,27 +7,11 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 
-import numpy as np
 from _measure import in_own_process, peak_bytes
-from continuous import GRAPHS, PAPER, SETS
+from continuous import quality
 from hyphc import HypHC, as_similarity, baselines, dasgupta_cost, datasets
-
-
-def quality(seeds: int = 5) -> None:
-    print("reference: the paper's HypHC (spambase: its BKM); for graphs average linkage")
-    print(f"{'set':<14} {'best':>13} {'median':>13} {'reference':>12} {'s a fit':>8}")
-    for name in (*SETS, *GRAPHS):
-        similarity = datasets.paper_similarity(name)
-        units = "mean" if name in GRAPHS else "ordered"
-        costs, begin = [], time.perf_counter()
-        for seed in range(seeds):
-            costs.append(dasgupta_cost(HypHC(random_state=seed).fit(similarity).tree_, similarity, units=units))
-        seconds = (time.perf_counter() - begin) / seeds
-        reference = PAPER.get(name) or dasgupta_cost(baselines.average_linkage(similarity), similarity, units=units)
-        print(
-            f"{name:<14} {min(costs):>13.8g} {np.median(costs):>13.8g} {reference:>12.6g} {seconds:>8.2f}", flush=True
-        )
 
 
 def scale() -> None:
@@ -50,7 +34,7 @@ def _scale(n: int) -> tuple[float, float, float, int]:
     return bisecting, fit, model.cost_ / dasgupta_cost(start, similarity), peak_bytes()
 
 
-PARTS = {"quality": quality, "scale": scale}
+PARTS = {"quality": partial(quality, refine=True), "scale": scale}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:
