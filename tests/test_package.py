@@ -65,8 +65,9 @@ def test_doctests(name):
 
 def test_modules_import_only_from_modules_above_them():
     """The order of the pipeline; helpers that start with an underscore stand above all."""
-    stages = """neighbors kinds similarity newick tree metrics tree_distances bounds certificate geometry decode encode
-        objective sampling embed baselines search estimator theory datasets cli"""
+    stages = """neighbors kinds similarity newick tree grouping metrics tree_distances bounds certificate geometry decode
+        encode objective sampling embed agglomerate baselines search extension ordering estimator theory datasets plot explore
+        io cli"""
     order = stages.split()
     for path in (ROOT / "src" / "hyphc").glob("*.py"):
         if path.stem not in order:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import baselines, datasets, geometry, theory
+    from . import baselines, datasets, geometry, grouping, theory
     from .bounds import cost_bounds
     from .certificate import exact_tree, optimality_gap
     from .decode import decode
@@ -53,7 +53,7 @@ _HOME = {
     "tree_sampling_divergence": "metrics",
     "triplet_distance": "tree_distances",
 }
-_MODULES = ("baselines", "datasets", "geometry", "theory")
+_MODULES = ("baselines", "datasets", "geometry", "grouping", "theory")
 
 __all__ = [
     "HypHC",
@@ -70,6 +70,7 @@ __all__ = [
     "encode",
     "exact_tree",
     "geometry",
+    "grouping",
     "insert",
     "moseley_wang_reward",
     "optimality_gap",

@@ -50,11 +50,16 @@ def empty_state(similarity: Similarity) -> State:
     return State(GRAPH, nodes, sums, matrix, similarity.indptr, similarity.indices, numbers)
 
 
+def node_numbers(m: int, n: int) -> Ints:
+    """The nodes of a tree of m leaves in the state of n."""
+    return np.append(np.arange(m), n + np.arange(m - 1))
+
+
 def state_of(tree: Tree, similarity: Similarity) -> State:
     """The tree with points, cuts and sums. It may lack the last leaves of the similarity: they are left loose, to be inserted."""
     state = empty_state(similarity)
     nodes, n, m = state.nodes, similarity.n, tree.n_leaves
-    number = np.append(np.arange(m), n + np.arange(m - 1))
+    number = node_numbers(m, n)
     inner, root = number[m:], number[-1]
     nodes["left"][inner], nodes["right"][inner] = number[tree.children].T
     nodes["parent"][nodes["left"][inner]] = nodes["parent"][nodes["right"][inner]] = inner

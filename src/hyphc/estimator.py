@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,27 +10,27 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from . import baselines
-from .embed import TEMPERATURE, EmbedProgress, EmbedResult, embed
-from .encode import encode_by_height
+from ._pipeline import EMBED_UP_TO, Callback, Clock, Distinct, automatic_n_clusters, cheapest_start, placed
+from .certificate import OptimalityGap, optimality_gap
+from .embed import TEMPERATURE, EmbedResult, embed
+from .extension import joined_clusters, rows_of_new_points, stacked, with_new_rows
+from .grouping import twins, weighted
 from .metrics import dasgupta_cost, with_similarity_heights
-from .search import Progress, refine
+from .search import Progress, insert, refine
 from .similarity import Features, Metric, Similarity, as_similarity
 from .tree import Tree
 
+__all__ = ["HypHC", "automatic_n_clusters"]
+
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Callback = Callable[[EmbedProgress | Progress], Any]
 
 # With a search to follow, the continuous stage gets this many triplets (about a second) and this share of a time budget.
 TRIPLETS_BEFORE_SEARCH = 200_000_000
 EMBED_SHARE = 0.2
-# Above this many points so few triplets teach little: the search starts from bisecting k-means instead.
-EMBED_UP_TO = 50_000
-# Up to this many points average linkage takes a moment, and the result is never worse than it.
-LINKAGE_UP_TO = 2_000
+# New points are placed this many at a time, or as many as the tree has: a matrix of old and new ones stays small.
+FEWEST_AT_ONCE = 1_000
 
 
 class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -87,6 +85,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         neighbours on the circle show the size and the height of the merge that joins them.
     cost_ : float
         Dasgupta's cost of the tree, each pair counted once.
+    similarity_ : Similarity
+        What was clustered.
     loss_curve_ : array (n_iter_,)
         The continuous cost at each iteration.
     n_iter_ : int
@@ -143,13 +143,15 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Cluster X: features (n, d), or similarities (n, n) when ``metric="precomputed"``.
 
         Parameters
         ----------
-        X : array, frame or sparse matrix
+        X : array, frame, sparse matrix or Similarity
         y : ignored
+        sample_weight : array (n,), optional
+            How many points each row stands for, all positive: 2 counts like two equal rows.
 
         Returns
         -------
@@ -157,71 +159,102 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """
         if self.n_clusters is not None and self.distance_threshold is not None:
             raise ValueError("Give n_clusters or distance_threshold, not both.")
-        clock = _Clock(self.time_budget, self.callback)
-        similarity = self._similarity(X)
-        result = self._embed(similarity, clock)
+        clock = Clock(self.time_budget, self.callback)
+        X = self._checked(X, reset=True)
+        similarity = self._weighted(self._similarity(X), X, sample_weight)
+        problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
+        result = problem.result(self._embed(problem, clock))
         tree, self.embedding_ = result.tree, result.embedding
         if self.refine and not clock.stopped:
-            tree = self._refine(_cheapest_start(tree, similarity), similarity, clock)
-        self.tree_ = with_similarity_heights(tree, similarity)
-        if tree is not result.tree:
-            self.embedding_ = _placed(self.tree_, self.n_components)
-        self.cost_ = dasgupta_cost(tree, similarity)
+            tree = self._refine(cheapest_start(tree, problem.similarity), problem, clock)
         self.loss_curve_, self.n_iter_ = result.loss_curve, result.n_iter
-        self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
-        self.children_, self.distances_ = self.tree_.children, self.tree_.heights
-        self.labels_ = self._flat_clusters(self.tree_)
-        self.n_clusters_ = int(self.labels_.max()) + 1
+        self._settle(problem.tree(tree), similarity, X, keep_embedding=problem.tree(tree) is result.tree)
         return self
 
-    def _embed(self, similarity: Similarity, clock: _Clock) -> EmbedResult:
-        max_triplets, max_iter = self.max_triplets, self.max_iter
-        if self.refine and max_triplets is None:
-            max_triplets = TRIPLETS_BEFORE_SEARCH
-        if self.refine and max_iter is None and similarity.n > EMBED_UP_TO:
-            max_iter = 0
-        return embed(
-            similarity,
-            init=self.init,
-            n_init=self.n_init,
-            n_components=self.n_components,
-            temperature=self.temperature,
-            max_iter=max_iter,
-            block_size=self.block_size,
-            max_triplets=max_triplets,
-            spread_penalty=self.spread_penalty,
-            callback=clock.at_share(EMBED_SHARE if self.refine else 1.0),
-            verbose=self.verbose,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add points to the fitted tree, one after the other, each where the cost rises least; without a tree, ``fit``.
 
-    def _refine(self, tree: Tree, similarity: Similarity, clock: _Clock) -> Tree:
-        def report(progress: Progress) -> Any:
-            if self.verbose:
-                print(f"{progress.stage:<12} cost {progress.cost:.8g} after {progress.seconds:.1f} s", file=sys.stderr)
-            return clock.tell(progress)
+        Parameters
+        ----------
+        X : array, frame, sparse matrix or Similarity
+            Rows of new points. With ``metric="precomputed"``, or as a Similarity: of all points, the fitted ones first.
+        y : ignored
 
-        return refine(
-            tree,
-            similarity,
-            time_budget=clock.left(),
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            callback=report,
-        )
+        Returns
+        -------
+        self
 
-    def _similarity(self, X: Any) -> Similarity:
+        Notes
+        -----
+        Nothing else moves. ``HypHC(init=model.tree_).fit(...)`` of all points, or ``refine``, improves what many additions left.
+        A neighbour graph is computed anew from all points.
+        """
+        if not hasattr(self, "tree_"):
+            return self.fit(X)
+        X = self._checked(X, reset=self.metric == "precomputed")
+        if isinstance(self.similarity_, Features) and not isinstance(X, Similarity):
+            similarity = with_new_rows(self.similarity_, self._rows_of(X))
+        else:
+            if self.metric != "precomputed" and not isinstance(X, Similarity):
+                X = stacked(self._fit_X, X)
+            similarity = self._similarity(X)
+            old = self.similarity_.sizes
+            similarity = weighted(similarity, np.append(old, np.ones(similarity.n - len(old))))
+        self._settle(insert(self.tree_, similarity), similarity, X)
+        return self
+
+    def predict(self, X: Any) -> Ints:
+        """The flat cluster that each new point would join at its cheapest place in the tree.
+
+        A point whose place lies above several clusters joins the one it is most similar to on average. Each row is placed on its
+        own, in O(d) time per place looked at; the tree stays as it is.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix or Similarity
+            Rows like those of ``fit``. With ``metric="precomputed"``: the similarities (m, n) of new points to the fitted.
+            A Similarity holds all points, the fitted ones first.
+
+        Returns
+        -------
+        labels : array (m,)
+        """
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        if isinstance(X, Similarity):
+            return joined_clusters(self.tree_, self.labels_, X, self.n_jobs)
+        rows = self._rows_of(X)
+        step = max(FEWEST_AT_ONCE, self.n_leaves_)
+        chunks = [with_new_rows(self.similarity_, rows[k : k + step]) for k in range(0, rows.shape[0], step)]
+        return np.concatenate([joined_clusters(self.tree_, self.labels_, chunk, self.n_jobs) for chunk in chunks])
+
+    def optimality_gap(self, **settings: Any) -> OptimalityGap:
+        """How far the tree can be from the optimum, with a confidence interval; settings as of ``hyphc.optimality_gap``."""
+        check_is_fitted(self)
+        return optimality_gap(self.tree_, self.similarity_, **{"n_jobs": self.n_jobs, **settings})
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """The rows as an array or CSR matrix; a Similarity as it is."""
         if isinstance(X, Similarity):
             return X
         takes_sparse = self.metric == "precomputed" or self.n_neighbors is not None
         # 64-bit indices are not told apart here: as_similarity converts them
-        X = validate_data(self, X, accept_sparse=takes_sparse, dtype=[np.float64, np.float32], accept_large_sparse=True)
-        if self.metric == "precomputed" and not sp.issparse(X) and X.shape[0] != X.shape[1]:
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if takes_sparse else False,
+            dtype=[np.float64, np.float32],
+            accept_large_sparse=True,
+        )
+        if reset and self.metric == "precomputed" and not sp.issparse(X) and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"metric='precomputed' takes a square matrix of similarities; X has shape {X.shape}. Pass metric='cosine' "
                 "for features."
             )
+        return X
+
+    def _similarity(self, X: Any) -> Similarity:
         return as_similarity(
             X,
             self.metric,
@@ -230,6 +263,65 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
+
+    def _weighted(self, similarity: Similarity, X: Any, sample_weight: npt.ArrayLike | None) -> Similarity:
+        if sample_weight is None:
+            return similarity
+        rows = X if not isinstance(X, Similarity) else np.empty((similarity.n, 1))
+        return weighted(similarity, _check_sample_weight(sample_weight, rows, dtype=np.float64))
+
+    def _rows_of(self, X: Any) -> Any:
+        return rows_of_new_points(self._fit_X, X, self.metric, self.n_neighbors, self.edge_weights)
+
+    def _embed(self, problem: Distinct, clock: Clock) -> EmbedResult:
+        max_triplets, max_iter = self.max_triplets, self.max_iter
+        if self.refine and max_triplets is None:
+            max_triplets = TRIPLETS_BEFORE_SEARCH
+        if self.refine and max_iter is None and problem.similarity.n > EMBED_UP_TO:
+            max_iter = 0
+        return embed(
+            problem.similarity,
+            init=self.init,
+            n_init=self.n_init,
+            n_components=self.n_components,
+            temperature=self.temperature,
+            max_iter=max_iter,
+            block_size=self.block_size,
+            max_triplets=max_triplets,
+            spread_penalty=self.spread_penalty,
+            callback=clock.at_share(EMBED_SHARE if self.refine else 1.0, problem),
+            verbose=self.verbose,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+
+    def _refine(self, tree: Tree, problem: Distinct, clock: Clock) -> Tree:
+        def report(progress: Progress) -> Any:
+            if self.verbose:
+                print(f"{progress.stage:<12} cost {progress.cost:.8g} after {progress.seconds:.1f} s", file=sys.stderr)
+            return clock.tell(problem.news(progress))
+
+        return refine(
+            tree,
+            problem.similarity,
+            time_budget=clock.left(),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            callback=report,
+        )
+
+    def _settle(self, tree: Tree, similarity: Similarity, X: Any, keep_embedding: bool = False) -> None:
+        """Set the attributes that follow from the tree."""
+        self.tree_, self.similarity_ = with_similarity_heights(tree, similarity), similarity
+        # features hold their rows; the other kinds need them to tell how similar new points are
+        self._fit_X = None if isinstance(similarity, Features) else X
+        if not keep_embedding:
+            self.embedding_ = placed(self.tree_, self.n_components)
+        self.cost_ = dasgupta_cost(tree, similarity)
+        self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
+        self.children_, self.distances_ = self.tree_.children, self.tree_.heights
+        self.labels_ = self._flat_clusters(self.tree_)
+        self.n_clusters_ = int(self.labels_.max()) + 1
 
     def _flat_clusters(self, tree: Tree) -> Ints:
         if self.n_clusters is not None:
@@ -244,58 +336,3 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         tags.input_tags.sparse = self.metric == "precomputed" or self.n_neighbors is not None
         tags.input_tags.positive_only = self.metric == "precomputed"
         return tags
-
-
-def automatic_n_clusters(tree: Tree) -> int:
-    """Where the heights jump most: the number of clusters, from 2 to √n, below the widest gap between successive merges.
-
-    1 when no two of these heights differ.
-    """
-    n = tree.n_leaves
-    most = min(n, max(2, int(np.sqrt(n))))
-    top = np.concatenate([[0.0], tree.heights])[::-1][:most]  # heights of the last merges; leaves stand at 0
-    gaps = top[:-1] - top[1:]
-    return int(gaps.argmax()) + 2 if len(gaps) and gaps.max() > 0 else 1
-
-
-def _cheapest_start(tree: Tree, similarity: Similarity) -> Tree:
-    """The tree, or one that costs less and takes little time: average linkage of few points, bisecting k-means of many."""
-    if similarity.n <= LINKAGE_UP_TO:
-        other = baselines.average_linkage(similarity)
-    elif similarity.n > EMBED_UP_TO and isinstance(similarity, Features):
-        other = baselines.bisecting_kmeans(similarity)
-    else:
-        return tree
-    return min((tree, other), key=lambda candidate: dasgupta_cost(candidate, similarity))
-
-
-def _placed(tree: Tree, n_components: int) -> Floats:
-    """Positions that decode to the tree; coordinates beyond the disk's two are 0."""
-    return np.pad(encode_by_height(tree), ((0, 0), (0, max(0, n_components - 2))))
-
-
-class _Clock:
-    """How much of the time budget is left, and whether the caller's callback has said that it is enough."""
-
-    def __init__(self, time_budget: float | None, callback: Callback | None) -> None:
-        if time_budget is not None and not time_budget > 0:
-            raise ValueError(f"time_budget={time_budget} must be a positive number of seconds.")
-        self._budget, self._begin, self._callback = time_budget, time.monotonic(), callback
-        self.stopped = False
-
-    def left(self) -> float | None:
-        """Seconds left, at least 0; None without a budget."""
-        return None if self._budget is None else max(0.0, self._begin + self._budget - time.monotonic())
-
-    def tell(self, progress: EmbedProgress | Progress) -> bool:
-        """Pass the news on; True once the caller wants to stop."""
-        if self._callback is not None:
-            self.stopped |= self._callback(progress) is True
-        return self.stopped
-
-    def at_share(self, share: float) -> Callable[[EmbedProgress], bool] | None:
-        """A callback for a stage that may spend this share of the budget."""
-        if self._budget is None and self._callback is None:
-            return None
-        deadline = np.inf if self._budget is None else self._begin + share * self._budget
-        return lambda progress: self.tell(progress) or time.monotonic() >= deadline

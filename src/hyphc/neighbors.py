@@ -118,6 +118,17 @@ def neighbor_graph(
     return _WEIGHTS[edge_weights](neighbours, distances)
 
 
+def closest_of(X: Any, new: Any, n_neighbors: int, metric: str) -> tuple[Ints, Floats]:
+    """The ``n_neighbors`` rows of X nearest to each row of ``new``, exactly, and their distances: both (m, k), nearest first."""
+    points = _check_points(np.concatenate([X, new]) if isinstance(X, np.ndarray) else sp.vstack([X, new]))
+    points = _unit_rows(points) if metric == "cosine" else _recentred(points)
+    n = X.shape[0]
+    rows = np.arange(n, points.shape[0])
+    candidates = _exact_candidates(points, rows, n_neighbors, None, among=n)
+    neighbours, distances = _closest(points, rows, candidates, n_neighbors)
+    return neighbours, distances**2 / 2 if metric == "cosine" else distances
+
+
 def _require_choice(parameter: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{parameter}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
@@ -215,13 +226,14 @@ def _nearest(
     return neighbours, distances
 
 
-def _exact_candidates(points: Points, rows: Ints, k: int, n_jobs: int | None) -> Ints:
-    """The k + 1 nearest of each row, itself mostly among them: (len(rows), k + 1)."""
+def _exact_candidates(points: Points, rows: Ints, k: int, n_jobs: int | None, among: int | None = None) -> Ints:
+    """The k + 1 nearest of each row, itself mostly among them, or the k nearest of the first ``among`` points."""
     from sklearn.neighbors import NearestNeighbors
 
     tree = isinstance(points, np.ndarray) and points.shape[1] <= TREE_DIMENSIONS
-    search = NearestNeighbors(n_neighbors=k + 1, algorithm="kd_tree" if tree else "brute", n_jobs=n_jobs)
-    search.fit(points)
+    wanted = k + 1 if among is None else k
+    search = NearestNeighbors(n_neighbors=wanted, algorithm="kd_tree" if tree else "brute", n_jobs=n_jobs)
+    search.fit(points[:among])
     queries = points if len(rows) == points.shape[0] else points[rows]
     return np.asarray(search.kneighbors(queries, return_distance=False), dtype=np.int64)
 

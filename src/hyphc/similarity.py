@@ -114,15 +114,19 @@ def _from_features(
     if metric == "rbf":
         from sklearn.metrics.pairwise import rbf_kernel
 
-        if gamma is None:
-            variance = float(X.var())
-            gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-        if not gamma > 0:
+        width = default_gamma(X) if gamma is None else gamma
+        if not width > 0:
             raise ValueError(f"gamma={gamma} must be positive.")
-        return _dense_from(lambda rows: rbf_kernel(rows, gamma=gamma), X)
+        return _dense_from(lambda rows: rbf_kernel(rows, gamma=width), X)
     if metric == "euclidean":
         raise ValueError("metric='euclidean' is a distance; give n_neighbors, or use metric='rbf' for similarities.")
     raise ValueError(f"metric={metric!r} is unknown; choose one of {SIMILARITY_METRICS}, or a callable.")
+
+
+def default_gamma(X: npt.NDArray[Any]) -> float:
+    """1 / (d·var(X)), as scikit-learn's "scale"."""
+    variance = float(X.var())
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
 def _dense_from(kernel: Callable[[Floats], npt.ArrayLike], X: npt.NDArray[Any]) -> Dense:

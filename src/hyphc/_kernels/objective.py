@@ -230,7 +230,9 @@ def circle_blocks(
         depth, slope = circle_depths(angles[block], rho)
         by_depth = np.zeros(depth.shape)
         sums[block, 0] = block_loss(depth, weights[block], sizes[block], tau, penalty, by_depth)
-        grad[block], sums[block, 1] = circle_chain_rule(slope, by_depth)
+        by_angle, sums[block, 1] = circle_chain_rule(slope, by_depth)
+        for k in range(by_angle.shape[0]):
+            grad[block, k] = by_angle[k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -8,7 +8,7 @@ from numba import njit
 from .spr_moves import graft, renumber, settle
 from .spr_search import best_place, cheapest_insertion
 from .spr_state import DENSE, Agenda, Floats, Ints, Records, Scratch, State, push
-from .spr_weights import release
+from .spr_weights import release, weight
 
 
 @njit(cache=True, nogil=True)
@@ -62,6 +62,32 @@ def grow(state: State, scratch: Scratch, new: Ints, spare: Ints) -> None:
         release(state, scratch)
         if state.kind == DENSE:
             renumber(nodes, scratch.work, nodes[ceiling].left, nodes[root].first)
+
+
+@njit(cache=True, nogil=True)
+def join(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints) -> None:
+    """joined[k]: the cluster that the loose leaf new[k] would come into at its cheapest place. Changes no other node.
+
+    cluster[v] is the cluster that all of v belongs to, −1 above clusters. A place above several counts as the most similar of them.
+    """
+    nodes, work = state.nodes, scratch.work
+    root = nodes[nodes.shape[0] - 1].left
+    for k in range(new.shape[0]):
+        A = new[k]
+        nodes[A].region = 0
+        nodes[A].parent = root  # as if below it, so that `aim` finds the region
+        nodes[A].first = nodes[A].last = nodes[root].last
+        work[0].node = cheapest_insertion(state, scratch, A)
+        top, highest = 1, -1.0
+        while top > 0:
+            top -= 1
+            v = work[top].node
+            if cluster[v] < 0:
+                work[top].node, work[top + 1].node = nodes[v].right, nodes[v].left
+                top += 2
+            elif weight(state, work, A, v) / nodes[v].points > highest:
+                joined[k], highest = cluster[v], weight(state, work, A, v) / nodes[v].points
+        release(state, scratch)
 
 
 @njit(cache=True, nogil=True)

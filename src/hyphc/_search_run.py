@@ -1,0 +1,98 @@
+"""What the stages of the search share: who listens, when to stop, working space for threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from ._kernels import spr_local
+from ._kernels.spr_state import Agenda, Scratch, State
+from ._parallel import n_threads, thread_map
+from ._search_state import scratch_of
+
+PIECE = 1_024  # trials between two looks at the clock
+RESTART_UP_TO = 50_000  # leaves: above this one tree takes long enough
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback of ``refine`` is told: the best cost so far (unordered pairs), the stage that reached it, and the time."""
+
+    stage: str
+    cost: float
+    seconds: float
+
+    @property
+    def best_cost(self) -> float:
+        """The cost, under the name that the continuous stage gives it."""
+        return self.cost
+
+
+@dataclass
+class Run:
+    """One call of ``refine``: threads, random numbers, listener, deadline."""
+
+    n_jobs: int | None
+    rng: np.random.RandomState
+    callback: Callable[[Progress], object] | None
+    deadline: float
+    started: float = field(default_factory=time.perf_counter)
+    stopped: bool = False
+
+    def late(self) -> bool:
+        """Whether time is up or the listener has heard enough."""
+        return self.stopped or time.perf_counter() >= self.deadline
+
+    def report(self, stage: str, cost: float) -> None:
+        """Tell the listener."""
+        if self.callback is not None:
+            self.stopped |= self.callback(Progress(stage, cost, time.perf_counter() - self.started)) is True
+
+    def seeds(self, count: int) -> list[int]:
+        """Seeds for so many tasks."""
+        return [int(seed) for seed in self.rng.randint(2**31 - 1, size=count)]
+
+
+class ScratchPool:
+    """As many working spaces as threads, handed out to whichever task runs."""
+
+    def __init__(self, state: State, n_jobs: int | None) -> None:
+        self.n_jobs = n_jobs
+        self.free: SimpleQueue[Scratch] = SimpleQueue()
+        for _ in range(n_threads(n_jobs)):
+            self.free.put(scratch_of(state))
+
+    def map(self, function: Callable[[Any, Scratch], object], items: Sequence[Any]) -> None:
+        """Call function(item, scratch) for all items."""
+
+        def call(item: Any) -> None:
+            scratch = self.free.get()
+            try:
+                function(item, scratch)
+            finally:
+                self.free.put(scratch)
+
+        thread_map(call, items, self.n_jobs if len(items) > 1 else 1)
+
+
+def pieces(n_items: int, run: Run) -> Iterator[slice]:
+    """Slices of at most ``PIECE`` items, until all are done or time is up."""
+    for begin in range(0, n_items, PIECE):
+        if run.late():
+            return
+        yield slice(begin, min(begin + PIECE, n_items))
+
+
+def search(
+    state: State, scratch: Scratch, agenda: Agenda, ceiling: int, smallest: float, effort: int, run: Run
+) -> None:
+    """The kernel of that name, with a look at the clock now and then. What waits is tried first, beyond the effort."""
+    while agenda.state[1] > 0 and not run.late():
+        spr_local.search(state, scratch, agenda, ceiling, np.inf, PIECE)
+    for piece in pieces(effort, run):
+        spr_local.search(state, scratch, agenda, ceiling, smallest, piece.stop - piece.start)

@@ -1,0 +1,69 @@
+"""Stage 1 of the search: each subtree is pruned and regrafted where the cost is least, until none gains."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ._kernels import spr_batch, spr_local
+from ._kernels.spr_state import Agenda, Ints, Scratch, State
+from ._search_run import RESTART_UP_TO, Run, ScratchPool, pieces
+from ._search_state import agenda_of, cost_of, depth_first, state_of, tree_of
+from .kinds import Similarity
+from .tree import Tree
+
+CHUNK = 8_192  # at most so many subtrees are tried on one version of the tree
+SLICE = 256  # and so many by one thread at a time: neither depends on the number of threads
+NEGLIGIBLE = 1e-6  # in large trees sweeps end when one gains less than this share of the cost
+
+
+def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) -> Tree:
+    """Try all subtrees, then again those near which something changed, until nothing does."""
+    ordered, permuted, leaves = depth_first(tree, similarity)
+    state = state_of(ordered, permuted)
+    pool = ScratchPool(state, run.n_jobs)
+    tried = np.arange(2 * similarity.n - 1)
+    sweep, cost, before = 0, cost_of(state), np.inf
+    # in float32 moves that gain next to nothing could go on for ever: a sweep that gains no more than that is the last
+    enough = NEGLIGIBLE if similarity.n > RESTART_UP_TO else 0.0
+    while (
+        len(tried) and before - cost > enough * cost and not run.late() and (max_sweeps is None or sweep < max_sweeps)
+    ):
+        tried = _sweep(state, pool, tried, run)
+        sweep, cost, before = sweep + 1, cost_of(state), cost
+        run.report(f"sweep {sweep}", cost)
+    return tree_of(state, leaves, similarity.maximum(), tree.names)
+
+
+def _sweep(state: State, pool: ScratchPool, tried: Ints, run: Run) -> Ints:
+    """Try the subtrees, many at once on the same tree, and make the moves one by one; the subtrees to try next."""
+    woken = np.zeros(len(state.nodes), dtype=bool)
+    agenda = agenda_of(np.arange(len(state.nodes) // 2), 0)
+    begin, length = 0, SLICE  # short chunks first: where trials are slow, moves come early
+    while begin < len(tried) and not run.late():
+        chunk = tried[begin : begin + length]
+        begin, length = begin + length, min(2 * length, CHUNK)
+        gains = np.zeros(len(chunk))
+        slices = [slice(k, k + SLICE) for k in range(0, len(chunk), SLICE)]
+        pool.map(lambda s, scratch: _propose(state, scratch, chunk[s], gains[s], run), slices)  # noqa: B023
+        hopeful = chunk[gains > 0]
+        agenda.plan["ring"][: len(hopeful)] = hopeful
+        state.nodes["waiting"][hopeful] = 1
+        agenda.state[:2] = 0, len(hopeful)
+        pool.map(lambda effort, scratch: _drain(state, scratch, agenda, effort, run), [len(hopeful)])
+        left = (agenda.state[0] + np.arange(agenda.state[1])) % len(agenda.plan)
+        again = agenda.plan["ring"][left]
+        woken[again] = True
+        state.nodes["waiting"][again] = 0
+    return np.flatnonzero(woken)
+
+
+def _propose(state: State, scratch: Scratch, tried: Ints, gains: npt.NDArray[np.float64], run: Run) -> None:
+    if not run.late():
+        spr_batch.propose(state, scratch, tried, gains)
+
+
+def _drain(state: State, scratch: Scratch, agenda: Agenda, effort: int, run: Run) -> None:
+    """Try the first ``effort`` subtrees that wait."""
+    for piece in pieces(effort, run):
+        spr_local.search(state, scratch, agenda, len(state.nodes) - 1, np.inf, piece.stop - piece.start)
