@@ -1,42 +1,247 @@
-"""The default fit, search included: ``python benchmarks/search.py [quality|scale ...]``; each part takes some ten minutes.
+"""The default fit, search included.
 
-``quality`` needs the UCI files in HYPHC_DATA. Costs are in the paper's units (ordered pairs), for graphs per unit weight.
+    python benchmarks/search.py [quality|budget|linkages|features|graph|insertion|starts ...]
+
+Each part takes some minutes. ``quality``, ``budget``, ``linkages`` and ``starts`` need the UCI files in HYPHC_DATA; ``linkages``
+needs fastcluster, ``features`` genieclust and ``graph`` scikit-network. Costs are in the paper's units (ordered pairs), those of
+graphs per unit weight.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 from _measure import in_own_process, peak_bytes
 from continuous import quality
-from hyphc import HypHC, as_similarity, baselines, dasgupta_cost, datasets
+from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, datasets, insert, refine
+from hyphc.grouping import expanded
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist
+
+ROW = "{:<34} {:>9} {:>14} {:>10} {:>9}"
 
 
-def scale() -> None:
-    print(f"{'n x 32':>9} {'bisecting s':>11} {'fit s':>8} {'cost / bisecting':>16} {'peak GB':>8}")
+def timed(function: Callable, *arguments) -> tuple:
+    begin = time.perf_counter()
+    result = function(*arguments)
+    return result, time.perf_counter() - begin
+
+
+def compile_kernels(dtype=np.float64) -> None:
+    HypHC(random_state=0).fit(np.random.default_rng(0).normal(size=(500, 8)).astype(dtype))
+
+
+def budget() -> None:
+    """How well a time budget is kept, and what 120 s buy on letter."""
+    compile_kernels()
+    print(f"{'set':<20} {'budget s':>8} {'fit s':>8} {'over':>7} {'cost':>13}")
+    planted = datasets.planted(100_000, 32, random_state=0).data
+    million = datasets.planted(1_000_000, 32, random_state=0).data
+    letter = datasets.paper_similarity("letter")
+    cases = [
+        ("segmentation", datasets.paper_similarity("segmentation"), (10, 20)),
+        ("polblogs", datasets.paper_similarity("polblogs"), (10, 20)),
+        ("letter", letter, (10, 30, 120)),
+        ("planted 100 000", as_similarity(planted), (10, 60)),
+        ("planted 1 000 000", as_similarity(million), (60, 120)),
+    ]
+    for name, similarity, budgets in cases:
+        for seconds in budgets:
+            model, took = timed(HypHC(time_budget=seconds, random_state=0).fit, similarity)
+            print(
+                f"{name:<20} {seconds:>8} {took:>8.2f} {took / seconds - 1:>7.1%} {2 * model.cost_:>13.7g}", flush=True
+            )
+
+
+def linkages() -> None:
+    """Average linkage of SciPy and fastcluster, distances included, against the default fit, on unit rows."""
+    print(ROW.format("set, method", "s", "cost", "time ratio", "peak GB"))
+    fit = 0.0
+    for name in ("segmentation", "spambase", "letter"):
+        for method in ("HypHC", "SciPy", "fastcluster"):
+            seconds, cost, peak = in_own_process(_linkage_case, name, method)
+            fit = seconds if method == "HypHC" else fit
+            print(
+                ROW.format(
+                    f"{name}, {method}", f"{seconds:.2f}", f"{cost:.7g}", f"{seconds / fit:.2f}", f"{peak / 1e9:.2f}"
+                ),
+                flush=True,
+            )
+
+
+def _linkage_case(name: str, method: str) -> tuple[float, float, int]:
+    similarity = datasets.paper_similarity(name)
+    if method == "HypHC":
+        compile_kernels()
+        tree, seconds = timed(lambda: HypHC(random_state=0).fit(similarity).tree_)
+    else:
+        import fastcluster
+
+        link = fastcluster.linkage if method == "fastcluster" else hierarchy.linkage
+        # 1 − (1 + cos)/2 is a quarter of the squared distance of unit rows
+        tree, seconds = timed(lambda: Tree.from_linkage(link(pdist(similarity.X, "sqeuclidean") / 4, "average")))
+    return seconds, dasgupta_cost(tree, similarity, units="ordered"), peak_bytes()
+
+
+def features() -> None:
+    """Planted points: bisecting k-means (ours and scikit-learn's), genieclust, and the default fit."""
+    print(ROW.format("n x 32, method", "s", "cost / HypHC", "time ratio", "peak GB"))
     for n in (100_000, 1_000_000):
-        start, fit, ratio, peak = in_own_process(_scale, n)
-        print(f"{n:>9} {start:>11.1f} {fit:>8.1f} {ratio:>16.6f} {peak / 1e9:>8.2f}", flush=True)
+        fit, best, peak = in_own_process(_features_case, n, "HypHC")
+        print(ROW.format(f"{n}, HypHC", f"{fit:.1f}", "1", "1", f"{peak / 1e9:.2f}"), flush=True)
+        for method in ("bisecting k-means", "scikit-learn, 1000 clusters", "genieclust"):
+            if n > 100_000 and method == "genieclust" and "--patient" not in sys.argv:
+                print(f"{n}, genieclust: its spanning tree takes n² distances in 32 dimensions; --patient runs it")
+                continue
+            seconds, cost, peak = in_own_process(_features_case, n, method)
+            print(
+                ROW.format(
+                    f"{n}, {method}",
+                    f"{seconds:.1f}",
+                    f"{cost / best:.7f}",
+                    f"{seconds / fit:.2f}",
+                    f"{peak / 1e9:.2f}",
+                ),
+                flush=True,
+            )
 
 
-def _scale(n: int) -> tuple[float, float, float, int]:
+def _features_case(n: int, method: str) -> tuple[float, float, int]:
     X = datasets.planted(n, 32, random_state=0).data
-    HypHC(random_state=0).fit(X[:1_000])  # compiles
     similarity = as_similarity(X)
-    begin = time.perf_counter()
-    start = baselines.bisecting_kmeans(similarity)
-    bisecting = time.perf_counter() - begin
-    begin = time.perf_counter()
-    model = HypHC(random_state=0).fit(X)
-    fit = time.perf_counter() - begin
-    return bisecting, fit, model.cost_ / dasgupta_cost(start, similarity), peak_bytes()
+    if method == "HypHC":
+        compile_kernels(np.float32)
+        compile_kernels()
+        news: list[str] = []
+
+        def listen(progress: object) -> None:
+            news.append(f"  {progress.stage}: {progress.seconds:.1f} s, {2 * progress.cost:.10g}")
+
+        model, seconds = timed(lambda: HypHC(random_state=0, callback=listen).fit(X))
+        print(*news, sep="\n", flush=True)
+        tree = model.tree_
+    elif method == "genieclust":
+        tree, seconds = timed(lambda: _genie(similarity.X))
+    elif method == "bisecting k-means":
+        baselines.bisecting_kmeans(as_similarity(X[:100]))
+        tree, seconds = timed(lambda: baselines.bisecting_kmeans(similarity))
+    else:
+        tree, seconds = _scikit_learn(similarity)
+    return seconds, dasgupta_cost(tree, similarity), peak_bytes()
 
 
-PARTS = {"quality": partial(quality, refine=True), "scale": scale}
+def _genie(X: np.ndarray) -> Tree:
+    import genieclust
+
+    model = genieclust.Genie(n_clusters=2, coarser=True).fit(X)
+    children = np.asarray(model.children_)
+    return Tree(children)
+
+
+def _scikit_learn(similarity) -> tuple[Tree, float]:
+    """scikit-learn's tree of 1 000 clusters, whose insides are left to our bisecting k-means, which is not timed."""
+    from sklearn.cluster import BisectingKMeans
+
+    model, seconds = timed(lambda: BisectingKMeans(1_000, random_state=0).fit(similarity.X))
+    merges: list[tuple[int, int]] = []
+
+    def number(node) -> int:
+        if node.left is None:
+            return int(node.label)
+        pair = number(node.left), number(node.right)
+        merges.append(pair)
+        return 999 + len(merges)
+
+    sys.setrecursionlimit(10_000)
+    number(model._bisecting_tree)
+    members = [np.flatnonzero(model.labels_ == k) for k in range(1_000)]
+    parts = [baselines.bisecting_kmeans(similarity.subset(index)) for index in members]
+    return expanded(Tree(np.array(merges)), model.labels_.astype(np.int64), parts), seconds
+
+
+def graph() -> None:
+    """A planted graph of 300 000 nodes and 1 000 000 edges: Paris against the default fit."""
+    print(ROW.format("method", "s", "cost", "time ratio", "peak GB"))
+    fit = None
+    for method in ("HypHC", "Paris"):
+        seconds, cost, peak = in_own_process(_graph_case, method)
+        fit = fit or seconds
+        print(
+            ROW.format(method, f"{seconds:.1f}", f"{cost:.7g}", f"{seconds / fit:.2f}", f"{peak / 1e9:.2f}"), flush=True
+        )
+
+
+def _graph_case(method: str) -> tuple[float, float, int]:
+    similarity = as_similarity(datasets.planted_graph(300_000, 7.0, random_state=0).data, "precomputed")
+    if method == "HypHC":
+        compile_kernels()
+        HypHC(random_state=0).fit(similarity.subset(np.arange(500)))
+        tree, seconds = timed(lambda: HypHC(random_state=0).fit(similarity).tree_)
+    else:
+        from sknetwork.hierarchy import Paris
+
+        linkage, seconds = timed(lambda: Paris(weights="uniform", reorder=False).fit_transform(similarity.to_csr()))
+        tree = Tree(linkage[:, :2].astype(np.int64))
+    return seconds, dasgupta_cost(tree, similarity, units="mean"), peak_bytes()
+
+
+def insertion() -> None:
+    """One point, and a thousand, into a tree of 100 000, against computing the similarities of one point to all."""
+    X = datasets.planted(101_000, 32, random_state=0).data
+    similarity = as_similarity(X)
+    tree = refine(
+        baselines.bisecting_kmeans(similarity.subset(np.arange(100_000))),
+        similarity.subset(np.arange(100_000)),
+        max_sweeps=1,
+    )
+    one = similarity.subset(np.arange(100_001))
+    insert(tree, one)
+    _, single = timed(lambda: insert(tree, one))
+    _, thousand = timed(lambda: insert(tree, similarity))
+    _, product = timed(lambda: similarity.X[:100_000] @ similarity.X[100_000])
+    each = (thousand - single) / 999
+    print(f"a call with one point {1e3 * single:.1f} ms, most of it set-up; each further point {1e3 * each:.3f} ms")
+    print(f"similarities of one point to all others: {1e3 * product:.3f} ms; ratio {each / product:.2f}")
+
+
+def starts() -> None:
+    """What pays per second: cost after the search from several starts, with and without the later stages."""
+    print(f"{'set':<14} {'start':<12} {'start cost':>12} {'sweeps':>12} {'s':>6} {'all stages':>12} {'s':>6}")
+    for name in ("segmentation", "spambase", "letter"):
+        similarity = datasets.paper_similarity(name)
+        for start, make in {
+            "random": partial(baselines.random_tree, random_state=0),
+            "bisecting": baselines.bisecting_kmeans,
+            "continuous": lambda problem: (
+                HypHC(refine=False, max_triplets=200_000_000, random_state=0).fit(problem).tree_
+            ),
+            "average": baselines.average_linkage,
+        }.items():
+            tree = make(similarity)
+            swept, seconds = timed(partial(refine, tree, similarity, max_sweeps=100, n_jobs=-1))
+            full, longer = timed(partial(refine, tree, similarity, random_state=0, n_jobs=-1))
+            costs = [f"{dasgupta_cost(t, similarity, units='ordered'):.7g}" for t in (tree, swept, full)]
+            print(
+                f"{name:<14} {start:<12} {costs[0]:>12} {costs[1]:>12} {seconds:>6.1f} {costs[2]:>12} {longer:>6.1f}",
+                flush=True,
+            )
+
+
+PARTS = {
+    "quality": partial(quality, refine=True),
+    "budget": budget,
+    "linkages": linkages,
+    "features": features,
+    "graph": graph,
+    "insertion": insertion,
+    "starts": starts,
+}
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or PARTS:
+    for part in [name for name in sys.argv[1:] if not name.startswith("--")] or PARTS:
         print(f"\n## {part}")
         PARTS[part]()
