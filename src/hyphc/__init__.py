@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import baselines, datasets, geometry, grouping, theory
+    from . import baselines, datasets, geometry, grouping, ordering, plot, theory
     from .bounds import cost_bounds
     from .certificate import exact_tree, optimality_gap
     from .decode import decode
@@ -53,7 +53,7 @@ _HOME = {
     "tree_sampling_divergence": "metrics",
     "triplet_distance": "tree_distances",
 }
-_MODULES = ("baselines", "datasets", "geometry", "grouping", "theory")
+_MODULES = ("baselines", "datasets", "geometry", "grouping", "ordering", "plot", "theory")
 
 __all__ = [
     "HypHC",
@@ -74,6 +74,8 @@ __all__ = [
     "insert",
     "moseley_wang_reward",
     "optimality_gap",
+    "ordering",
+    "plot",
     "refine",
     "robinson_foulds_distance",
     "split_weights",

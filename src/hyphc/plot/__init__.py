@@ -1,0 +1,22 @@
+"""Pictures of trees, embeddings and fits, with matplotlib.
+
+Every function draws into ``ax``, or into a new figure, and returns the axes; ``animate`` returns the animation. Colours are safe
+for colour-blind readers and dark enough for white paper. Wherever a tree is taken, a ``Tree``, a SciPy linkage matrix, a fitted
+``HypHC`` or an ``EmbedResult`` will do.
+"""
+
+from __future__ import annotations
+
+try:
+    import matplotlib as _matplotlib  # noqa: F401  # a clear error first
+except ImportError as error:
+    raise ImportError("hyphc.plot needs matplotlib: pip install hyphc[plot].") from error
+
+from ._animation import Recorder, animate
+from ._curve import training_curve
+from ._dendrogram import dendrogram
+from ._disk import disk
+from ._heatmap import heatmap
+from ._tanglegram import tanglegram
+
+__all__ = ["Recorder", "animate", "dendrogram", "disk", "heatmap", "tanglegram", "training_curve"]
