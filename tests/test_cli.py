@@ -1,45 +1,444 @@
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
+import os
 import re
+import shlex
+import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
-from hyphc import Tree
+from hyphc import HypHC, Tree
 from hyphc.cli import main
+from hyphc.cli.progress import Watch, watched
+from hyphc.io import read_tree
+
+COMMANDS = ["fit", "score", "cut", "plot", "explore", "convert", "datasets", "demo"]
+FIT_FILES = [
+    "clusters.csv",
+    "explorer.html",
+    "linkage.npy",
+    "report.md",
+    "tree.json",
+    "tree.npz",
+    "tree.nwk",
+    "tree.png",
+]
 
 
-def test_demo_prints_costs_between_the_bounds_and_saves_the_cheapest_tree(tmp_path, capsys):
-    assert main(["demo", "--output", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
+class Run:
+    """Runs command lines as a shell would, in one folder, each distinct one once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.outputs: dict[str, str] = {}
+
+    def __call__(self, line: str) -> str:
+        if line not in self.outputs:
+            words = shlex.split(line)
+            stdin = None
+            if "<" in words:
+                stdin = (self.folder / words[-1]).read_bytes()
+                words = words[:-2]
+            assert words.pop(0) == "hyphc"
+            self.outputs[line] = self.call(words, stdin)
+        return self.outputs[line]
+
+    def call(self, words: list[str], stdin: bytes | None = None) -> str:
+        before, standard_input, text = Path.cwd(), sys.stdin, io.StringIO()
+        os.chdir(self.folder)
+        try:
+            sys.stdin = io.TextIOWrapper(io.BytesIO(stdin or b""))
+            with contextlib.redirect_stdout(text):
+                assert main(words) == 0
+        finally:
+            os.chdir(before)
+            sys.stdin = standard_input
+        return text.getvalue()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Run:
+    return Run(tmp_path_factory.mktemp("examples"))
+
+
+def help_of(*command: str) -> str:
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), pytest.raises(SystemExit) as end:
+        main([*command, "--help"])
+    assert end.value.code == 0
+    return text.getvalue()
+
+
+def cost_in(printed: str) -> float:
+    found = re.search(r"^cost +(\S+)", printed, re.MULTILINE)
+    assert found, printed
+    return float(found[1])
+
+
+def table_in(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+
+
+# --- help ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command", [(), *((name,) for name in COMMANDS)], ids=lambda command: "".join(command) or "hyphc"
+)
+def test_every_example_of_every_help_runs(run, command):
+    _, _, examples = help_of(*command).partition("examples:\n")
+    lines = [line.strip() for line in examples.splitlines() if line.strip()]
+    assert lines
+    assert all(line.startswith("hyphc ") for line in lines)
+    for line in lines:
+        run(line)
+    assert not [path for path in run.folder.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    "command", [(), *((name,) for name in COMMANDS)], ids=lambda command: "".join(command) or "hyphc"
+)
+def test_help_fits_a_terminal_of_100_columns(command):
+    assert max(map(len, help_of(*command).splitlines())) <= 100
+
+
+def test_every_command_of_the_page_runs(run):
+    page = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert len(lines) > 10
+    for line in lines:
+        run(line.partition("  #")[0].strip())
+
+
+def test_the_page_mentions_every_option():
+    page = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
+    for name in COMMANDS:
+        for option in set(re.findall(r"--[a-z-]+", help_of(name))) - {"--help"}:
+            assert option in page, f"{name} {option}"
+
+
+def test_help_names_every_command():
+    for name in COMMANDS:
+        assert f"\n    {name} " in help_of()
+
+
+def test_module_and_version_work():
+    done = subprocess.run([sys.executable, "-m", "hyphc", "--version"], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"hyphc \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_help_loads_nothing_heavy():
+    heavy = ("numpy", "numba", "sklearn")
+    code = f"import sys, hyphc.cli; hyphc.cli.build_parser(); print([m for m in {heavy} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert main([]) == 0
+    assert capsys.readouterr().out == help_of()
+
+
+# --- demo and data sets ----------------------------------------------------------------------------------------------
+
+
+def test_demo_prints_costs_between_the_bounds_and_saves_the_cheapest_tree(run):
+    printed = run("hyphc demo")
     costs = {
         name.strip(): float(cost) for name, cost in re.findall(r"^([A-Za-z ]+?)\s+(\d[\d.e+]+)", printed, re.MULTILINE)
     }
     lower, upper = costs.pop("lower bound"), costs.pop("upper bound")
     assert len(costs) >= 5
     assert all(lower < cost < upper for cost in costs.values())
-    tree = Tree.load(tmp_path / "out" / "digits.npz")
+    folder = run.folder / "hyphc-demo"
+    tree = Tree.load(folder / "digits.npz")
     assert tree.n_leaves == 1797
-    assert Tree.from_newick((tmp_path / "out" / "digits.nwk").read_text()) == tree
+    assert Tree.from_newick((folder / "digits.nwk").read_text()) == tree
 
 
-def test_module_and_help_work():
-    done = subprocess.run([sys.executable, "-m", "hyphc", "--help"], capture_output=True, text=True, check=True)
-    assert "demo" in done.stdout
-    with pytest.raises(SystemExit) as error:
-        main(["demo", "--help"])
-    assert error.value.code == 0
+def test_demo_ends_with_the_explorer_and_says_where_it_is(run):
+    last = run("hyphc demo").splitlines()[-1]
+    page = run.folder / last.split(": ")[1]
+    assert page.name == "digits.html"
+    assert "data:image/png" in page.read_text() or '"sprite"' in page.read_text()
 
 
-def test_mistakes_end_with_one_sentence(tmp_path, capsys):
-    (tmp_path / "file").write_text("")
-    assert main(["demo", "--output", str(tmp_path / "file" / "inside")]) == 1
+def test_datasets_lists_every_name_with_its_size(run):
+    from hyphc import datasets
+
+    lines = {line.split()[0]: line.split() for line in run("hyphc datasets").splitlines() if line}
+    assert set(datasets.names()) < set(lines)
+    assert lines["digits"][1:3] == ["1797", "64"]
+    assert lines["iris"][3] == "yes,"
+
+
+# --- fit -------------------------------------------------------------------------------------------------------------
+
+
+def test_fit_writes_all_its_files(run):
+    run("hyphc datasets --write iris iris.csv")
+    printed = run("hyphc fit iris.csv --labels label")
+    assert sorted(path.name for path in (run.folder / "iris-hyphc").iterdir()) == FIT_FILES
+    assert all(name in printed for name in FIT_FILES)
+    assert (run.folder / "iris-hyphc" / "tree.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_fit_says_what_it_inferred(run):
+    run("hyphc datasets --write iris iris.csv")
+    printed = run("hyphc fit - --standardize --output piped < iris.csv")
+    assert "features    sepal_length, sepal_width, petal_length, petal_width" in printed
+    assert "label (text with 3 different values; --labels label compares the tree with them)" in printed
+
+
+def test_the_report_has_cost_bounds_gap_purity_and_average_linkage(run):
+    run("hyphc datasets --write iris iris.csv")
+    printed = run("hyphc fit iris.csv --labels label")
+    report = (run.folder / "iris-hyphc" / "report.md").read_text()
+    for row in ("cost", "lower bound", "upper bound", "gap", "purity", "average linkage"):
+        assert f"\n| {row} |" in report
+    assert f"| cost | {cost_in(printed):.10g} |" in report
+    assert re.search(r"\| gap \| at most [\d.]+ % \| above the cost of the best tree, with 99 % confidence \|", report)
+    for target in re.findall(r"\]\(([^)]+)\)", report):
+        assert (run.folder / "iris-hyphc" / target).exists()
+
+
+def test_the_gap_is_the_upper_confidence_limit_and_never_the_estimate(run):
+    from hyphc import as_similarity, datasets, optimality_gap
+
+    run("hyphc datasets --write iris iris.csv")
+    printed = run("hyphc fit iris.csv --labels label")
+    tree = read_tree(run.folder / "iris-hyphc" / "tree.npz")
+    gap = optimality_gap(tree, as_similarity(datasets.load("iris").data), random_state=0)
+    assert f"{100 * gap.gap:.2f}" != f"{100 * gap.confidence_interval[1]:.2f}"
+    assert f"at most {100 * gap.confidence_interval[1]:.2f} %" in printed
+
+
+def test_the_clusters_keep_the_order_of_the_rows_and_are_the_models(run):
+    from hyphc import datasets
+
+    run("hyphc datasets --write iris iris.csv")
+    run("hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals")
+    rows = table_in(run.folder / "petals" / "clusters.csv")
+    assert [int(row["row"]) for row in rows] == list(range(1, 151))
+    model = HypHC(n_clusters=3, random_state=0).fit(datasets.load("iris").data[:, 2:])
+    assert [int(row["cluster"]) for row in rows] == model.labels_.tolist()
+
+
+@pytest.mark.parametrize("file", ["tree.npz", "tree.nwk", "tree.json", "linkage.npy"])
+def test_a_tree_that_was_written_scores_what_the_fit_reached(run, file):
+    run("hyphc datasets --write iris iris.csv")
+    fitted = run("hyphc fit iris.csv --labels label")
+    scored = run(f"hyphc score iris-hyphc/{file} iris.csv --labels label")
+    assert cost_in(scored) == cost_in(fitted)
+    assert re.search(r"^purity.*$", scored, re.MULTILINE)[0] == re.search(r"^purity.*$", fitted, re.MULTILINE)[0]
+
+
+NAMES = ["frog", "toad", "frog", "it's; (odd), [name]", "Ζεύς", "<script>alert(1)</script>", "a|b", "", "newt", "frog"]
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory) -> tuple[Run, str]:
+    """A fit of points whose names repeat and need quoting; and the same points in another order, in shuffled.csv."""
+    run = Run(tmp_path_factory.mktemp("named"))
+    points = np.random.default_rng(0).normal(size=(len(NAMES), 3)).round(3)
+    # the frogs keep their order and the row without a name its place, for these make their names
+    for file, order in {"named.csv": range(10), "shuffled.csv": [1, 0, 4, 2, 3, 8, 5, 7, 6, 9]}.items():
+        with (run.folder / file).open("w", newline="", encoding="utf-8") as target:
+            csv.writer(target).writerows([["name", "x", "y", "z"], *([NAMES[i], *points[i].tolist()] for i in order)])
+    return run, run("hyphc fit named.csv --names name --output named")
+
+
+def test_names_survive_every_format(named):
+    run, printed = named
+    unique = ["frog", "toad", "frog (2)", *NAMES[3:7], "row 8", "newt", "frog (3)"]
+    for file in ("tree.npz", "tree.nwk", "tree.json"):
+        assert sorted(read_tree(run.folder / "named" / file).names) == sorted(unique)
+        assert cost_in(run(f"hyphc score named/{file} named.csv --names name")) == cost_in(printed)
+    rows = table_in(run.folder / "named" / "clusters.csv")
+    assert [row["name"] for row in rows] == NAMES
+
+
+def test_leaves_are_matched_to_rows_by_name_whatever_their_order(named):
+    run, printed = named
+    for file in ("tree.npz", "tree.nwk", "tree.json"):
+        scored = run(f"hyphc score named/{file} shuffled.csv --names name")
+        assert "matched to the data by name" in scored
+        assert cost_in(scored) == cost_in(printed)
+    assert cost_in(run("hyphc score named/linkage.npy shuffled.csv --names name")) > cost_in(printed)
+
+
+def test_names_in_the_report_are_text_and_no_markup(named):
+    run, _ = named
+    report = (run.folder / "named" / "report.md").read_text(encoding="utf-8")
+    page = (run.folder / "named" / "explorer.html").read_text(encoding="utf-8")
+    assert "<script>alert(1)" not in report
+    assert "<script>alert(1)" not in page
+
+
+def test_without_matplotlib_the_fit_succeeds_and_says_what_to_install(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text("a,b\n1,2\n2,1\n3,5\n5,4\n")
+    assert main(["fit", "x.csv"]) == 0
+    printed = capsys.readouterr().out
+    assert "tree.png was left out" in printed
+    assert "pip install 'hyphc[plot]'" in printed
+    assert not Path("x-hyphc/tree.png").exists()
+    assert Path("x-hyphc/explorer.html").exists()
+    assert "tree.png" not in Path("x-hyphc/report.md").read_text()
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_smallest_tables_work(tmp_path, monkeypatch, n):
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text("a,b\n" + "".join(f"{i},{2 * i + i % 2}\n" for i in range(1, n + 1)))
+    assert main(["fit", "x.csv"]) == 0
+    assert Tree.load("x-hyphc/tree.npz").n_leaves == n
+
+
+@pytest.mark.parametrize("metric", ["linear", "rbf"])
+def test_every_metric_scores_as_it_fits(tmp_path, monkeypatch, capsys, metric):
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.random.default_rng(1).normal(size=(12, 3)))
+    assert main(["fit", "x.npy", "--metric", metric]) == 0
+    fitted = cost_in(capsys.readouterr().out)
+    assert main(["score", "x-hyphc/tree.json", "x.npy", "--metric", metric]) == 0
+    assert cost_in(capsys.readouterr().out) == fitted
+
+
+def test_graphs_and_similarities_are_clustered_as_they_are(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("g.csv").write_text("source,target,weight\na,b,3\nc,d,3\nb,c,1\n")
+    assert main(["fit", "g.csv", "--graph"]) == 0
+    assert cost_in(capsys.readouterr().out) == 3 * 2 + 3 * 2 + 1 * 4
+    Path("w.csv").write_text("0,3,0,0\n3,0,1,0\n0,1,0,3\n0,0,3,0\n")
+    assert main(["fit", "w.csv", "--precomputed"]) == 0
+    assert cost_in(capsys.readouterr().out) == 3 * 2 + 3 * 2 + 1 * 4
+
+
+# --- other commands --------------------------------------------------------------------------------------------------
+
+
+def test_cut_prints_the_trees_clusters(run):
+    run("hyphc datasets --write iris iris.csv")
+    run("hyphc fit iris.csv --labels label")
+    rows = list(csv.DictReader(io.StringIO(run("hyphc cut iris-hyphc/tree.npz --n-clusters 3"))))
+    assert [int(row["cluster"]) for row in rows] == Tree.load(run.folder / "iris-hyphc/tree.npz").cut(3).tolist()
+
+
+def test_convert_keeps_the_tree(run):
+    run("hyphc datasets --write iris iris.csv")
+    run("hyphc fit iris.csv --labels label")
+    tree = read_tree(run.folder / "iris-hyphc/tree.npz")
+    for name in ("b.nwk", "b.newick", "b.json", "b.npz", "b.npy"):
+        run(f"hyphc convert iris-hyphc/tree.npz {name}")
+        assert read_tree(run.folder / name) == tree
+
+
+def test_a_reader_that_goes_away_is_no_error_message(run):
+    run("hyphc datasets --write iris iris.csv")
+    run("hyphc fit iris.csv --labels label")
+    command = f"{shlex.quote(sys.executable)} -m hyphc cut iris-hyphc/tree.npz --n-clusters 3 | true"
+    done = subprocess.run(["sh", "-c", command], cwd=run.folder, capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+# --- progress and interrupts -----------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_fit_is_quiet_when_its_output_is_no_terminal(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.random.default_rng(1).normal(size=(12, 3)))
+    assert main(["fit", "x.npy"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert "\r" not in captured.out
+
+
+def test_a_terminal_shows_a_bar_with_cost_and_time_left(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    np.save("x.npy", np.random.default_rng(1).normal(size=(60, 3)))
+    assert main(["fit", "x.npy", "--time-budget", "1.5"]) == 0
+    drawn = terminal.getvalue().split("\r")
+    assert any(re.search(r"\[#+\.*\] search: .* cost [\d.e+]+ .*0:0\d left", line) for line in drawn)
+    assert drawn[-1] == ""
+    assert drawn[-2].strip() == ""
+
+
+def test_the_bar_knows_the_time_left_of_an_embedding():
+    from hyphc.embed import EmbedProgress
+
+    watch = Watch(None)
+    watch.begin -= 10
+    assert "so far" in watch.line()
+    assert watch(EmbedProgress(4, 20, 3.0, 2.0, 1.5, 1.0, 0.5, np.zeros((2, 2)))) is False
+    assert "embedding  cost 1.5  0:30 left in this stage" in watch.line()
+    watch(EmbedProgress(19, 20, 3.0, 2.0, 1.25, 1.0, 0.5, np.zeros((2, 2))))
+    assert "search  cost 1.25  0:10 so far" in watch.line()
+
+
+def test_an_interrupt_keeps_the_best_tree_and_writes_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.random.default_rng(1).normal(size=(60, 3)))
+    heard: list[object] = []
+    hear = Watch.__call__
+
+    def press(watch: Watch, progress: object) -> bool:
+        heard.append(progress)
+        if len(heard) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        return hear(watch, progress)
+
+    monkeypatch.setattr(Watch, "__call__", press)
+    assert main(["fit", "x.npy", "--time-budget", "60"]) == 130
+    assert len(heard) < 20
+    assert sorted(path.name for path in Path("x-hyphc").iterdir()) == FIT_FILES
+    assert Tree.load("x-hyphc/tree.npz").n_leaves == 60
     message = capsys.readouterr().err
-    assert message.startswith("hyphc: ")
-    assert message.count("\n") == 1
+    assert "Ctrl-C again stops at once" in message
+    assert "the best tree found until then was written" in message
+    assert "interrupted" in Path("x-hyphc/report.md").read_text()
 
 
-def test_an_unknown_command_is_a_usage_error(capsys):
-    with pytest.raises(SystemExit) as error:
-        main(["nothing"])
-    assert error.value.code == 2
+def test_a_second_interrupt_stops_at_once():
+    with pytest.raises(KeyboardInterrupt), watched(None) as watch:  # noqa: PT012
+        os.kill(os.getpid(), signal.SIGINT)
+        assert watch.interrupted
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_without_a_tree_leaves_nothing(tmp_path, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(HypHC, "fit", interrupted)
+    np.save("x.npy", np.random.default_rng(1).normal(size=(60, 3)))
+    assert main(["fit", "x.npy", "--output", "new/folder"]) == 130
+    assert [path.name for path in Path().iterdir()] == ["x.npy"]
+    assert capsys.readouterr().err == "hyphc: interrupted; nothing was written.\n"
+
+
+def test_a_fit_in_a_thread_works(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).normal(size=(5, 3)))
+    codes: list[int] = []
+    thread = threading.Thread(
+        target=lambda: codes.append(main(["fit", str(tmp_path / "x.npy"), "--output", str(tmp_path / "out")]))
+    )
+    thread.start()
+    thread.join()
+    assert codes == [0]

@@ -66,16 +66,19 @@ def test_doctests(name):
 def test_modules_import_only_from_modules_above_them():
     """The order of the pipeline; helpers that start with an underscore stand above all."""
     stages = """neighbors kinds similarity newick tree grouping metrics tree_distances bounds certificate geometry decode
-        encode objective sampling embed agglomerate baselines search extension ordering estimator theory datasets plot explore
-        io cli"""
+        encode objective sampling embed agglomerate baselines search extension ordering estimator nn theory datasets plot
+        explore io cli"""
     order = stages.split()
-    for path in (ROOT / "src" / "hyphc").glob("*.py"):
-        if path.stem not in order:
+    home = ROOT / "src" / "hyphc"
+    for path in [*home.glob("*.py"), *home.glob("[a-z]*/*.py")]:
+        stage, dots = (path.stem, r"\.") if path.parent == home else (path.parent.name, r"\.\.")
+        if stage not in order:
             continue
-        for imported in re.findall(r"^\s*from \.(\w+) import|^\s*from \. import (\w+)", path.read_text(), re.MULTILINE):
-            other = imported[0] or imported[1]
+        pattern = rf"^\s*from {dots}(\w+)[\w.]* import|^\s*from {dots} import (\w+)"
+        for module, name in re.findall(pattern, path.read_text(), re.MULTILINE):
+            other = module or name
             if not other.startswith("_"):
-                assert order.index(other) < order.index(path.stem), f"{path.stem} imports {other}"
+                assert order.index(other) < order.index(stage), f"{path.relative_to(home)} imports {other}"
 
 
 def code_fence_lines(text: str) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import Tree, dasgupta_cost, exact_tree, insert, refine
 from hyphc._kernels import spr_batch, spr_local
-from hyphc._search_state import agenda_of, cost_of, scratch_of, state_of, tree_of
+from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
 from hyphc.kinds import Dense, Features, Graph
 from hyphc.search import Progress
 from hypothesis import given, settings

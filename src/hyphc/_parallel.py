@@ -21,9 +21,22 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, n_cores + 1 + n_jobs)
 
 
-def thread_map(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_jobs: int | None = None) -> list[Result]:
-    """``[function(chunk) for chunk in chunks]`` on the threads of ``n_jobs``, results in order."""
+def thread_map(
+    function: Callable[[Chunk], Result],
+    chunks: Iterable[Chunk],
+    n_jobs: int | None = None,
+    abort: Callable[[], object] | None = None,
+) -> list[Result]:
+    """``[function(chunk) for chunk in chunks]`` on the threads of ``n_jobs``, results in order.
+
+    On an interrupt ``abort`` is called before waiting for the threads, so that it can tell them to stop.
+    """
     if n_threads(n_jobs) == 1:
         return [function(chunk) for chunk in chunks]
     with ThreadPoolExecutor(n_threads(n_jobs)) as pool:
-        return list(pool.map(function, chunks))
+        try:
+            return list(pool.map(function, chunks))
+        except KeyboardInterrupt:
+            if abort is not None:
+                abort()
+            raise

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from . import baselines
-from .embed import EmbedProgress, EmbedResult
+from .agglomerate import graph_agglomeration
+from .embed import EmbedProgress
 from .encode import encode_by_height
 from .grouping import expanded, grouped
 from .metrics import dasgupta_cost
 from .search import Progress
-from .similarity import Features, Similarity
+from .similarity import Graph, Similarity
 from .tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -24,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 AnyProgress = EmbedProgress | Progress
 Callback = Callable[[AnyProgress], Any]
 
-# Above this many points the few triplets that a short continuous stage can visit teach little: another start is better.
+# Above this many points the few triplets that a short continuous stage can visit teach little: the search has its own start.
 EMBED_UP_TO = 50_000
 # Up to this many points average linkage takes a moment, and the result is never worse than it.
 LINKAGE_UP_TO = 2_000
@@ -45,9 +46,9 @@ class Distinct:
         """The tree of all points."""
         return tree if self._groups is None else expanded(tree, self._groups)
 
-    def result(self, found: EmbedResult) -> EmbedResult:
-        """The continuous stage's result, its curve as of all points."""
-        return replace(found, loss_curve=found.loss_curve + self._constant)
+    def curve(self, losses: Floats) -> Floats:
+        """Losses as of all points."""
+        return losses + self._constant
 
     def news(self, progress: AnyProgress) -> AnyProgress:
         """What a listener is told, as of all points."""
@@ -59,14 +60,16 @@ class Distinct:
         return replace(progress, embedding=progress.embedding[self._groups], **costs)
 
 
+def large_start(similarity: Similarity) -> Tree:
+    """A good tree in near-linear time: agglomeration along the edges of a graph, bisecting k-means otherwise."""
+    return graph_agglomeration(similarity) if isinstance(similarity, Graph) else baselines.bisecting_kmeans(similarity)
+
+
 def cheapest_start(tree: Tree, similarity: Similarity) -> Tree:
-    """The tree, or one that costs less and takes little time: linkage of few points, bisecting or agglomeration of many."""
-    if similarity.n <= LINKAGE_UP_TO:
-        other = baselines.average_linkage(similarity)
-    elif similarity.n > EMBED_UP_TO and isinstance(similarity, Features):
-        other = baselines.bisecting_kmeans(similarity)
-    else:
+    """The tree, or average linkage where that takes a moment and costs less."""
+    if similarity.n > LINKAGE_UP_TO:
         return tree
+    other = baselines.average_linkage(similarity)
     return min((tree, other), key=lambda candidate: dasgupta_cost(candidate, similarity))
 
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ._pipeline import EMBED_UP_TO, Callback, Clock, Distinct, automatic_n_clusters, cheapest_start, placed
+from ._pipeline import EMBED_UP_TO, Callback, Clock, Distinct, automatic_n_clusters, cheapest_start, large_start, placed
 from .certificate import OptimalityGap, optimality_gap
 from .embed import TEMPERATURE, EmbedResult, embed
 from .extension import joined_clusters, rows_of_new_points, stacked, with_new_rows
@@ -25,6 +25,7 @@ from .tree import Tree
 __all__ = ["HypHC", "automatic_n_clusters"]
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 # With a search to follow, the continuous stage gets this many triplets (about a second) and this share of a time budget.
 TRIPLETS_BEFORE_SEARCH = 200_000_000
@@ -163,12 +164,17 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         X = self._checked(X, reset=True)
         similarity = self._weighted(self._similarity(X), X, sample_weight)
         problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-        result = problem.result(self._embed(problem, clock))
-        tree, self.embedding_ = result.tree, result.embedding
+        if self._starts_large(problem.similarity):
+            start, embedding, losses = large_start(problem.similarity), None, np.empty(0)
+        else:
+            result = self._embed(problem, clock)
+            start, embedding, losses = result.tree, result.embedding, problem.curve(result.loss_curve)
+        tree = start
         if self.refine and not clock.stopped:
-            tree = self._refine(cheapest_start(tree, problem.similarity), problem, clock)
-        self.loss_curve_, self.n_iter_ = result.loss_curve, result.n_iter
-        self._settle(problem.tree(tree), similarity, X, keep_embedding=problem.tree(tree) is result.tree)
+            tree = self._refine(cheapest_start(start, problem.similarity), problem, clock)
+        everyone = problem.tree(tree)
+        self.loss_curve_, self.n_iter_ = losses, len(losses)
+        self._settle(everyone, similarity, X, embedding if everyone is start else None)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -200,7 +206,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             similarity = self._similarity(X)
             old = self.similarity_.sizes
             similarity = weighted(similarity, np.append(old, np.ones(similarity.n - len(old))))
-        self._settle(insert(self.tree_, similarity), similarity, X)
+        self._settle(insert(self.tree_, similarity), similarity, X, None)
         return self
 
     def predict(self, X: Any) -> Ints:
@@ -273,19 +279,20 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     def _rows_of(self, X: Any) -> Any:
         return rows_of_new_points(self._fit_X, X, self.metric, self.n_neighbors, self.edge_weights)
 
+    def _starts_large(self, similarity: Similarity) -> bool:
+        """Whether the search has a start of its own, and the continuous stage is left out."""
+        asked = self.max_iter is not None or not (isinstance(self.init, str) and self.init == "auto")
+        return self.refine and similarity.n > EMBED_UP_TO and not asked
+
     def _embed(self, problem: Distinct, clock: Clock) -> EmbedResult:
-        max_triplets, max_iter = self.max_triplets, self.max_iter
-        if self.refine and max_triplets is None:
-            max_triplets = TRIPLETS_BEFORE_SEARCH
-        if self.refine and max_iter is None and problem.similarity.n > EMBED_UP_TO:
-            max_iter = 0
+        max_triplets = TRIPLETS_BEFORE_SEARCH if self.refine and self.max_triplets is None else self.max_triplets
         return embed(
             problem.similarity,
             init=self.init,
             n_init=self.n_init,
             n_components=self.n_components,
             temperature=self.temperature,
-            max_iter=max_iter,
+            max_iter=self.max_iter,
             block_size=self.block_size,
             max_triplets=max_triplets,
             spread_penalty=self.spread_penalty,
@@ -310,13 +317,12 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             callback=report,
         )
 
-    def _settle(self, tree: Tree, similarity: Similarity, X: Any, keep_embedding: bool = False) -> None:
-        """Set the attributes that follow from the tree."""
+    def _settle(self, tree: Tree, similarity: Similarity, X: Any, embedding: Floats | None) -> None:
+        """Set the attributes that follow from the tree; without an embedding that decodes to it, one is made."""
         self.tree_, self.similarity_ = with_similarity_heights(tree, similarity), similarity
         # features hold their rows; the other kinds need them to tell how similar new points are
         self._fit_X = None if isinstance(similarity, Features) else X
-        if not keep_embedding:
-            self.embedding_ = placed(self.tree_, self.n_components)
+        self.embedding_ = placed(self.tree_, self.n_components) if embedding is None else embedding
         self.cost_ = dasgupta_cost(tree, similarity)
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights

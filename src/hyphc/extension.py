@@ -9,10 +9,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ._kernels import spr_batch
-from ._search_run import ScratchPool
-from ._search_state import node_numbers, state_of
 from .kinds import Dense, Features, Graph, Similarity
 from .neighbors import closest_of, fuzzy_memberships
+from .search.run import ScratchPool
+from .search.state import node_numbers, state_of
 from .similarity import Metric, default_gamma, unit_rows
 from .tree import Tree
 

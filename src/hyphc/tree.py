@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -289,6 +290,12 @@ class Tree:
         except Exception as error:
             raise ValueError(f"{os.fspath(path)!r} is not a saved tree ({error}); write one with Tree.save.") from None
         return cls(children, heights, names)
+
+    def explore(self, path: PathLike, **options: Any) -> Path:
+        """Write a page for the browser in which the tree can be explored; options as of ``hyphc.explore.explore``."""
+        from .explore import explore
+
+        return explore(self, path, **options)
 
     def _is_cluster_of(self, children: Ints) -> npt.NDArray[np.bool_]:
         """For each merge of another tree on the same leaves: is its leaf set a cluster of this tree?"""

@@ -68,7 +68,7 @@ def grow(state: State, scratch: Scratch, new: Ints, spare: Ints) -> None:
 def join(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints) -> None:
     """joined[k]: the cluster that the loose leaf new[k] would come into at its cheapest place. Changes no other node.
 
-    cluster[v] is the cluster that all of v belongs to, −1 above clusters. A place above several counts as the most similar of them.
+    cluster[v] is the cluster that all of v belongs to, −1 above clusters. Of several clusters below a place, the most similar.
     """
     nodes, work = state.nodes, scratch.work
     root = nodes[nodes.shape[0] - 1].left

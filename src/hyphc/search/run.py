@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ._kernels import spr_local
-from ._kernels.spr_state import Agenda, Scratch, State
-from ._parallel import n_threads, thread_map
-from ._search_state import scratch_of
+from .._kernels import spr_local
+from .._kernels.spr_state import Agenda, Scratch, State
+from .._parallel import n_threads, thread_map
+from .state import scratch_of
 
 PIECE = 1_024  # trials between two looks at the clock
 RESTART_UP_TO = 50_000  # leaves: above this one tree takes long enough
@@ -48,6 +48,10 @@ class Run:
         """Whether time is up or the listener has heard enough."""
         return self.stopped or time.perf_counter() >= self.deadline
 
+    def stop(self) -> None:
+        """Let all stages end at their next look at the clock."""
+        self.stopped = True
+
     def report(self, stage: str, cost: float) -> None:
         """Tell the listener."""
         if self.callback is not None:
@@ -61,8 +65,8 @@ class Run:
 class ScratchPool:
     """As many working spaces as threads, handed out to whichever task runs."""
 
-    def __init__(self, state: State, n_jobs: int | None) -> None:
-        self.n_jobs = n_jobs
+    def __init__(self, state: State, n_jobs: int | None, abort: Callable[[], object] | None = None) -> None:
+        self.n_jobs, self.abort = n_jobs, abort
         self.free: SimpleQueue[Scratch] = SimpleQueue()
         for _ in range(n_threads(n_jobs)):
             self.free.put(scratch_of(state))
@@ -77,7 +81,7 @@ class ScratchPool:
             finally:
                 self.free.put(scratch)
 
-        thread_map(call, items, self.n_jobs if len(items) > 1 else 1)
+        thread_map(call, items, self.n_jobs if len(items) > 1 else 1, self.abort)
 
 
 def pieces(n_items: int, run: Run) -> Iterator[slice]:

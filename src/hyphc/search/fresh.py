@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ._kernels import spr_batch
-from ._parallel import thread_map
-from ._search_run import Run, pieces, search
-from ._search_state import agenda_of, cost_of, scratch_of, state_of, tree_of
-from .kinds import Similarity
-from .tree import Tree
+from .._kernels import spr_batch
+from .._parallel import thread_map
+from ..kinds import Similarity
+from ..tree import Tree
+from .run import Run, pieces, search
+from .state import agenda_of, cost_of, scratch_of, state_of, tree_of
 
 FIRST_LEVEL, GROWTH = 100, 3  # a fresh tree starts with about so many leaves and grows by this factor
 FRESH, FIELD = 8, 80_000  # fresh trees: at most so many, with so many leaves together, but at least two
@@ -19,7 +19,7 @@ FRESH, FIELD = 8, 80_000  # fresh trees: at most so many, with so many leaves to
 def fresh_tree(similarity: Similarity, run: Run) -> Tree | None:
     """The best of several fresh trees; None if time ran out before one was complete."""
     count = int(np.clip(FIELD // similarity.n, 2, FRESH))
-    grown = thread_map(lambda seed: _grown(similarity, seed, run), run.seeds(count), run.n_jobs)
+    grown = thread_map(lambda seed: _grown(similarity, seed, run), run.seeds(count), run.n_jobs, run.stop)
     complete = [pair for pair in grown if pair is not None]
     return min(complete, key=lambda pair: pair[1])[0] if complete else None
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._kernels import spr_batch
-from ._kernels.spr_state import State
-from ._search_run import Run, ScratchPool, search
-from ._search_state import agenda_of, depth_first, scratch_of, state_of, tree_of
-from .kinds import Similarity
-from .tree import Tree
+from .._kernels import spr_batch
+from .._kernels.spr_state import State
+from ..kinds import Similarity
+from ..tree import Tree
+from .run import Run, ScratchPool, search
+from .state import agenda_of, depth_first, scratch_of, state_of, tree_of
 
 EFFORT = 100, 5_000, 300_000  # trials: per leaf, at least, at most
 REGIONS, SMALLEST_REGION = (
@@ -24,7 +24,7 @@ def iterated(tree: Tree, similarity: Similarity, run: Run) -> Tree:
     effort = int(np.clip(EFFORT[0] * n, *EFFORT[1:]))
     ordered, permuted, leaves = depth_first(tree, similarity)
     state = state_of(ordered, permuted)
-    pool = ScratchPool(state, run.n_jobs)
+    pool = ScratchPool(state, run.n_jobs, run.stop)
     limit, smallest = n // REGIONS, 0.0
     if limit >= SMALLEST_REGION:
         effort //= 2

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._kernels import spr_batch
-from ._kernels.spr_state import DENSE, FEATURES, GRAPH, NODE, PLAN, WORK, Agenda, Ints, Scratch, State
-from ._kernels.trees import lifted_heights, subtree_sums
-from .kinds import Dense, Features, Graph, Similarity
-from .metrics import split_weights
-from .tree import Tree
+from .._kernels import spr_batch
+from .._kernels.spr_state import DENSE, FEATURES, GRAPH, NODE, PLAN, WORK, Agenda, Ints, Scratch, State
+from .._kernels.trees import lifted_heights, subtree_sums
+from ..kinds import Dense, Features, Graph, Similarity
+from ..metrics import split_weights
+from ..tree import Tree
 
 # Rounding of sums over many rows, relative to the terms compared: moves that gain less are not made.
 _TOLERANCE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}

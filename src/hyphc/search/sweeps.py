@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ._kernels import spr_batch, spr_local
-from ._kernels.spr_state import Agenda, Ints, Scratch, State
-from ._search_run import RESTART_UP_TO, Run, ScratchPool, pieces
-from ._search_state import agenda_of, cost_of, depth_first, state_of, tree_of
-from .kinds import Similarity
-from .tree import Tree
+from .._kernels import spr_batch, spr_local
+from .._kernels.spr_state import Agenda, Ints, Scratch, State
+from ..kinds import Similarity
+from ..tree import Tree
+from .run import RESTART_UP_TO, Run, ScratchPool, pieces
+from .state import agenda_of, cost_of, depth_first, state_of, tree_of
 
 CHUNK = 8_192  # at most so many subtrees are tried on one version of the tree
 SLICE = 256  # and so many by one thread at a time: neither depends on the number of threads
@@ -21,8 +21,8 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
     """Try all subtrees, then again those near which something changed, until nothing does."""
     ordered, permuted, leaves = depth_first(tree, similarity)
     state = state_of(ordered, permuted)
-    pool = ScratchPool(state, run.n_jobs)
-    tried = np.arange(2 * similarity.n - 1)
+    pool = ScratchPool(state, run.n_jobs, run.stop)
+    tried = _largest_first(state, np.arange(2 * similarity.n - 1))
     sweep, cost, before = 0, cost_of(state), np.inf
     # in float32 moves that gain next to nothing could go on for ever: a sweep that gains no more than that is the last
     enough = NEGLIGIBLE if similarity.n > RESTART_UP_TO else 0.0
@@ -55,7 +55,12 @@ def _sweep(state: State, pool: ScratchPool, tried: Ints, run: Run) -> Ints:
         again = agenda.plan["ring"][left]
         woken[again] = True
         state.nodes["waiting"][again] = 0
-    return np.flatnonzero(woken)
+    return _largest_first(state, np.flatnonzero(woken))
+
+
+def _largest_first(state: State, subtrees: Ints) -> Ints:
+    """What large subtrees do decides where small ones belong: in this order sweeps end lower, and there are fewer of them."""
+    return subtrees[np.argsort(-state.nodes["points"][subtrees], kind="stable")]
 
 
 def _propose(state: State, scratch: Scratch, tried: Ints, gains: npt.NDArray[np.float64], run: Run) -> None:

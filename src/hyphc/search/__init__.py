@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from ._fresh import fresh_tree
-from ._iterated import iterated
-from ._kernels import spr_batch
-from ._search_run import RESTART_UP_TO, Progress, Run
-from ._search_state import scratch_of, state_of, tree_of
-from ._sweeps import swept
-from .kinds import Similarity
-from .metrics import dasgupta_cost
-from .similarity import SimilarityLike, check_similarity
-from .tree import Tree, TreeLike, as_tree
+from .._kernels import spr_batch
+from ..kinds import Similarity
+from ..metrics import dasgupta_cost
+from ..similarity import SimilarityLike, check_similarity
+from ..tree import Tree, TreeLike, as_tree
+from .fresh import fresh_tree
+from .iterated import iterated
+from .run import RESTART_UP_TO, Progress, Run
+from .state import scratch_of, state_of, tree_of
+from .sweeps import swept
 
 __all__ = ["Progress", "insert", "refine"]
 

@@ -1,0 +1,148 @@
+/* The same entries as in the disk, unrolled: across is the angle on the screen, so that both panes magnify the same leaves. */
+
+class Dendrogram {
+  constructor(canvas, model, colours, scene) {
+    Object.assign(this, { canvas, model, colours, scene });
+    const { n, heights } = model;
+    // Heights that crowd at the top, as ranks do, show nothing; the logarithm of the number of clusters then does.
+    this.byRank = n > 9 && heights[n - 1 - Math.ceil(Math.sqrt(n))] > 0.93 * heights[n - 2];
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.canvas.parentElement;
+    fit(this.canvas);
+    this.width = clientWidth;
+    this.height = clientHeight;
+    this.left = 16;
+    this.top = 12;
+    this.bottom = 12;
+  }
+
+  /** Share of the way from the leaves (0) to the root (1): the height, or the logarithm of the clusters left. */
+  level(v) {
+    const { n, heights } = this.model;
+    if (v < n || n === 1) return 0;
+    if (this.byRank) return 1 - Math.log(2 * n - 1 - v) / Math.log(n);
+    const top = heights[n - 2];
+    return top > 0 ? heights[v - n] / top : 1;
+  }
+
+  /** Level at which the cut into k clusters lies: between the merges it undoes and those it keeps. */
+  cutLevel() {
+    const { n, k, root } = this.model;
+    if (k === 1) return 1.02;
+    const kept = k === n ? 0 : this.level(root - k + 1);
+    return (kept + this.level(root - k + 2)) / 2;
+  }
+
+  /** Stretch the levels so that the cluster in the middle of the disk does not shrink to the bottom line as it widens. */
+  stretch() {
+    const { scene, view } = this;
+    let level = 0;
+    for (let i = 0; i < scene.count; i++) {
+      const turns = TAU * Math.round((scene.from[i] + scene.to[i] - 2 * view.beta) / 2 / TAU);
+      if (scene.from[i] > view.beta + turns || scene.to[i] < view.beta + turns) continue;
+      const share = (scene.to[i] - scene.from[i]) / (scene.end - scene.start || 1);
+      level = Math.max(level, this.level(scene.node[i]) * Math.max(0, Math.min(1, (0.92 - share) / 0.4)));
+    }
+    this.power = level > 0 && level < 0.55 ? Math.max(0.2, Math.log(0.55) / Math.log(level)) : 1;
+  }
+
+  y(level) {
+    return this.top + (1 - Math.pow(level, this.power)) * (this.height - this.top - this.bottom);
+  }
+
+  x(psi) {
+    const { start, end } = this.scene;
+    return end > start ? this.left + ((psi - start) / (end - start)) * (this.width - 2 * this.left) : this.width / 2;
+  }
+
+  middle(i) {
+    return this.x((this.scene.from[i] + this.scene.to[i]) / 2);
+  }
+
+  draw({ selected, hovered }) {
+    const ctx = this.canvas.getContext("2d");
+    const { scene, colours, model } = this;
+    ctx.clearRect(0, 0, this.width, this.height);
+    this.stretch();
+    const sorts = new Map();
+    const anchor = new Int32Array(scene.count);
+    for (let i = 0; i < scene.count; i++) {
+      const p = i ? anchor[scene.above[i]] : 0;
+      anchor[i] = i;
+      if (i && !scene.last[i]) {
+        const tiny = Math.abs(this.middle(i) - this.middle(p)) < 0.6;
+        if (tiny && Math.abs(this.y(this.level(scene.node[i])) - this.y(this.level(scene.node[p]))) < 0.6) anchor[i] = p;
+      }
+      const key = colours.node(scene.node[i], scene.cluster[i]);
+      let list = sorts.get(key);
+      if (!list) sorts.set(key, (list = []));
+      if (i && anchor[i] === i) list.push(p, i);
+    }
+    // Dense parts are drawn fainter, so that their shape stays visible.
+    ctx.globalAlpha = scene.count > 1500 ? 0.75 : 1;
+    for (const [key, list] of sorts) {
+      ctx.fillStyle = key === colours.neutral ? colours.muted : colours.table[key];
+      for (let e = 0; e < list.length; e += 2) this.drawBranch(ctx, list[e], list[e + 1]);
+    }
+    ctx.globalAlpha = 1;
+    this.drawCut(ctx);
+    if (selected !== null && selected !== model.root) this.mark(ctx, selected, colours.accent);
+    if (hovered !== null && hovered !== selected) this.mark(ctx, hovered, colours.ink);
+  }
+
+  /** Rectangles on whole pixels: much faster to fill than lines are to stroke. */
+  drawBranch(ctx, p, i) {
+    const x = Math.round(this.middle(i)), from = Math.round(this.middle(p));
+    const high = Math.round(this.y(this.level(this.scene.node[p])));
+    const low = Math.round(this.y(this.scene.last[i] ? 0 : this.level(this.scene.node[i])));
+    ctx.fillRect(Math.min(x, from), high, Math.abs(x - from) + 1, 1);
+    ctx.fillRect(x, high, 1, low - high);
+  }
+
+  drawCut(ctx) {
+    const y = Math.max(3, this.y(this.cutLevel()));
+    ctx.setLineDash([4, 4]);
+    ctx.lineWidth = 1.2;
+    ctx.strokeStyle = this.colours.accent;
+    ctx.beginPath();
+    ctx.moveTo(this.left - 8, y);
+    ctx.lineTo(this.width - this.left + 8, y);
+    ctx.stroke();
+    ctx.setLineDash([]);
+  }
+
+  mark(ctx, v, colour) {
+    const { scene, model } = this;
+    const from = this.x(this.turn(model.lo[v])), to = this.x(this.turn(model.hi[v]));
+    ctx.fillStyle = colour;
+    ctx.globalAlpha = 0.1;
+    ctx.fillRect(from - 2, this.y(this.level(v)) - 2, to - from + 4, this.height);
+    ctx.globalAlpha = 1;
+    ctx.fillRect(from - 2, this.height - 5, Math.max(to - from, 1) + 4, 3);
+    for (let i = 0; i < scene.count; i++) {
+      if (scene.node[i] !== v) continue;
+      ctx.beginPath();
+      ctx.arc(this.middle(i), this.y(this.level(v)), 4, 0, TAU);
+      ctx.fill();
+      break;
+    }
+  }
+
+  turn(theta) {
+    return this.view.boundary(theta);
+  }
+
+  /** The smallest drawn cluster whose branch, or what hangs from it, is under the pointer. */
+  pick(px, py) {
+    const { scene } = this;
+    let found = null;
+    for (let i = 0; i < scene.count; i++) {
+      const slack = scene.last[i] ? 2 : 0;
+      if (px < this.x(scene.from[i]) - slack || px > this.x(scene.to[i]) + slack) continue;
+      if (i === 0 || py >= this.y(this.level(scene.node[scene.above[i]]))) found = scene.node[i];
+    }
+    return found;
+  }
+}

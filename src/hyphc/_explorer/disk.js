@@ -1,0 +1,288 @@
+/* The Poincaré disk on a canvas: arcs of geodesics, leaves, a band for each cluster of the cut, and a crown of names or pictures. */
+
+const WIDTHS = [0.7, 1.0, 1.5, 2.2];
+// Leaves this near, by 1 − |z|², are drawn as pictures.
+const PICTURED = 0.1;
+
+/** As many pixels as the screen has for the canvas's pane, up to two a unit each way; units stay those of the page. */
+function fit(canvas) {
+  const { clientWidth, clientHeight } = canvas.parentElement;
+  const ratio = Math.min(2, window.devicePixelRatio || 1);
+  canvas.width = Math.round(clientWidth * ratio);
+  canvas.height = Math.round(clientHeight * ratio);
+  canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
+}
+
+class Disk {
+  constructor(base, model, colours, thumbs) {
+    Object.assign(this, { base, model, colours, thumbs });
+    this.scene = new Scene(model);
+    this.crown = [];
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.base.parentElement;
+    fit(this.base);
+    this.width = clientWidth;
+    this.height = clientHeight;
+    this.cx = clientWidth / 2;
+    this.cy = clientHeight / 2;
+    const small = Math.min(clientWidth, clientHeight) < 480;
+    this.thumb = small ? 20 : 28;
+    this.margin = this.thumbs.ready ? this.thumb + 20 : this.model.names ? 26 + 6.3 * Math.min(small ? 6 : 12, this.longestName()) : 22;
+    this.radius = Math.max(40, Math.min(clientWidth, clientHeight) / 2 - this.margin);
+  }
+
+  /** Letters of the longest name, a few exceptions aside. */
+  longestName() {
+    const { n, names } = this.model;
+    this.longest ??= names.map((name) => name.length).sort((a, b) => a - b)[Math.floor(0.95 * (n - 1))];
+    return this.longest;
+  }
+
+  /** Point of the unit disk under the pointer; beyond the rim the nearest point within. */
+  at(px, py) {
+    const u = (px - this.cx) / this.radius, v = -(py - this.cy) / this.radius;
+    const r = Math.hypot(u, v), most = 0.985;
+    return r > most ? [(u / r) * most, (v / r) * most] : [u, v];
+  }
+
+  screenX(u) {
+    return this.cx + this.radius * u;
+  }
+
+  screenY(v) {
+    return this.cy - this.radius * v;
+  }
+
+  /** Draw the view; the leaves in `favoured` come first in the crown. */
+  draw(view, favoured) {
+    const ctx = this.base.getContext("2d");
+    ctx.clearRect(0, 0, this.width, this.height);
+    this.scene.build(view, this.radius);
+    this.drawGround(ctx);
+    this.drawEdges(ctx);
+    this.drawBands(ctx);
+    this.drawNodes(ctx);
+    this.drawCrown(ctx, view, favoured);
+  }
+
+  drawGround(ctx) {
+    ctx.beginPath();
+    ctx.arc(this.cx, this.cy, this.radius, 0, TAU);
+    ctx.fillStyle = this.colours.disk;
+    ctx.fill();
+    ctx.lineWidth = 1;
+    ctx.strokeStyle = this.colours.faint;
+    ctx.stroke();
+  }
+
+  /** Edges sorted by colour and width: a stroke for each sort, not for each edge. */
+  drawEdges(ctx) {
+    const { scene, colours } = this;
+    const sorts = new Map();
+    // An edge shorter than half a pixel is not drawn; what follows it starts where it started.
+    const anchor = new Int32Array(scene.count);
+    for (let i = 1; i < scene.count; i++) {
+      const p = anchor[scene.above[i]];
+      const dx = scene.x[i] - scene.x[p], dy = scene.y[i] - scene.y[p];
+      anchor[i] = p;
+      if ((dx * dx + dy * dy) * this.radius * this.radius < 0.25) continue;
+      anchor[i] = i;
+      const near = 1 - Math.min(scene.x[p] * scene.x[p] + scene.y[p] * scene.y[p], scene.x[i] * scene.x[i] + scene.y[i] * scene.y[i]);
+      const width = near > 0.5 ? 3 : near > 0.12 ? 2 : near > 0.03 ? 1 : 0;
+      const key = colours.node(scene.node[i], scene.cluster[i]) * 4 + width;
+      let edges = sorts.get(key);
+      if (!edges) sorts.set(key, (edges = []));
+      edges.push(p, i);
+    }
+    ctx.lineCap = "round";
+    for (const [key, edges] of sorts) {
+      ctx.beginPath();
+      for (let e = 0; e < edges.length; e += 2) this.traceGeodesic(ctx, edges[e], edges[e + 1]);
+      ctx.strokeStyle = key >> 2 === colours.neutral ? colours.muted : colours.table[key >> 2];
+      ctx.globalAlpha = key >> 2 === colours.neutral ? 0.75 : 0.85;
+      ctx.lineWidth = WIDTHS[key & 3];
+      ctx.stroke();
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  /** The circle through two points that meets the rim at right angles, as a quadratic curve or, where long, as an arc. */
+  traceGeodesic(ctx, p, q) {
+    const { scene } = this;
+    const ax = scene.x[p], ay = scene.y[p], bx = scene.x[q], by = scene.y[q];
+    ctx.moveTo(this.screenX(ax), this.screenY(ay));
+    const det = 2 * (ax * by - ay * bx);
+    const length = Math.hypot(ax - bx, ay - by);
+    if (Math.abs(det) > 1e-9) {
+      const a = 1 + ax * ax + ay * ay, b = 1 + bx * bx + by * by;
+      const cx = (a * by - b * ay) / det, cy = (b * ax - a * bx) / det;
+      const r2 = cx * cx + cy * cy - 1;
+      if (r2 > 0 && (length * length) / Math.sqrt(r2) * this.radius > 1.5) {
+        if (length > 0.9 * Math.sqrt(r2)) {
+          const from = Math.atan2(cy - ay, ax - cx), to = Math.atan2(cy - by, bx - cx);
+          const sweep = Math.atan2(Math.sin(to - from), Math.cos(to - from));
+          ctx.arc(this.screenX(cx), this.screenY(cy), Math.sqrt(r2) * this.radius, from, to, sweep < 0);
+          return;
+        }
+        const mx = (ax + bx) / 2 - cx, my = (ay + by) / 2 - cy;
+        const out = r2 / (mx * mx + my * my);
+        ctx.quadraticCurveTo(this.screenX(cx + mx * out), this.screenY(cy + my * out), this.screenX(bx), this.screenY(by));
+        return;
+      }
+    }
+    ctx.lineTo(this.screenX(bx), this.screenY(by));
+  }
+
+  traceArc(ctx, radius, from, to) {
+    ctx.beginPath();
+    ctx.arc(this.cx, this.cy, radius, -from, -to, true);
+  }
+
+  drawBands(ctx) {
+    const { scene, colours, model } = this;
+    ctx.lineCap = "butt";
+    ctx.lineWidth = 5;
+    for (const i of scene.bands) {
+      const half = Math.max(0, 2 - (scene.to[i] - scene.from[i]) * this.radius) / 2 / this.radius;
+      this.traceArc(ctx, this.radius + 6, scene.from[i] - half, scene.to[i] + half);
+      ctx.strokeStyle = colours.table[colours.cluster(model.clusters[scene.cluster[i]], scene.cluster[i])];
+      ctx.stroke();
+    }
+  }
+
+  drawNodes(ctx) {
+    const { scene, colours, model } = this;
+    const pictures = [];
+    const marks = new Map();
+    for (let i = 0; i < scene.count; i++) {
+      const near = 1 - scene.x[i] * scene.x[i] - scene.y[i] * scene.y[i];
+      const v = scene.node[i];
+      let r = 0;
+      if (scene.last[i]) {
+        r = Math.min(6, 1.3 + 9 * near);
+        if (v < model.n && this.thumbs.ready && near > PICTURED) {
+          pictures.push(i);
+          continue;
+        }
+      } else if (near > 0.1) r = Math.min(4, 0.6 + 4.2 * near);
+      else if (v < model.limit && (scene.above[i] < 0 || scene.cluster[scene.above[i]] < 0) && near > 0.02) r = 2;
+      if (r === 0) continue;
+      const key = colours.node(v, scene.cluster[i]);
+      let list = marks.get(key);
+      if (!list) marks.set(key, (list = []));
+      list.push(i, r);
+    }
+    for (const [key, list] of marks) {
+      ctx.fillStyle = key === colours.neutral ? colours.muted : colours.table[key];
+      ctx.beginPath();
+      for (let e = 0; e < list.length; e += 2) {
+        const x = this.screenX(scene.x[list[e]]), y = this.screenY(scene.y[list[e]]), r = list[e + 1];
+        if (r < 1.6) {
+          ctx.fillRect(x - r, y - r, 2 * r, 2 * r); // no eye tells so small a square from a circle
+          continue;
+        }
+        ctx.moveTo(x + r, y);
+        ctx.arc(x, y, r, 0, TAU);
+      }
+      ctx.fill();
+    }
+    this.drawPictures(ctx, pictures);
+  }
+
+  /** Thumbnails of leaves that are near enough, the nearest first, none over another. */
+  drawPictures(ctx, entries) {
+    const { scene } = this;
+    const nearness = (i) => 1 - scene.x[i] * scene.x[i] - scene.y[i] * scene.y[i];
+    entries.sort((a, b) => nearness(b) - nearness(a));
+    const shown = [];
+    for (const i of entries.slice(0, 300)) {
+      const x = this.screenX(scene.x[i]), y = this.screenY(scene.y[i]);
+      const size = this.pictureSize(nearness(i));
+      if (shown.some((s) => Math.max(Math.abs(s[0] - x), Math.abs(s[1] - y)) < (s[2] + size) / 2)) {
+        ctx.fillStyle = this.colours.css(scene.node[i]);
+        ctx.beginPath();
+        ctx.arc(x, y, 3, 0, TAU);
+        ctx.fill();
+        continue;
+      }
+      shown.push([x, y, size]);
+      this.thumbs.draw(ctx, scene.node[i], x, y, size, this.colours.css(scene.node[i]));
+    }
+  }
+
+  /** Outside the rim: pictures or names of as many leaves as have room, those that stand for large clusters first. */
+  drawCrown(ctx, view, favoured) {
+    const { scene, model } = this;
+    this.crown = [];
+    const pictures = this.thumbs.ready;
+    if (!pictures && !model.names) return;
+    const leaves = [];
+    for (let i = 0; i < scene.count; i++) if (scene.last[i]) leaves.push(model.standIn[scene.node[i]]);
+    leaves.sort((a, b) => model.rank[b] - model.rank[a] || a - b);
+    const radius = this.radius + (pictures ? 14 + this.thumb / 2 : 14);
+    const room = (pictures ? this.thumb * 1.12 : 13) / radius;
+    const bins = Math.floor(TAU / room);
+    const taken = new Array(bins).fill(null);
+    for (const leaf of favoured.concat(leaves)) {
+      const psi = view.boundary(model.angle[leaf]);
+      const turn = ((psi % TAU) + TAU) % TAU;
+      const bin = Math.min(bins - 1, Math.floor((turn / TAU) * bins));
+      if (taken[bin] !== null) continue;
+      const clear = (other) => other === null || Math.abs(Math.atan2(Math.sin(other - turn), Math.cos(other - turn))) >= room;
+      if (!clear(taken[(bin + 1) % bins]) || !clear(taken[(bin + bins - 1) % bins])) continue;
+      taken[bin] = turn;
+      this.crown.push({ leaf, turn, x: this.cx + radius * Math.cos(turn), y: this.cy - radius * Math.sin(turn) });
+    }
+    if (pictures) for (const { leaf, x, y } of this.crown) this.thumbs.draw(ctx, leaf, x, y, this.thumb - 2, this.colours.css(leaf), true);
+    else this.drawNames(ctx);
+  }
+
+  drawNames(ctx) {
+    ctx.font = `11px ${FONT}`;
+    ctx.textBaseline = "middle";
+    const most = Math.floor((this.margin - 22) / 6);
+    for (const { leaf, turn, x, y } of this.crown) {
+      const name = this.model.name(leaf);
+      const left = Math.cos(turn) < 0;
+      ctx.save();
+      ctx.translate(x, y);
+      ctx.rotate(left ? Math.PI - turn : -turn);
+      ctx.textAlign = left ? "right" : "left";
+      ctx.fillStyle = this.colours.muted;
+      ctx.fillText(name.length > most ? name.slice(0, most - 1) + "…" : name, 0, 0);
+      ctx.restore();
+    }
+  }
+
+  pictureSize(near) {
+    return Math.min(44, 14 + 44 * near);
+  }
+
+  /** Node under the pointer, or null: a mark within reach, a picture of the crown, or the cluster of a band. */
+  pick(px, py, reach = 13) {
+    const { scene } = this;
+    for (const { leaf, x, y } of this.thumbs.ready ? this.crown : []) {
+      if (Math.max(Math.abs(x - px), Math.abs(y - py)) < this.thumb / 2) return leaf;
+    }
+    const out = Math.hypot(px - this.cx, py - this.cy) - this.radius;
+    if (out > 3 && out < 13) {
+      const psi = Math.atan2(this.cy - py, px - this.cx);
+      for (const i of scene.bands) {
+        const past = (((psi - scene.from[i]) % TAU) + TAU) % TAU;
+        if (past <= scene.to[i] - scene.from[i]) return scene.node[i];
+      }
+    }
+    let best = reach * reach, found = null;
+    for (let i = 0; i < scene.count; i++) {
+      const dx = this.screenX(scene.x[i]) - px, dy = this.screenY(scene.y[i]) - py;
+      // Between equals the larger cluster, which comes first, is taken.
+      if (dx * dx + dy * dy < best - 1) {
+        best = dx * dx + dy * dy;
+        found = scene.node[i];
+      }
+    }
+    return found;
+  }
+}

@@ -1,0 +1,281 @@
+/* What the page knows and can do, and the one loop that draws. */
+
+const FONT = "ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+const SLIDER = 1000;
+
+class Explorer {
+  constructor(data) {
+    this.byId = (id) => document.getElementById(id);
+    this.model = new Model(data);
+    this.model.cut(this.defaultCut());
+    this.colours = new Colours(this.model);
+    this.thumbs = new Thumbs(this.model.sprite);
+    this.disk = new Disk(this.byId("disk"), this.model, this.colours, this.thumbs);
+    this.overlay = new Overlay(this.byId("overlay"), this.disk);
+    this.dendrogram = new Dendrogram(this.byId("dendrogram"), this.model, this.colours, this.disk.scene);
+    this.search = new Search(this.model);
+    this.panel = new Panel(this.model, this.colours, this.thumbs, {
+      go: (node) => this.select(node, true),
+      hover: (node) => this.hover(node),
+      lookFor: (text) => this.lookFor(text),
+    });
+    this.view = new View();
+    this.state = { selected: this.model.root, hovered: null, matches: [], focused: false };
+    this.calm = matchMedia("(prefers-reduced-motion: reduce)");
+    this.frames = 0;
+  }
+
+  async start() {
+    await this.thumbs.load();
+    this.describe();
+    this.jumpHome();
+    new Controls(this);
+    this.adoptTheme();
+    new ResizeObserver(() => this.resize()).observe(this.byId("stage"));
+    this.resize();
+    this.setCut(this.model.k);
+    this.select(this.model.root);
+    document.documentElement.dataset.ready = "true";
+  }
+
+  /** The fewest clusters of which the largest holds at most a fifth of the points; of chains and the like, √n clusters. */
+  defaultCut() {
+    const { n, root, weight } = this.model;
+    const most = Math.ceil(2 * Math.sqrt(n));
+    for (let k = 1; k <= Math.min(most, n); k++) {
+      let largest = 0;
+      for (const v of this.model.cut(k)) largest = Math.max(largest, weight[v]);
+      if (largest <= Math.max(1, weight[root] / 5)) return k;
+    }
+    return Math.ceil(Math.sqrt(n));
+  }
+
+  describe() {
+    const { model } = this;
+    const groups = model.points > model.n ? `, shown as ${number(model.n)} groups` : "";
+    const cost = model.cost === null ? "" : ` · Dasgupta cost ${model.cost.toPrecision(6)}`;
+    this.byId("facts").textContent = points(model.points) + groups + cost;
+    this.byId("colour-label").disabled = !model.labels;
+    this.byId("colour-choice").hidden = !model.labels;
+    this.byId("disk").setAttribute("aria-label", `Poincaré disk with the tree of ${points(model.points)}. Arrow keys walk the tree, Enter centres, plus and minus zoom.`);
+    this.byId("rank").setAttribute("aria-pressed", String(this.dendrogram.byRank));
+    this.byId("clusters").max = model.n;
+    this.byId("slider").max = SLIDER;
+  }
+
+  /* ---- drawing ---- */
+
+  resize() {
+    this.disk.resize();
+    fit(this.overlay.canvas);
+    this.dendrogram.resize();
+    this.redraw();
+  }
+
+  /** Ask for a frame; many requests make one. */
+  redraw(everything = true) {
+    this.stale = this.stale || everything;
+    this.requested ??= requestAnimationFrame((now) => this.frame(now));
+  }
+
+  frame(now) {
+    this.requested = null;
+    if (this.flight) this.fly(now);
+    if (this.stale) this.disk.draw(this.view, this.state.selected < this.model.n ? [this.state.selected] : []);
+    this.stale = false;
+    this.dendrogram.view = this.view;
+    this.dendrogram.draw(this.state);
+    this.overlay.draw(this.view, this.state);
+    this.frames++;
+    if (this.flight) this.redraw();
+  }
+
+  adoptTheme() {
+    const chosen = document.documentElement.dataset.theme;
+    const dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    this.colours.adopt(dark);
+    this.thumbs.plate = this.colours.disk;
+    this.thumbs.cache.clear();
+    this.byId("theme").setAttribute("aria-pressed", String(dark));
+    if (this.panel.selected !== undefined) {
+      this.panel.showLegend();
+      this.panel.showSelection(this.state.selected);
+    }
+    this.redraw();
+  }
+
+  /* ---- moving ---- */
+
+  jumpHome() {
+    const { angle, depth, root } = this.model;
+    this.view.set(angle[root], depth[root], angle[root]);
+    this.redraw();
+  }
+
+  /** Bring a node to the centre; a leaf comes with its nearest relatives around it. */
+  flyTo(node, upright = false) {
+    const target = node < this.model.n ? this.around(node) : node;
+    const { distance } = this.view.locate(this.model.angle[target], this.model.depth[target]);
+    const time = this.calm.matches ? 0 : Math.min(1500, 350 + 130 * distance);
+    this.flight = { target, upright, distance, time, begun: null };
+    this.redraw();
+  }
+
+  /** The cluster to centre for a leaf: some eight relatives, but not so large that the leaf gets lost in it. */
+  around(leaf) {
+    const { parent, size, depth, root } = this.model;
+    let v = leaf;
+    while (v !== root && (v === leaf || (size[v] < 8 && depth[leaf] - depth[parent[v]] < 4))) v = parent[v];
+    return v;
+  }
+
+  fly(now) {
+    const flight = this.flight;
+    flight.begun ??= now;
+    const t = flight.time ? Math.min(1, (now - flight.begun) / flight.time) : 1;
+    const eased = t < 0.5 ? 4 * t * t * t : 1 - (2 - 2 * t) ** 3 / 2;
+    const { angle, depth } = this.model;
+    const { distance, direction } = this.view.locate(angle[flight.target], depth[flight.target]);
+    this.view.approach(direction, distance - flight.distance * (1 - eased));
+    if (flight.upright) this.straighten(t < 1 ? 0.2 * eased : 1);
+    if (t >= 1) this.flight = null;
+  }
+
+  /** Turn by a share of what keeps the view from standing as the embedding does. */
+  straighten(share) {
+    const off = this.view.beta - this.view.alpha;
+    this.view.rotate(-share * (off - TAU * Math.round(off / TAU)));
+  }
+
+  goHome() {
+    this.flyTo(this.model.root, true);
+  }
+
+  /** Zoom in towards the point (u, v) of the screen, or out towards the root. */
+  zoom(step, u = 0, v = 0) {
+    this.flight = null;
+    if (step > 0) {
+      // With the pointer at the centre there is no direction but onwards, away from the root.
+      const onwards = this.view.distance > 0.05 ? 0.25 : 0;
+      const x = u + onwards * this.view.cos, y = v + onwards * this.view.sin;
+      const reach = Math.min(1, 1.8 * Math.hypot(x, y));
+      if (this.view.distance + step < MAX_DEPTH) this.view.approach(Math.atan2(y, x), step * reach);
+    } else {
+      const { angle, depth, root } = this.model;
+      const { distance, direction } = this.view.locate(angle[root], depth[root]);
+      const move = Math.min(distance, -step);
+      this.view.approach(direction, move);
+      if (distance < 2) this.straighten(distance > move ? move / distance : 1);
+    }
+    this.redraw();
+  }
+
+  /* ---- choosing ---- */
+
+  select(node, move = false) {
+    this.state.selected = node;
+    this.panel.showSelection(node);
+    this.byId("said").textContent = `${this.panel.heading(node)}. ${node < this.model.n ? this.model.label(node) : ""}`;
+    if (move) this.flyTo(node, node === this.model.root);
+    this.redraw();
+  }
+
+  hover(node, px = 0, py = 0) {
+    const tip = this.byId("tooltip");
+    if (node !== this.state.hovered) {
+      this.state.hovered = node;
+      this.redraw(false);
+      if (node !== null) tip.replaceChildren(...this.panel.tooltip(node));
+    }
+    tip.hidden = node === null || !px;
+    if (tip.hidden) return;
+    const { width, height } = tip.getBoundingClientRect();
+    const edge = this.byId("stage").getBoundingClientRect().right;
+    tip.style.left = Math.max(8, px + 18 + width > edge - 8 ? px - width - 18 : px + 18) + "px";
+    tip.style.top = Math.max(8, py + 18 + height > innerHeight - 8 ? py - height - 14 : py + 18) + "px";
+  }
+
+  setCut(k) {
+    const { model } = this;
+    k = Math.max(1, Math.min(model.n, Math.round(k) || 1));
+    model.cut(k);
+    this.byId("clusters").value = k;
+    const slider = this.byId("slider");
+    const now = Math.round(SLIDER * (model.n > 1 ? Math.log(k) / Math.log(model.n) : 0));
+    if (this.sliderToCut(Number(slider.value)) !== k) slider.value = now;
+    slider.setAttribute("aria-valuetext", k === 1 ? "1 cluster" : `${k} clusters`);
+    slider.style.setProperty("--share", (100 * Number(slider.value)) / SLIDER + "%");
+    this.panel.showLegend();
+    this.panel.showSelection(this.state.selected);
+    this.redraw();
+  }
+
+  /** The slider is logarithmic: from 1 to 20 clusters takes as long as from 20 to 400. */
+  sliderToCut(value) {
+    return Math.round(Math.pow(this.model.n, value / SLIDER));
+  }
+
+  colourBy(mode) {
+    this.colours.mode = mode;
+    for (const name of ["cluster", "label"]) this.byId("colour-" + name).checked = name === mode;
+    this.setCut(this.model.k);
+  }
+
+  lookFor(text) {
+    this.byId("search").value = text;
+    this.updateSearch();
+  }
+
+  updateSearch() {
+    const text = this.byId("search").value;
+    this.state.matches = this.search.find(text);
+    this.visited = -1;
+    const found = this.state.matches.length;
+    this.byId("found").textContent = text.trim() ? (found === 1 ? "1 match" : `${number(found)} matches`) : "";
+    this.redraw(false);
+  }
+
+  /** The next match, or the one before. */
+  nextMatch(step) {
+    const { matches } = this.state;
+    if (!matches.length) return;
+    this.visited = this.visited < 0 && step < 0 ? matches.length - 1 : (this.visited + step + matches.length) % matches.length;
+    this.byId("found").textContent = `${number(this.visited + 1)} of ${number(matches.length)}`;
+    this.select(matches[this.visited], true);
+  }
+
+  export() {
+    const { model, state } = this;
+    const url = URL.createObjectURL(new Blob(["\ufeff" + model.csv(state.selected)], { type: "text/csv;charset=utf-8" }));
+    const link = element("a", { href: url, download: `cluster-${state.selected}-${model.size[state.selected]}.csv` });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
+    this.byId("said").textContent = `Exported ${points(model.weight[state.selected])}.`;
+  }
+
+  toggleRank(button) {
+    this.dendrogram.byRank = !this.dendrogram.byRank;
+    button.setAttribute("aria-pressed", String(this.dendrogram.byRank));
+    this.redraw(false);
+  }
+
+  toggleTheme() {
+    const dark = this.byId("theme").getAttribute("aria-pressed") === "true";
+    document.documentElement.dataset.theme = dark ? "light" : "dark";
+    this.adoptTheme();
+  }
+
+  /** Zoom towards the selected node, or onwards when all is selected. */
+  zoomTo(step) {
+    const { selected } = this.state;
+    const { distance, direction } = this.view.locate(this.model.angle[selected], this.model.depth[selected]);
+    if (selected === this.model.root || distance < 0.05) this.zoom(step, this.view.cos * 0.5, this.view.sin * 0.5);
+    else {
+      this.flight = null;
+      this.view.approach(direction, Math.min(step, distance));
+      this.redraw();
+    }
+  }
+}

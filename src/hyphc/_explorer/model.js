@@ -1,0 +1,279 @@
+/* The tree as arrays, read from the page's data block; nodes 0 … n − 1 are leaves, n + t is merge t, the last is the root. */
+
+function typed(text, Type) {
+  if (text === null) return null;
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return new Type(bytes.buffer);
+}
+
+class Model {
+  constructor(data) {
+    const n = (this.n = data.n);
+    this.nodes = 2 * n - 1;
+    this.root = this.nodes - 1;
+    this.points = data.points;
+    this.title = data.title;
+    this.cost = data.cost;
+    this.children = typed(data.children, Int32Array);
+    this.heights = typed(data.heights, Float64Array);
+    this.across = typed(data.across, Float32Array);
+    this.rows = typed(data.rows, Int32Array);
+    this.names = data.names;
+    this.labelNames = data.labels ? data.labels.names : null;
+    this.labels = data.labels ? typed(data.labels.codes, Int32Array) : null;
+    this.featureNames = data.features ? data.features.names : null;
+    this.features = data.features ? typed(data.features.values, Float32Array) : null;
+    this.sprite = data.sprite;
+    this.measure(typed(data.weights, Int32Array));
+    this.place(typed(data.angles, Float64Array), typed(data.depths, Float32Array));
+    this.orderLeaves();
+    this.shareHues();
+    if (this.labels) this.findMajorities();
+  }
+
+  name(leaf) {
+    return this.names ? this.names[leaf] : String(this.row(leaf));
+  }
+
+  row(leaf) {
+    return this.rows ? this.rows[leaf] : leaf;
+  }
+
+  label(leaf) {
+    return this.labels ? this.labelNames[this.labels[leaf]] : "";
+  }
+
+  height(node) {
+    return node < this.n ? 0 : this.heights[node - this.n];
+  }
+
+  left(node) {
+    return this.children[2 * (node - this.n)];
+  }
+
+  right(node) {
+    return this.children[2 * (node - this.n) + 1];
+  }
+
+  /** Numbers of leaves and of points below each node, parents, and the leaf that stands for each cluster. */
+  measure(weights) {
+    const { n, nodes, children } = this;
+    this.size = new Int32Array(nodes).fill(1, 0, n);
+    this.weight = new Float64Array(nodes).fill(1, 0, n);
+    if (weights) this.weight.set(weights);
+    this.parent = new Int32Array(nodes).fill(-1);
+    this.standIn = new Int32Array(nodes);
+    this.smallest = new Int32Array(nodes);
+    for (let i = 0; i < n; i++) this.standIn[i] = this.smallest[i] = i;
+    // A leaf matters as much as the largest cluster it stands for.
+    this.rank = new Int32Array(n).fill(1);
+    for (let v = n; v < nodes; v++) {
+      const a = children[2 * (v - n)], b = children[2 * (v - n) + 1];
+      this.size[v] = this.size[a] + this.size[b];
+      this.weight[v] = this.weight[a] + this.weight[b];
+      this.parent[a] = this.parent[b] = v;
+      this.standIn[v] = this.standIn[this.size[a] >= this.size[b] ? a : b];
+      this.rank[this.standIn[v]] = this.size[v];
+      this.smallest[v] = Math.min(this.smallest[a], this.smallest[b]);
+    }
+  }
+
+  /** Arc of each cluster on the circle, and the place of its node: the LCA of the arc's quartile points. */
+  place(angles, depths) {
+    const { n, nodes, children } = this;
+    this.lo = new Float64Array(nodes);
+    this.hi = new Float64Array(nodes);
+    this.lo.set(angles);
+    this.hi.set(angles);
+    this.depth = new Float64Array(nodes);
+    for (let v = n; v < nodes; v++) {
+      let a = children[2 * (v - n)], b = children[2 * (v - n) + 1];
+      if (this.lo[b] < this.lo[a]) {
+        children[2 * (v - n)] = b;
+        children[2 * (v - n) + 1] = a;
+        [a, b] = [b, a];
+      }
+      this.lo[v] = this.lo[a];
+      this.hi[v] = Math.max(this.hi[a], this.hi[b]);
+      this.depth[v] = lcaDepth((this.hi[v] - this.lo[v]) / 2);
+    }
+    if (depths) this.depth.set(depths);
+    else this.spreadLeaves(angles);
+    this.angle = this.lo.map((lo, v) => (lo + this.hi[v]) / 2);
+    this.grown = this.depth.map(Math.sinh);
+    this.faded = this.depth.map((d) => Math.exp(-d));
+  }
+
+  /** Leaves of one radius go out along their rays until they stand clear of their neighbours and of their parent. */
+  spreadLeaves(angles) {
+    const { n } = this;
+    const order = Int32Array.from(angles.keys()).sort((i, j) => angles[i] - angles[j]);
+    for (let k = 0; k < n; k++) {
+      const here = angles[order[k]];
+      const next = k + 1 < n ? angles[order[k + 1]] : angles[order[0]] + TAU;
+      const last = k > 0 ? angles[order[k - 1]] : angles[order[n - 1]] - TAU;
+      const clear = n > 1 ? lcaDepth(Math.min(next - here, here - last) / 2) : 0;
+      const above = n > 1 ? this.depth[this.parent[order[k]]] + 1 : 0;
+      this.depth[order[k]] = Math.min(MAX_DEPTH, Math.max(clear, above));
+    }
+  }
+
+  /** Position of each cluster's first leaf from left to right, and the leaves in that order. */
+  orderLeaves() {
+    const { n, nodes, children } = this;
+    this.first = new Int32Array(nodes);
+    for (let v = nodes - 1; v >= n; v--) {
+      const a = children[2 * (v - n)], b = children[2 * (v - n) + 1];
+      this.first[a] = this.first[v];
+      this.first[b] = this.first[v] + this.size[a];
+    }
+    this.order = new Int32Array(n);
+    for (let i = 0; i < n; i++) this.order[this.first[i]] = i;
+  }
+
+  /** A hue for each cluster: children share their parent's range, so that colours hardly change when the cut moves. */
+  shareHues() {
+    const { n, nodes, children } = this;
+    const from = new Float32Array(nodes), to = new Float32Array(nodes);
+    to[this.root] = 0.93; // the two ends of the circle of hues look alike
+    for (let v = nodes - 1; v >= n; v--) {
+      const a = children[2 * (v - n)], b = children[2 * (v - n) + 1];
+      const wa = Math.pow(this.size[a], 0.6), wb = Math.pow(this.size[b], 0.6);
+      const middle = from[v] + ((to[v] - from[v]) * wa) / (wa + wb);
+      from[a] = from[v];
+      to[a] = from[b] = middle;
+      to[b] = to[v];
+    }
+    this.hue = from.map((low, v) => (low + to[v]) / 2);
+  }
+
+  /** The label that leads in each cluster when unlike votes cancel in pairs: the majority's, if there is one; −1 for a draw. */
+  findMajorities() {
+    const { n, nodes, children } = this;
+    this.majority = new Int32Array(nodes);
+    const lead = new Float64Array(nodes);
+    for (let i = 0; i < n; i++) {
+      this.majority[i] = this.labels[i];
+      lead[i] = this.weight[i];
+    }
+    for (let v = n; v < nodes; v++) {
+      const a = children[2 * (v - n)], b = children[2 * (v - n) + 1];
+      const same = this.majority[a] === this.majority[b];
+      this.majority[v] = lead[a] >= lead[b] ? this.majority[a] : this.majority[b];
+      lead[v] = same ? lead[a] + lead[b] : Math.abs(lead[a] - lead[b]);
+    }
+    for (let v = n; v < nodes; v++) if (lead[v] < 0.1 * this.weight[v]) this.majority[v] = -1;
+  }
+
+  /** Leaves of a cluster, from left to right. */
+  leaves(node) {
+    return this.order.subarray(this.first[node], this.first[node] + this.size[node]);
+  }
+
+  isWithin(node, ancestor) {
+    const at = this.first[node] - this.first[ancestor];
+    return node <= ancestor && at >= 0 && at < this.size[ancestor];
+  }
+
+  /** Undo the last k − 1 merges: the clusters' roots from left to right. A node belongs to a cluster iff it is below 2n − k. */
+  cut(k) {
+    this.k = k;
+    this.limit = 2 * this.n - k;
+    const roots = k === 1 ? [this.root] : [];
+    for (let v = this.root; v >= this.limit; v--) {
+      for (const child of [this.left(v), this.right(v)]) if (child < this.limit) roots.push(child);
+    }
+    this.clusters = roots.sort((a, b) => this.first[a] - this.first[b]);
+    this.starts = Int32Array.from(this.clusters, (v) => this.first[v]);
+    // Clusters are called as Tree.cut calls them, by rank of their smallest leaf.
+    this.numbers = new Int32Array(k);
+    Array.from(this.clusters.keys()).sort((a, b) => this.smallest[roots[a]] - this.smallest[roots[b]]).forEach((index, rank) => (this.numbers[index] = rank));
+    return this.clusters;
+  }
+
+  /** Which cluster of the present cut, from left to right, holds a node below the cut; −1 for a node above it. */
+  clusterOf(node) {
+    if (node >= this.limit) return -1;
+    let low = 0, high = this.starts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.starts[middle] <= this.first[node]) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** How many points of a cluster carry each label: [[label, points], …], most frequent first. */
+  labelCounts(node) {
+    if (!this.labels) return [];
+    const counts = new Float64Array(this.labelNames.length);
+    for (const leaf of this.leaves(node)) counts[this.labels[leaf]] += this.weight[leaf];
+    const present = Array.from(counts, (count, code) => [code, count]).filter((pair) => pair[1] > 0);
+    return present.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+  }
+
+  /** Mean of each feature over a cluster's points, missing values left out. */
+  featureMeans(node) {
+    const d = this.featureNames.length;
+    const sums = new Float64Array(d), weights = new Float64Array(d);
+    for (const leaf of this.leaves(node)) {
+      for (let j = 0; j < d; j++) {
+        const value = this.features[leaf * d + j];
+        if (!Number.isFinite(value)) continue;
+        sums[j] += this.weight[leaf] * value;
+        weights[j] += this.weight[leaf];
+      }
+    }
+    return sums.map((sum, j) => sum / weights[j]);
+  }
+
+  /** Standard deviation of each feature over all points, 1 where there is none. */
+  featureScales() {
+    if (this.scales) return this.scales;
+    const d = this.featureNames.length;
+    const means = this.featureMeans(this.root);
+    const sums = new Float64Array(d), weights = new Float64Array(d);
+    for (let i = 0; i < this.n; i++) {
+      for (let j = 0; j < d; j++) {
+        const away = this.features[i * d + j] - means[j];
+        if (!Number.isFinite(away)) continue;
+        sums[j] += this.weight[i] * away * away;
+        weights[j] += this.weight[i];
+      }
+    }
+    this.scales = sums.map((sum, j) => Math.sqrt(sum / weights[j]) || 1);
+    return this.scales;
+  }
+
+  /** Features in which a cluster differs most from all points, in standard deviations: [[feature, mean, deviation], …]. */
+  outstanding(node, count) {
+    const overall = (this.overall ??= this.featureMeans(this.root));
+    const scales = this.featureScales();
+    const means = this.featureMeans(node);
+    const rows = Array.from(means, (mean, j) => [j, mean, (mean - overall[j]) / scales[j]]);
+    return rows.filter((row) => Number.isFinite(row[2])).sort((a, b) => Math.abs(b[2]) - Math.abs(a[2])).slice(0, count);
+  }
+
+  /** The members of a cluster as CSV text. */
+  csv(node) {
+    const grouped = this.rows !== null;
+    const header = ["row", "name", ...(this.labels ? ["label"] : []), "cluster", ...(grouped ? ["points"] : []), ...(this.featureNames || [])];
+    const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+    const lines = [header.map(quote).join(",")];
+    const d = this.featureNames ? this.featureNames.length : 0;
+    for (const leaf of this.leaves(node)) {
+      const cells = [String(this.row(leaf)), this.name(leaf)];
+      if (this.labels) cells.push(this.label(leaf));
+      cells.push(String(this.numbers[this.clusterOf(leaf)]));
+      if (grouped) cells.push(String(this.weight[leaf]));
+      for (let j = 0; j < d; j++) {
+        const value = this.features[leaf * d + j];
+        cells.push(Number.isNaN(value) ? "" : String(parseFloat(value.toPrecision(7))));
+      }
+      lines.push(cells.map(quote).join(","));
+    }
+    return lines.join("\r\n") + "\r\n";
+  }
+}

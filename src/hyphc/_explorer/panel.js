@@ -1,0 +1,232 @@
+/* The side panel: clusters of the cut, the selected cluster with its members, the search. Everything from the data is text. */
+
+const ROW = 30;
+const LISTED = 60;
+
+/** An element with attributes and children; strings become text, never markup. */
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== null) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+function number(value) {
+  return value.toLocaleString("en").replaceAll(",", "\u202f");
+}
+
+function short(value) {
+  return Number.isFinite(value) ? String(parseFloat(value.toPrecision(3))) : "–";
+}
+
+function points(count) {
+  return count === 1 ? "1 point" : `${number(count)} points`;
+}
+
+function swatch(colour) {
+  const made = element("span", { class: "swatch", "aria-hidden": "true" });
+  made.style.background = colour;
+  return made;
+}
+
+class Panel {
+  /** `act` has go(node), hover(node) and lookFor(text). */
+  constructor(model, colours, thumbs, act) {
+    Object.assign(this, { model, colours, thumbs, act });
+    this.list = document.getElementById("members");
+    this.list.addEventListener("scroll", () => this.fillMembers());
+  }
+
+  /** "Cluster of 182 points", or a leaf's name. */
+  heading(node) {
+    const { model } = this;
+    if (node < model.n) return model.name(node);
+    return node === model.root ? `All ${points(model.weight[node])}` : `Cluster of ${points(model.weight[node])}`;
+  }
+
+  showLegend() {
+    const legend = document.getElementById("legend");
+    const [rows, total] = this.colours.mode === "label" ? this.labelRows() : this.clusterRows();
+    legend.classList.toggle("pairs", this.colours.mode === "label" && this.model.labelNames.every((name) => name.length < 10));
+    legend.replaceChildren(...rows);
+    if (total > rows.length) legend.append(element("li", { class: "more" }, `and ${number(total - rows.length)} more`));
+  }
+
+  clusterRows() {
+    const { model, colours } = this;
+    const largest = model.clusters.map((root, index) => [root, index]).sort((a, b) => model.weight[b[0]] - model.weight[a[0]] || a[1] - b[1]);
+    const rows = largest.slice(0, LISTED).map(([root, index]) => {
+      const [leader] = model.labelCounts(root);
+      const note = leader ? `${model.labelNames[leader[0]]} ${Math.round((100 * leader[1]) / model.weight[root])}%` : "";
+      return this.legendRow(colours.table[colours.cluster(root, index)], root < model.n ? model.name(root) : `Cluster ${model.numbers[index]}`, note, model.weight[root], () => this.act.go(root), root);
+    });
+    return [rows, largest.length];
+  }
+
+  labelRows() {
+    const { model, colours } = this;
+    const counts = model.labelCounts(model.root).sort((a, b) => a[0] - b[0]);
+    const rows = counts.slice(0, LISTED).map(([code, count]) =>
+      this.legendRow(colours.table[colours.label(code)], model.labelNames[code], "", count, () => this.act.lookFor(`label:${model.labelNames[code]}`), null),
+    );
+    return [rows, counts.length];
+  }
+
+  legendRow(colour, name, note, count, onclick, node) {
+    const button = element("button", { type: "button", class: "row", onclick },
+      swatch(colour), element("span", { class: "grow clip" }, name || "(empty)"), element("span", { class: "note clip" }, note), element("span", { class: "count" }, number(count)));
+    if (node !== null) {
+      button.addEventListener("pointerenter", () => this.act.hover(node));
+      button.addEventListener("pointerleave", () => this.act.hover(null));
+    }
+    return element("li", {}, button);
+  }
+
+  showSelection(node) {
+    const { model } = this;
+    this.selected = node;
+    document.getElementById("selected-name").textContent = this.heading(node);
+    document.getElementById("selected-facts").replaceChildren(...this.facts(node));
+    document.getElementById("selected-mix").replaceChildren(...this.mix(node));
+    document.getElementById("selected-features").replaceChildren(...this.featureRows(node, 6));
+    document.getElementById("up").disabled = node === model.root;
+    this.list.scrollTop = 0;
+    this.fillMembers();
+  }
+
+  facts(node) {
+    const { model, colours } = this;
+    const facts = [];
+    const index = model.clusterOf(node);
+    if (index >= 0) facts.push(element("span", {}, swatch(colours.table[colours.cluster(model.clusters[index], index)]), `cluster ${model.numbers[index]}`));
+    if (node < model.n) {
+      if (model.labels) facts.push(element("span", {}, swatch(colours.table[colours.label(model.labels[node])]), model.label(node) || "(empty)"));
+      facts.push(`row ${model.row(node)}`);
+      if (model.weight[node] > 1) facts.push(points(model.weight[node]));
+    } else {
+      facts.push(`height ${short(model.height(node))}`);
+      if (model.across) facts.push(`mean similarity across the split ${short(model.across[node - model.n])}`);
+    }
+    return facts.map((fact) => element("li", {}, fact));
+  }
+
+  /** The labels of a cluster as one bar, and in words. */
+  mix(node) {
+    const { model, colours } = this;
+    if (node < model.n || !model.labels) return [];
+    const counts = model.labelCounts(node);
+    const total = model.weight[node];
+    const bar = element("div", { class: "bar", "aria-hidden": "true" });
+    for (const [code, count] of counts.slice(0, 40)) {
+      const part = element("span");
+      part.style.flexGrow = count;
+      part.style.background = colours.table[colours.label(code)];
+      bar.append(part);
+    }
+    const words = counts.slice(0, 4).map(([code, count]) => `${model.labelNames[code] || "(empty)"} ${Math.round((100 * count) / total)}%`);
+    return [bar, element("p", { class: "note" }, words.join(" · ") + (counts.length > 4 ? ` · ${number(counts.length - 4)} more` : ""))];
+  }
+
+  /** Means of the features in which a cluster stands out, with their distance from the overall mean. */
+  featureRows(node, count) {
+    const { model } = this;
+    if (!model.features) return [];
+    return model.outstanding(node, count).map(([j, mean, away]) => {
+      const fill = element("span", { class: away < 0 ? "below" : "above" });
+      fill.style.width = Math.min(50, Math.abs(away) * 20) + "%";
+      const gauge = element("span", { class: "gauge", title: `${short(away)} standard deviations from the mean of all points` }, fill);
+      return element("div", { class: "feature" }, element("span", { class: "clip grow" }, model.featureNames[j]), gauge, element("span", { class: "count" }, short(mean)));
+    });
+  }
+
+  /** Only the rows in sight exist. */
+  fillMembers() {
+    const { model, list } = this;
+    const leaves = model.leaves(this.selected);
+    const from = Math.max(0, Math.floor(list.scrollTop / ROW) - 4);
+    const to = Math.min(leaves.length, from + Math.ceil((list.clientHeight || 300) / ROW) + 8);
+    const focused = list.contains(document.activeElement) ? document.activeElement.dataset.leaf : null;
+    const rows = [];
+    for (let k = from; k < to; k++) rows.push(this.memberRow(leaves[k], k, leaves.length));
+    const before = element("li", { "aria-hidden": "true" }), after = element("li", { "aria-hidden": "true" });
+    before.style.height = from * ROW + "px";
+    after.style.height = (leaves.length - to) * ROW + "px";
+    list.replaceChildren(before, ...rows, after);
+    if (focused) list.querySelector(`[data-leaf="${focused}"]`)?.focus({ preventScroll: true });
+  }
+
+  memberRow(leaf, k, total) {
+    const { model, colours } = this;
+    const button = element("button", { type: "button", class: "row", "data-leaf": leaf, onclick: () => this.act.go(leaf) },
+      this.thumbs.ready ? this.thumbs.element(leaf, 22, colours.css(leaf)) : swatch(colours.css(leaf)),
+      element("span", { class: "grow clip" }, model.name(leaf)),
+      element("span", { class: "note clip" }, model.label(leaf)),
+      model.weight[leaf] > 1 ? element("span", { class: "count" }, number(model.weight[leaf])) : null);
+    button.addEventListener("pointerenter", () => this.act.hover(leaf));
+    button.addEventListener("pointerleave", () => this.act.hover(null));
+    return element("li", { "aria-setsize": total, "aria-posinset": k + 1 }, button);
+  }
+
+  /** What the pointer is on: pictures, name or size, labels, means. */
+  tooltip(node) {
+    const { model, colours } = this;
+    const content = [element("strong", { class: "clip" }, this.heading(node))];
+    if (this.thumbs.ready) content.push(this.pictures(node));
+    const facts = this.facts(node);
+    if (node < model.n) content.push(element("ul", { class: "facts" }, ...facts));
+    else if (model.size[node] <= 20000) content.push(...this.mix(node));
+    if (node >= model.n && !this.thumbs.ready) content.push(element("p", { class: "note" }, this.someNames(node)));
+    if (model.features && model.size[node] * model.featureNames.length < 1e6) content.push(...this.featureRows(node, 4));
+    return content;
+  }
+
+  pictures(node) {
+    const { model, colours } = this;
+    if (node < model.n) return this.thumbs.element(node, 72, colours.css(node));
+    const leaves = model.leaves(node);
+    const shown = Math.min(10, leaves.length);
+    const strip = element("div", { class: "strip" });
+    for (let k = 0; k < shown; k++) {
+      const leaf = leaves[Math.floor(((k + 0.5) * leaves.length) / shown)];
+      strip.append(this.thumbs.element(leaf, 30, colours.css(leaf)));
+    }
+    return strip;
+  }
+
+  someNames(node) {
+    const { model } = this;
+    const leaves = model.leaves(node);
+    const names = Array.from(leaves.subarray(0, 5), (leaf) => model.name(leaf));
+    return names.join(", ") + (leaves.length > 5 ? ", …" : "");
+  }
+}
+
+/** Leaves whose name or label contains the text, exact names first, then exact labels; "label:x" finds just the label x. */
+class Search {
+  constructor(model) {
+    this.model = model;
+  }
+
+  find(text) {
+    const { model } = this;
+    const wanted = text.trim().toLowerCase();
+    if (!wanted) return [];
+    this.names ??= Array.from({ length: model.n }, (_, leaf) => model.name(leaf).toLowerCase());
+    this.labels ??= model.labelNames ? model.labelNames.map((name) => name.toLowerCase()) : [];
+    const grade = this.labels.map((label) => (label === wanted ? 1 : label.includes(wanted) ? 3 : 4));
+    if (wanted.startsWith("label:") && model.labels) {
+      const codes = new Set(Array.from(this.labels.keys()).filter((code) => this.labels[code] === wanted.slice(6)));
+      return Array.from(model.order.filter((leaf) => codes.has(model.labels[leaf])));
+    }
+    const graded = [[], [], [], []];
+    for (const leaf of model.order) {
+      const name = this.names[leaf];
+      const best = name === wanted ? 0 : Math.min(name.includes(wanted) ? 2 : 4, model.labels ? grade[model.labels[leaf]] : 4);
+      if (best < 4) graded[best].push(leaf);
+    }
+    return graded.flat();
+  }
+}

@@ -1,0 +1,59 @@
+"""The command ``hyphc``: what can be asked for, and how mistakes end. Each command's work is in its own module."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from .parsers import build_parser
+
+# Exit codes; argparse ends with 2 when the command line itself cannot be understood.
+DONE, MISTAKE, INTERRUPTED, READER_GONE = 0, 1, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code.
+
+    0: done. 1: a mistake, told in one sentence. 2: a command line that cannot be understood. 130: interrupted; ``fit`` has
+    written its best tree if it says so. 141: whoever reads the output went away.
+    """
+    words = sys.argv[1:] if argv is None else list(argv)
+    parser = build_parser()
+    if not words:
+        parser.print_help()
+        return DONE
+    arguments = parser.parse_args(words)
+    arguments.command_line = shlex.join(["hyphc", *words])
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        # Python would complain once more when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    except KeyboardInterrupt:
+        print("hyphc: interrupted; nothing was written.", file=sys.stderr)
+        return INTERRUPTED
+    except (ValueError, OSError, MemoryError, ImportError) as error:
+        print(f"hyphc: {_sentence(error)}", file=sys.stderr)
+        return MISTAKE
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Load the command's module, which may load numba and scikit-learn, only now: help and usage errors take no time."""
+    module = import_module(f".{arguments.module}", __package__)
+    code = getattr(module, arguments.function)(arguments)
+    sys.stdout.flush()
+    return DONE if code is None else int(code)
+
+
+def _sentence(error: Exception) -> str:
+    """The error in one line, with a full stop."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"
+    else:
+        text = " ".join(str(error).split()) or "there is not enough memory; close other programs or take fewer rows"
+    return text if text.endswith((".", "?", "!")) else f"{text}."

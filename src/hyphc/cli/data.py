@@ -1,0 +1,179 @@
+"""``hyphc datasets`` and ``hyphc demo``."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .. import baselines, datasets
+from .._catalogue import BUNDLED, GRAPHS, TABLES
+from .._files import replaced_atomically
+from ..bounds import cost_bounds
+from ..estimator import HypHC
+from ..io import write_tree
+from ..metrics import dasgupta_cost, dendrogram_purity
+from ..similarity import Similarity, as_similarity, standardize
+from ..tree import Tree
+from .common import require_writable_file, require_writable_folder
+
+
+def run_datasets(arguments: argparse.Namespace) -> None:
+    """List the data sets, or write one."""
+    if arguments.write is not None:
+        _write(*arguments.write)
+        return
+    print(f"{'name':<14} {'rows':>6} {'columns':>8}  at hand")
+    for name in datasets.names():
+        rows, columns = _shape(name)
+        print(f"{name:<14} {rows:>6} {columns:>8}  {_at_hand(name)}")
+    print("\nwrite one with: hyphc datasets --write NAME FILE.csv")
+
+
+def _shape(name: str) -> tuple[int, str]:
+    """Rows and columns, or nodes and edges."""
+    if name in TABLES:
+        return TABLES[name].n_rows, str(len(TABLES[name].features.split()))
+    if name in GRAPHS:
+        return GRAPHS[name][0], "graph"
+    n, d = datasets.load(name).data.shape
+    return n, str(d)
+
+
+def _at_hand(name: str) -> str:
+    if name in BUNDLED:
+        return "yes, with scikit-learn"
+    for home in datasets._homes(None):
+        if all((home / file).is_file() for file in _files(name)):
+            return f"yes, in {home}"
+    if name == "iris":
+        return "yes, with scikit-learn"
+    if name in TABLES:
+        return "no, fetched from OpenML when asked for"
+    return f"no, put {_files(name)[0]} into a folder and set {datasets.DATA_VARIABLE} to it"
+
+
+def _write(name: str, file: str) -> None:
+    path = Path(file)
+    if path.suffix.lower() not in _DELIMITERS:
+        raise ValueError(f"{file} ends in {path.suffix or 'no extension'}; end it in .csv or .tsv.")
+    require_writable_file(path)
+    dataset = _load(name)
+    header, rows = _edge_rows(dataset.data) if sp.issparse(dataset.data) else _table_rows(dataset)
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    with replaced_atomically(path) as target:
+        target.write(text.getvalue().encode())
+    hint = " --graph" if sp.issparse(dataset.data) else ""
+    print(f"wrote {file}: {', '.join(header[:3])}{', …' if len(header) > 3 else ''}")
+    print(f"next: hyphc fit {file}{hint}")
+
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+
+def _load(name: str) -> datasets.Dataset:
+    try:
+        with warnings.catch_warnings(action="ignore"):  # scikit-learn warns of each failed try to fetch
+            return datasets.load(name)
+    except FileNotFoundError:
+        files = " and ".join(_files(name))
+        raise ValueError(
+            f"data set {name} is not at hand and could not be fetched; set {datasets.DATA_VARIABLE} to a folder with {files}."
+        ) from None
+
+
+def _files(name: str) -> list[str]:
+    return [f"graphs/{name}.npz"] if name in GRAPHS else [f"{name}/{file}" for file in TABLES[name].files]
+
+
+def _table_rows(dataset: datasets.Dataset) -> tuple[list[str], Iterable[Any]]:
+    """Names if there are any, features, and the label in words."""
+    features = dataset.data.tolist()
+    header, columns = list(dataset.feature_names or map(str, range(1, dataset.data.shape[1] + 1))), [features]
+    if dataset.names is not None:
+        header, columns = ["name", *header], [[[name] for name in dataset.names], *columns]
+    if dataset.labels is not None:
+        _, codes = np.unique(dataset.labels, return_inverse=True)
+        words = dataset.class_names or tuple(map(str, np.unique(dataset.labels).tolist()))
+        header, columns = [*header, "label"], [*columns, [[words[code]] for code in codes.tolist()]]
+    return header, (list(chain.from_iterable(parts)) for parts in zip(*columns, strict=True))
+
+
+def _edge_rows(adjacency: Any) -> tuple[list[str], Iterable[Any]]:
+    upper = sp.coo_array(sp.triu(adjacency, k=1))
+    source, target = (ends.tolist() for ends in upper.coords)
+    return ["source", "target", "weight"], zip(source, target, upper.data.tolist(), strict=True)
+
+
+def run_demo(arguments: argparse.Namespace) -> None:
+    """Compare methods on the digits, keep the cheapest tree, and write its explorer."""
+    from ..explore import explore
+
+    folder: Path = arguments.output
+    require_writable_folder(folder)
+    digits = datasets.load("digits")
+    similarity = as_similarity(standardize(digits.data), "cosine")
+    print(f"{similarity.n} handwritten digits, similarity (1 + cosine) / 2 of standardised pixels")
+    assert digits.labels is not None
+    best = _compare(_methods(arguments.seed), similarity, digits.labels)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("digits.npz", "digits.nwk"):
+        write_tree(best, folder / name)
+    print(f"\nsaved the best tree: {folder / 'digits.npz'} (hyphc.Tree.load) and digits.nwk (Newick)")
+    # ink on paper: the data has 16 for the darkest pixel
+    thumbnails = (255 - digits.data.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
+    page = explore(
+        best, folder / "digits.html", labels=digits.labels, images=thumbnails, title="1797 handwritten digits"
+    )
+    print(f"explore it in a browser: {page}")
+
+
+def _methods(seed: int) -> dict[str, Callable[[Similarity], Tree]]:
+    verbose = int(sys.stderr.isatty())
+
+    def hyphc(similarity: Similarity, refine: bool) -> Tree:
+        return HypHC(refine=refine, random_state=seed, verbose=verbose).fit(similarity).tree_
+
+    return {
+        "random tree": lambda similarity: baselines.random_tree(similarity, random_state=seed),
+        "single linkage": baselines.single_linkage,
+        "complete linkage": baselines.complete_linkage,
+        "Ward linkage": baselines.ward_linkage,
+        "average linkage": baselines.average_linkage,
+        "HypHC, continuous": partial(hyphc, refine=False),
+        "HypHC": partial(hyphc, refine=True),
+    }
+
+
+def _compare(methods: dict[str, Callable[[Similarity], Tree]], similarity: Similarity, labels: npt.ArrayLike) -> Tree:
+    """Print a table of what each method's tree costs, with the bounds that hold for every tree; return the cheapest."""
+    bounds = cost_bounds(similarity)
+    print(f"\n{'method':<18} {'Dasgupta cost':>14} {'above bound':>12} {'purity':>7} {'seconds':>8}")
+    trees: list[tuple[float, Tree]] = []
+    for name, method in methods.items():
+        begin = time.perf_counter()
+        tree = method(similarity)
+        seconds = time.perf_counter() - begin
+        cost = dasgupta_cost(tree, similarity)
+        trees.append((cost, tree))
+        above = cost / bounds.lower - 1
+        purity = dendrogram_purity(tree, labels)
+        print(f"{name:<18} {cost:>14.6g} {above:>12.2%} {purity:>7.3f} {seconds:>8.2f}")
+    print(f"{'lower bound':<18} {bounds.lower:>14.6g}    no tree costs less")
+    print(f"{'upper bound':<18} {bounds.upper:>14.6g}    no tree costs more")
+    return min(trees, key=lambda pair: pair[0])[1]

@@ -1,0 +1,125 @@
+"""``hyphc fit``: from a file to a folder with the tree, its clusters, its pictures and a report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..estimator import HypHC
+from ..io import Points, write_tree
+from ..similarity import Similarity
+from ..tree import Tree
+from .common import (
+    check_usage,
+    clusters_csv,
+    leaf_names,
+    print_notes,
+    read_data,
+    require_writable_folder,
+    similarity_of,
+)
+from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
+from .progress import watched
+from .report import compare, comparison_row, markdown_report, print_rows, score, score_rows
+
+INTERRUPTED = 130
+_TREE_FILES = {
+    "tree.npz": "the tree, for hyphc.Tree.load and the other commands",
+    "tree.nwk": "the tree as Newick",
+    "tree.json": "the tree as JSON",
+    "linkage.npy": "the tree as SciPy's linkage matrix",
+}
+
+
+def run_fit(arguments: argparse.Namespace) -> int | None:
+    """Read, fit, score and write; the exit code."""
+    check_usage(arguments)
+    folder = arguments.output or Path(_default_folder(arguments.file))
+    require_writable_folder(folder)
+    points = read_data(arguments, arguments.file)
+    if arguments.n_clusters is not None and arguments.n_clusters > points.n:
+        raise ValueError(
+            f"--n-clusters {arguments.n_clusters} is more than the {points.n} rows; give at most {points.n}."
+        )
+    similarity, what = similarity_of(points, arguments)
+    print_notes(points, what)
+    with watched(arguments.time_budget) as watch:
+        model = HypHC(
+            arguments.n_clusters, time_budget=arguments.time_budget, random_state=arguments.seed, callback=watch
+        ).fit(similarity)
+    tree = Tree(model.tree_.children, model.tree_.heights, leaf_names(points))
+    result = score(tree, similarity, points.labels, arguments.seed)
+    rows = [*score_rows(result), comparison_row(result.cost, compare(similarity, points.labels))]
+    print()
+    print_rows(rows)
+    with _staged(folder) as stage:
+        files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points, similarity)
+        files += [_write_clusters(stage / "clusters.csv", points, model.labels_)]
+        facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *points.notes, f"similarity: {what}"]
+        facts += ["interrupted: this is the best tree found until then"] if watch.interrupted else []
+        title = f"A tree of {points.source}"
+        report = markdown_report(title, facts, rows, model.labels_, points.labels, files, arguments.command_line)
+        (stage / "report.md").write_text(report, encoding="utf-8")
+    print(f"\nwrote {folder}: {', '.join(name for name, _ in files)}, report.md")
+    print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
+    if watch.interrupted:
+        print("hyphc: interrupted; the best tree found until then was written.", file=sys.stderr)
+        return INTERRUPTED
+    return None
+
+
+def _default_folder(file: str) -> str:
+    return "hyphc-output" if file == "-" else f"{Path(file).stem}-hyphc"
+
+
+@contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """A hidden folder next to ``folder``, whose files move there when the block ends well; otherwise nothing is left."""
+    made = [parent for parent in (folder.parent, *folder.parent.parents) if not parent.exists()]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    stage = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        yield stage
+        folder.mkdir(exist_ok=True)
+        for file in sorted(stage.iterdir()):
+            os.replace(file, folder / file.name)
+        made.clear()
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        for parent in made:
+            parent.rmdir()
+
+
+def _write_trees(stage: Path, tree: Tree) -> list[tuple[str, str]]:
+    for name in _TREE_FILES:
+        write_tree(tree, stage / name)
+    return list(_TREE_FILES.items())
+
+
+def _write_pictures(
+    stage: Path, tree: Tree, model: HypHC, points: Points, similarity: Similarity
+) -> list[tuple[str, str]]:
+    """The picture, left out with the reason where it cannot be drawn, and the explorer."""
+    files = []
+    labels = None if points.labels is None else np.asarray(points.labels)
+    if can_plot():
+        draw(tree, stage / "tree.png", labels=labels, clusters=model.labels_, embedding=model.embedding_)
+        files.append(("tree.png", "a picture of it"))
+    else:
+        print(f"\ntree.png was left out: {PLOT_REMEDY}")
+    write_explorer(tree, stage / "explorer.html", points, embedding=model.embedding_, similarity=similarity)
+    return [*files, ("explorer.html", "a page to explore it in a browser")]
+
+
+def _write_clusters(path: Path, points: Points, clusters: npt.NDArray[np.int64]) -> tuple[str, str]:
+    path.write_text(clusters_csv(clusters, points.names, points.labels), encoding="utf-8", newline="")
+    return path.name, "the flat cluster of each row, numbered from 0"

@@ -1,0 +1,322 @@
+"""Options and help texts of the command line. Every example of every help is run by a test."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+METRICS = ("cosine", "linear", "rbf", "euclidean")
+
+# Most examples begin here, so that each help can be tried from nothing.
+_FIRST = ("hyphc datasets --write iris iris.csv", "hyphc fit iris.csv --labels label")
+
+_DESCRIPTION = """Hierarchical clustering that optimises Dasgupta's cost: from a file of points
+or a graph to a tree, flat clusters, pictures, and a report on how good the
+tree is.
+
+Exit codes: 0 done; 1 a mistake, told in one sentence; 2 a command line that
+cannot be understood; 130 interrupted."""
+
+_FORMATS = """CSV, TSV, Parquet, NPY, NPZ, MatrixMarket or a list of edges; "-" reads
+standard input. Columns are given by name, or by number from 1."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of ``hyphc`` with all its commands."""
+    parser = argparse.ArgumentParser(
+        prog="hyphc",
+        description=_DESCRIPTION,
+        epilog=_examples("hyphc demo", *_FIRST),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # a new option could change what an abbreviation means
+    )
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in (_add_fit, _add_score, _add_cut, _add_plot, _add_explore, _add_convert, _add_datasets, _add_demo):
+        add(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    """``--version``; the installed version is looked up only when it is asked for, which takes a moment."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from .. import __version__
+
+        print(f"hyphc {__version__}")
+        parser.exit()
+
+
+def _command(
+    commands: Any, name: str, module: str, summary: str, description: str, *examples: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=_examples(*examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # a new option could change what an abbreviation means
+    )
+    parser.set_defaults(module=module, function=f"run_{name}", parser=parser)
+    return parser
+
+
+def _examples(*lines: str) -> str:
+    return "examples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _whole(least: int) -> Any:
+    def convert(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{value} is too small; give a whole number of at least {least}")
+        return value
+
+    convert.__name__ = "whole number"  # argparse names the type in its message about other text
+    return convert
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    return value
+
+
+_seconds.__name__ = "number of seconds"
+
+
+def _column_list(text: str) -> tuple[str, ...]:
+    return tuple(column.strip() for column in text.split(","))
+
+
+def _add_columns(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what the file holds")
+    group.add_argument(
+        "--features",
+        type=_column_list,
+        metavar="COL,COL",
+        help="columns to cluster by (default: all columns of numbers)",
+    )
+    group.add_argument(
+        "--labels", metavar="COL", help="known groups, to measure how pure the tree is; not clustered by"
+    )
+    group.add_argument(
+        "--names", metavar="COL", help="names of the rows (default: the first text column that tells rows apart)"
+    )
+    group.add_argument("--precomputed", action="store_true", help="the numbers are similarities, a square table")
+    group.add_argument(
+        "--graph",
+        action="store_true",
+        help="the file lists edges (two nodes and perhaps a weight a line), or is a matrix of them",
+    )
+
+
+def _add_similarity(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how alike two rows are")
+    group.add_argument(
+        "--standardize",
+        action="store_true",
+        help="bring columns to mean 0 and deviation 1 first; do so when their units differ",
+    )
+    group.add_argument("--metric", choices=METRICS, help="similarity of features (default: cosine)")
+    group.add_argument(
+        "--n-neighbors",
+        type=_whole(1),
+        metavar="K",
+        help="cluster the graph of each row's K nearest others (cosine or euclidean) instead of all pairs",
+    )
+
+
+def _add_seed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=_whole(0), default=0, help="seed of all random choices (default: %(default)s)")
+
+
+def _add_fit(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "fit",
+        "fit",
+        "cluster a file: tree, clusters, pictures and report",
+        f"""Cluster the rows of a file, or the nodes of a graph, and write to a folder:
+the tree (tree.npz, tree.nwk, tree.json, linkage.npy), flat clusters
+(clusters.csv), a picture (tree.png), a page to explore the tree in a browser
+(explorer.html), and a report (report.md) with the cost, what no tree can
+beat, and how far from the best the tree can be.
+
+FILE is {_FORMATS}
+
+Ctrl-C ends the fit with the best tree so far, which is written; the exit code
+is then 130.""",
+        *_FIRST,
+        "hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals",
+        "hyphc fit iris.csv --n-neighbors 15 --metric euclidean --time-budget 5 --output neighbours",
+        "hyphc fit - --standardize --output piped < iris.csv",
+    )
+    parser.add_argument("file", metavar="FILE", help="what to cluster")
+    _add_columns(parser)
+    _add_similarity(parser)
+    parser.add_argument(
+        "--n-clusters", type=_whole(1), metavar="K", help="number of flat clusters (default: automatic)"
+    )
+    parser.add_argument(
+        "--time-budget", type=_seconds, metavar="SECONDS", help="search for so long (default: until little is gained)"
+    )
+    _add_seed(parser)
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
+    )
+
+
+def _add_score(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "score",
+        "trees",
+        "what a tree costs, and how far from the best it can be",
+        f"""Print Dasgupta's cost of a tree in the three units in use, the bounds that
+hold for every tree, and how far from the best tree it can be. The tree may
+come from anywhere: NPZ, Newick, JSON, or SciPy's linkage matrix in NPY.
+Leaves with names are matched to rows by name, others by order. Give the
+options that the tree was made with.
+
+DATA is {_FORMATS}""",
+        *_FIRST,
+        "hyphc score iris-hyphc/tree.nwk iris.csv",
+        "hyphc score iris-hyphc/linkage.npy iris.csv --labels label",
+    )
+    parser.add_argument("tree", metavar="TREE", help="the tree")
+    parser.add_argument("data", metavar="DATA", help="the points or the graph")
+    _add_columns(parser)
+    _add_similarity(parser)
+    _add_seed(parser)
+
+
+def _add_cut(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "cut",
+        "trees",
+        "flat clusters of a tree, as CSV",
+        "Cut a tree into flat clusters and print them as CSV: the number of each leaf\n"
+        "from 1, its name if it has one, and its cluster from 0. Without an option, cut\n"
+        "where the heights of the merges jump most.",
+        *_FIRST,
+        "hyphc cut iris-hyphc/tree.npz --n-clusters 3",
+        "hyphc cut iris-hyphc/tree.nwk --max-size 10 --output small.csv",
+    )
+    parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--n-clusters", type=_whole(1), metavar="K", help="so many clusters")
+    which.add_argument("--height", type=float, metavar="H", help="undo all merges above this height")
+    which.add_argument(
+        "--max-size", type=_whole(1), metavar="N", help="the largest clusters with at most so many leaves"
+    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
+
+
+def _add_plot(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "plot",
+        "pictures",
+        "draw a tree (needs matplotlib)",
+        "Draw a tree in the Poincaré disk, as a dendrogram, or both side by side, to\n"
+        "PNG, SVG or PDF. Colours are the labels if DATA and --labels are given, else\n"
+        "flat clusters.",
+        *_FIRST,
+        "hyphc plot iris-hyphc/tree.npz --kind disk --n-clusters 3 --output disk.png",
+        "hyphc plot iris-hyphc/tree.npz iris.csv --labels label --output iris.svg",
+    )
+    parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
+    parser.add_argument(
+        "data", metavar="DATA", nargs="?", help="the file that the tree was made from, for names and labels"
+    )
+    _add_columns(parser)
+    parser.add_argument(
+        "--kind", choices=("both", "disk", "dendrogram"), default="both", help="what to draw (default: %(default)s)"
+    )
+    parser.add_argument("--n-clusters", type=_whole(1), metavar="K", help="number of colours (default: automatic)")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="the picture (default: TREE with the extension .png)"
+    )
+
+
+def _add_explore(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "explore",
+        "pictures",
+        "write a page to explore a tree in a browser",
+        "Write one HTML file, which needs no network, to explore a tree in a browser:\n"
+        "pan and zoom in the Poincaré disk, search, cut, list and export clusters. With\n"
+        "DATA it also shows names, labels and features.",
+        *_FIRST,
+        "hyphc explore iris-hyphc/tree.npz --output plain.html",
+        "hyphc explore iris-hyphc/tree.npz iris.csv --labels label --output iris.html",
+    )
+    parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
+    parser.add_argument("data", metavar="DATA", nargs="?", help="the file that the tree was made from")
+    _add_columns(parser)
+    parser.add_argument("--output", type=Path, metavar="FILE", help="the page (default: TREE with the extension .html)")
+
+
+def _add_convert(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "convert",
+        "trees",
+        "a tree from one format to another",
+        "Read a tree and write it in the format of the new file's extension: .npz, .nwk\n"
+        "or .newick, .json, or .npy (SciPy's linkage matrix, which has no place for\n"
+        "names).",
+        *_FIRST,
+        "hyphc convert iris-hyphc/tree.npz iris.nwk",
+        "hyphc convert iris.nwk iris.json",
+    )
+    parser.add_argument("tree", metavar="IN", help="NPZ, Newick, JSON or linkage NPY")
+    parser.add_argument("output", metavar="OUT", type=Path, help="the file to write")
+
+
+def _add_datasets(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "datasets",
+        "data",
+        "data sets that are known by name",
+        "List the data sets known by name, their sizes, and whether they are at hand; or\n"
+        "write one to a file to begin with. A graph is written as a list of edges.",
+        "hyphc datasets",
+        "hyphc datasets --write wine wine.csv",
+        "hyphc fit wine.csv --standardize --labels label --output wine",
+    )
+    parser.add_argument(
+        "--write", nargs=2, metavar=("NAME", "FILE"), help="write a data set as CSV (or TSV, by the extension)"
+    )
+
+
+def _add_demo(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "demo",
+        "data",
+        "cluster scikit-learn's digits, compare methods, explore the tree",
+        "Cluster the 1797 digits of scikit-learn with HypHC and with linkages, print\n"
+        "what the trees cost, save the cheapest, and write a page to explore it in a\n"
+        "browser.",
+        "hyphc demo",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        default=Path("hyphc-demo"),
+        help="folder for the results (default: %(default)s)",
+    )
+    _add_seed(parser)

@@ -1,0 +1,156 @@
+"""``hyphc plot`` and ``hyphc explore``: trees to look at."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._files import replaced_atomically
+from ..io import Points, read_tree
+from ..similarity import Similarity
+from ..tree import Tree
+from .common import leaf_names, read_data, require_writable_file, tree_for
+
+PLOT_REMEDY = "pictures need matplotlib; run: pip install 'hyphc[plot]'"
+DISK_UP_TO = 20_000  # leaves: more are a solid ring
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def can_plot() -> bool:
+    """Whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
+
+
+def run_plot(arguments: argparse.Namespace) -> None:
+    """Draw a tree into a file."""
+    path = arguments.output or Path(arguments.tree).with_suffix(".png")
+    if path.suffix.lower() not in _PICTURES:
+        raise ValueError(f"{path} ends in {path.suffix or 'no extension'}; end it in one of {', '.join(_PICTURES)}.")
+    require_writable_file(path)
+    if not can_plot():
+        raise ValueError(f"{PLOT_REMEDY}.")
+    tree, points = _tree_and_points(arguments)
+    if points is not None and points.labels is not None and arguments.n_clusters is None:
+        draw(tree, path, labels=np.asarray(points.labels), kind=arguments.kind)
+    else:
+        draw(tree, path, clusters=_clusters(tree, arguments.n_clusters), kind=arguments.kind)
+    print(f"wrote {path}")
+
+
+def run_explore(arguments: argparse.Namespace) -> None:
+    """Write the explorer of a tree."""
+    path = arguments.output or Path(arguments.tree).with_suffix(".html")
+    require_writable_file(path)
+    tree, points = _tree_and_points(arguments)
+    write_explorer(tree, path, points)
+    print(f"wrote {path}; open it in a browser")
+
+
+def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None]:
+    """The tree, with names, and the data if it was given."""
+    if arguments.data is None:
+        for option in ("features", "labels", "names", "precomputed", "graph"):
+            if getattr(arguments, option):
+                arguments.parser.error(f"--{option} is about DATA; name that file after the tree")
+        return read_tree(arguments.tree), None
+    points = read_data(arguments, arguments.data)
+    tree, _ = tree_for(arguments.tree, points)
+    names = leaf_names(points)
+    return tree if names is None else Tree(tree.children, tree.heights, names), points
+
+
+def _clusters(tree: Tree, n_clusters: int | None) -> npt.NDArray[np.int64]:
+    if n_clusters is not None and n_clusters > tree.n_leaves:
+        raise ValueError(f"--n-clusters {n_clusters} is more than the {tree.n_leaves} leaves; give at most that many.")
+    if n_clusters is None:
+        from .._pipeline import automatic_n_clusters
+
+        n_clusters = automatic_n_clusters(tree)
+    return tree.cut(n_clusters)
+
+
+def draw(
+    tree: Tree,
+    path: Path,
+    *,
+    labels: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
+    embedding: npt.ArrayLike | None = None,
+    kind: str = "both",
+) -> None:
+    """Draw the tree in the disk, as a dendrogram, or both, into a file of the extension's format; atomically.
+
+    Colours are ``labels`` if they are given, else ``clusters``; the legend, one for both pictures, says which.
+    """
+    from matplotlib.figure import Figure  # without pyplot: no display, no state
+
+    from .. import plot
+
+    if kind == "both" and tree.n_leaves > DISK_UP_TO:
+        kind = "dendrogram"
+    figure = Figure(figsize=(14, 6.5) if kind == "both" else (8, 7), layout="constrained")
+    axes = figure.subplots(1, 2 if kind == "both" else 1, squeeze=False)[0]
+    colours = clusters if labels is None else labels
+    if kind != "dendrogram":
+        plot.disk(tree, embedding=embedding, labels=colours, ax=axes[0])
+    if kind != "disk":
+        plot.dendrogram(tree, labels=colours, ax=axes[-1])
+    legends = [legend for legend in (ax.get_legend() for ax in axes) if legend is not None]
+    for legend in legends[:-1]:
+        legend.remove()
+    for legend in legends:
+        legend.set_title("cluster" if labels is None else "label")
+    with replaced_atomically(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+
+
+def write_explorer(
+    tree: Tree,
+    path: Path,
+    points: Points | None,
+    *,
+    embedding: npt.ArrayLike | None = None,
+    similarity: Similarity | None = None,
+) -> None:
+    """The explorer page with what the data says about the leaves."""
+    from ..explore import explore
+
+    if points is None:
+        explore(tree, path, embedding=embedding, similarity=similarity)
+        return
+    explore(
+        tree,
+        path,
+        labels=points.labels,
+        features=_features(points),
+        embedding=embedding,
+        similarity=similarity,
+        title=f"Tree of {points.source}",
+    )
+
+
+class _Frame:
+    """Numbers with the names of their columns: as much of a frame as the explorer looks at."""
+
+    def __init__(self, values: npt.NDArray[Any], columns: Sequence[str]) -> None:
+        self.columns, self._values = columns, values
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self._values, dtype=dtype)
+
+
+def _features(points: Points) -> _Frame | None:
+    """The features as far as a page holds them; None for similarities, graphs and sparse tables."""
+    if points.kind != "features" or not isinstance(points.data, np.ndarray):
+        return None
+    from ..explore import MAX_LEAVES, MAX_VALUES
+
+    d = min(points.data.shape[1], MAX_VALUES // min(points.n, MAX_LEAVES))
+    columns = points.columns or [str(c + 1) for c in range(d)]
+    return _Frame(points.data[:, :d], columns[:d])

@@ -1,0 +1,156 @@
+"""How good a tree is, in words: lines for the terminal, and the one-page report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import baselines
+from ..bounds import CostBounds, cost_bounds
+from ..certificate import OptimalityGap, optimality_gap
+from ..metrics import dasgupta_cost, dendrogram_purity, in_units
+from ..similarity import Similarity
+from ..tree import Tree
+
+LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
+_LISTED_CLUSTERS = 20
+
+
+@dataclass(frozen=True)
+class Score:
+    """Cost, bounds and certificate of a tree; ``mean`` is None when all similarities are 0."""
+
+    cost: float
+    mean: float | None
+    bounds: CostBounds
+    gap: OptimalityGap
+    purity: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Average linkage on the same similarity."""
+
+    cost: float
+    purity: float | None
+
+
+def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed: int) -> Score:
+    """All figures of a tree."""
+    cost = dasgupta_cost(tree, similarity)
+    return Score(
+        cost,
+        in_units(cost, similarity, "mean") if similarity.total() > 0 else None,
+        cost_bounds(similarity, random_state=seed),
+        optimality_gap(tree, similarity, random_state=seed, n_jobs=-1),
+        None if labels is None else dendrogram_purity(tree, np.asarray(labels)),
+    )
+
+
+def compare(similarity: Similarity, labels: Sequence[str] | None) -> Comparison | None:
+    """Cost and purity of average linkage; None where its n x n distances are too many."""
+    if similarity.n > LINKAGE_UP_TO:
+        return None
+    tree = baselines.average_linkage(similarity)
+    purity = None if labels is None else dendrogram_purity(tree, np.asarray(labels))
+    return Comparison(dasgupta_cost(tree, similarity), purity)
+
+
+def score_rows(result: Score) -> list[tuple[str, str, str]]:
+    """The figures as rows: what, how much, and what that means."""
+    rows = [
+        ("cost", f"{result.cost:.10g}", "Dasgupta's cost, each pair counted once"),
+        ("", f"{2 * result.cost:.10g}", "each pair counted twice, as in the HypHC paper"),
+    ]
+    if result.mean is not None:
+        rows.append(("", f"{result.mean:.10g}", "divided by the total similarity, as in scikit-network"))
+    lower, upper = result.bounds.lower, result.bounds.upper
+    rows += [
+        ("lower bound", f"{lower:.6g}", "no tree costs less" + _uncertainty(result.bounds.lower_error)),
+        ("upper bound", f"{upper:.6g}", "no binary tree costs more" + _uncertainty(result.bounds.upper_error)),
+        gap_row(result.gap),
+    ]
+    if result.purity is not None:
+        rows.append(("purity", f"{result.purity:.4f}", "dendrogram purity of the labels; 1 is perfect"))
+    return rows
+
+
+def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
+    """The certified distance from the best tree: the upper confidence limit, since the estimate alone promises nothing."""
+    limit = f"at most {100 * gap.confidence_interval[1]:.2f} %"
+    how = "for certain" if gap.exact else f"with {100 * gap.confidence:.6g} % confidence"
+    text = f"above the cost of the best tree, {how}"
+    if gap.weak:
+        text += "; the graph is sparse, so this bound is weak and says little of the tree"
+    return ("gap", limit, text)
+
+
+def _uncertainty(error: float) -> str:
+    return f" (estimate, standard error {error:.2g})" if error else ""
+
+
+def comparison_row(cost: float, other: Comparison | None) -> tuple[str, str, str]:
+    """What average linkage reaches, and how far it lies above the tree."""
+    if other is None:
+        return ("average linkage", "left out", f"needs all pairs; compared up to {LINKAGE_UP_TO} rows")
+    purity = "" if other.purity is None else f"; purity {other.purity:.4f}"
+    if other.cost == cost:
+        return ("average linkage", f"{other.cost:.10g}", f"the same cost{purity}")
+    share = abs(other.cost / cost - 1) if cost > 0 else 0.0
+    side = "more" if other.cost > cost else "less"
+    return ("average linkage", f"{other.cost:.10g}", f"costs {100 * share:.2g} % {side} than this tree{purity}")
+
+
+def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
+    """Rows in columns that line up."""
+    width = max(len(value) for _, value, _ in rows)
+    for what, value, meaning in rows:
+        print(f"{what:<16} {value:>{width}}  {meaning}")
+
+
+def markdown_report(
+    title: str,
+    facts: Sequence[str],
+    rows: Sequence[tuple[str, str, str]],
+    clusters: npt.NDArray[np.int64],
+    labels: Sequence[str] | None,
+    files: Sequence[tuple[str, str]],
+    command_line: str,
+) -> str:
+    """The one-page report as Markdown. Text from the file is escaped: it is data, never markup."""
+    lines = [f"# {plain(title)}", ""]
+    lines += [f"- {plain(fact)}" for fact in facts]
+    if any(name == "tree.png" for name, _ in files):
+        lines += ["", "![The tree](tree.png)"]
+    lines += ["", "## How good the tree is", "", "| | | |", "|---|---:|---|"]
+    lines += [f"| {what} | {value} | {plain(meaning)} |" for what, value, meaning in rows]
+    lines += ["", "## Flat clusters", "", *_cluster_table(clusters, labels)]
+    lines += ["", "## Files", "", *(f"- [{name}]({name}): {about}" for name, about in files)]
+    lines += ["", "Made by:", "", f"    {' '.join(command_line.split())}", ""]
+    return "\n".join(lines)
+
+
+def _cluster_table(clusters: npt.NDArray[np.int64], labels: Sequence[str] | None) -> list[str]:
+    """Sizes, largest first, and the most common label of each."""
+    sizes = np.bincount(clusters)
+    largest = np.argsort(-sizes, kind="stable")[:_LISTED_CLUSTERS].tolist()
+    lines = ["| cluster | rows |" + (" mostly |" if labels else ""), "|---:|---:|" + ("---|" if labels else "")]
+    for cluster in largest:
+        line = f"| {cluster} | {sizes[cluster]} |"
+        if labels:
+            label, count = Counter(labels[i] for i in np.flatnonzero(clusters == cluster).tolist()).most_common(1)[0]
+            line += f" {plain(label)} ({count}) |"
+        lines.append(line)
+    if len(sizes) > len(largest):
+        lines += ["", f"The {len(sizes) - len(largest)} smaller clusters are in clusters.csv."]
+    return lines
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    escaped = "".join(f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in text)
+    return " ".join(escaped.split())

@@ -1,0 +1,113 @@
+"""Which columns of a table are features, labels and names: as asked for, or inferred and said so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+Kind = Literal["number", "text", "empty"]
+
+# A text column whose values differ in more than this share of the rows names them; with fewer it is a grouping.
+NAMES_DIFFER = 0.5
+LISTED = 8  # columns that a message lists before it only counts them
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Columns asked for, by name or by number from 1; None is to be inferred."""
+
+    features: tuple[str, ...] | None = None
+    labels: str | None = None
+    names: str | None = None
+
+    def __bool__(self) -> bool:
+        return (self.features, self.labels, self.names) != (None, None, None)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of a column before its role is chosen; ``n_different`` counts values among the rows looked at."""
+
+    name: str
+    kind: Kind
+    n_different: int
+    n_seen: int
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Positions of the columns, and a note for each choice."""
+
+    features: tuple[int, ...]
+    labels: int | None
+    names: int | None
+    notes: tuple[str, ...]
+
+
+def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Roles:
+    """The columns asked for; the others by default: numbers are features, the first text that tells rows apart names them."""
+    header = [column.name for column in columns]
+    labels = None if wanted.labels is None else find_column(source, header, wanted.labels)
+    names = None if wanted.names is None else find_column(source, header, wanted.names)
+    text = [c for c, column in enumerate(columns) if column.kind == "text" and c != labels]
+    inferred_names = next((c for c in text if _tells_apart(columns[c])), None) if names is None else None
+    if wanted.features is None:
+        features = tuple(c for c, column in enumerate(columns) if column.kind == "number" and c not in (labels, names))
+    else:
+        features = tuple(find_column(source, header, column) for column in wanted.features)
+        inferred_names = None if inferred_names in features else inferred_names
+    if not features:
+        raise ValueError(
+            f"{source} has no column of numbers to cluster by; its columns are {listed(header)}: name some with --features."
+        )
+    roles = Roles(features, labels, inferred_names if names is None else names, ())
+    return Roles(roles.features, labels, roles.names, tuple(_notes(columns, roles, wanted)))
+
+
+def _tells_apart(column: Column) -> bool:
+    return column.n_different > NAMES_DIFFER * column.n_seen
+
+
+def find_column(source: str, header: Sequence[str], wanted: str) -> int:
+    """The position of a column given by its name, or by its number from 1."""
+    found = [c for c, name in enumerate(header) if name == wanted]
+    if len(found) > 1:
+        raise ValueError(f"{source} has {len(found)} columns {wanted!r}; give the number of the one you mean.")
+    if found:
+        return found[0]
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(header):
+        return int(wanted) - 1
+    close = get_close_matches(wanted, header, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    raise ValueError(f"{source} has no column {wanted!r}{hint}; its columns are {listed(header)}.")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names separated by commas; the middle of a long list is only counted."""
+    if len(names) <= LISTED:
+        return ", ".join(names)
+    return f"{', '.join(names[: LISTED - 2])}, … ({len(names)} in all), {names[-1]}"
+
+
+def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]:
+    why = "the columns with numbers" if wanted.features is None else "as asked for"
+    notes = [f"features: {listed([columns[c].name for c in roles.features])} ({why})"]
+    if roles.names is not None:
+        why = "the first column of text that tells rows apart" if wanted.names is None else "as asked for"
+        notes.append(f"names: {columns[roles.names].name} ({why})")
+    if roles.labels is not None:
+        notes.append(f"labels: {columns[roles.labels].name} (as asked for, not used for clustering)")
+    used = {*roles.features, roles.labels, roles.names}
+    for c, column in enumerate(columns):
+        if c in used:
+            continue
+        if column.kind == "text" and not _tells_apart(column) and roles.labels is None:
+            about = (
+                f"text with {column.n_different} different values; --labels {column.name} compares the tree with them"
+            )
+        else:
+            about = {"text": "text", "empty": "empty", "number": "not asked for"}[column.kind]
+        notes.append(f"not used: {column.name} ({about})")
+    return notes

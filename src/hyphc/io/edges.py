@@ -1,0 +1,154 @@
+"""Lists of edges: two nodes a line and, where a third column follows, the weight."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .delimited import LARGEST, delimiter_in
+from .sources import Source, encoding_error, text_of
+
+_COMMENTS = ("#", "%")
+_HEADER_WORDS = {
+    "source",
+    "target",
+    "from",
+    "to",
+    "src",
+    "dst",
+    "i",
+    "j",
+    "u",
+    "v",
+    "node1",
+    "node2",
+    "node_1",
+    "node_2",
+}
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """The symmetric matrix of the weights; node names are None when nodes are the numbers 0 … n − 1."""
+
+    adjacency: sp.csr_array[np.float64]
+    names: tuple[str, ...] | None
+    notes: tuple[str, ...]
+
+
+def read_edges(source: Source) -> EdgeList:
+    """Read an undirected graph; lines that begin with # or % are comments.
+
+    An edge may be listed in one direction or in both, with the same weight. An edge listed again in one direction adds to its
+    weight; loops are left out.
+    """
+    try:
+        with text_of(source) as file:
+            return _assemble(source, list(_parsed(source, _cells(source, file))))
+    except UnicodeDecodeError:
+        raise encoding_error(source) from None
+    except csv.Error as error:
+        raise ValueError(f"{source.label} is not a list of edges ({error}); save it as CSV with UTF-8.") from None
+
+
+def _cells(source: Source, file: Any) -> Iterator[tuple[int, list[str]]]:
+    """Line numbers and cells, separated by the file's delimiter or, where there is none, by blanks."""
+    numbered = [(number, line) for number, line in enumerate(file, start=1) if _is_data(line)]
+    if not numbered:
+        raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
+    delimiter = delimiter_in(numbered[0][1])
+    by_blanks = delimiter not in numbered[0][1]
+    for number, line in numbered:
+        yield (
+            number,
+            line.split() if by_blanks else [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))],
+        )
+
+
+def _is_data(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
+
+
+def _parsed(source: Source, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, str, str, float]]:
+    for position, (line, cells) in enumerate(rows):
+        if position == 0 and _is_header(cells):
+            continue
+        if len(cells) not in (2, 3) or not all(cells[:2]):
+            raise ValueError(
+                f"{source.label}, line {line}: {' '.join(cells)!r} is not an edge; write two nodes and perhaps a weight."
+            )
+        yield line, cells[0], cells[1], _weight(source, line, cells[2]) if len(cells) == 3 else 1.0
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    words = [cell.lower() for cell in cells[:2]]
+    return all(word in _HEADER_WORDS for word in words) or (len(cells) == 3 and cells[2].lower() in ("weight", "w"))
+
+
+def _weight(source: Source, line: int, cell: str) -> float:
+    try:
+        weight = float(cell)
+    except ValueError:
+        raise ValueError(f"{source.label}, line {line}: weight {cell!r} is not a number; correct it.") from None
+    if weight < 0:
+        raise ValueError(
+            f"{source.label}, line {line}: weight {cell} is negative; weights are similarities and at least 0."
+        )
+    if not math.isfinite(weight) or weight > LARGEST:
+        raise ValueError(f"{source.label}, line {line}: weight {cell} is missing or too large; correct it.")
+    return weight
+
+
+def _assemble(source: Source, edges: list[tuple[int, str, str, float]]) -> EdgeList:
+    if not edges:
+        raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
+    names, number = _number_nodes([node for _, a, b, _ in edges for node in (a, b)])
+    total: dict[tuple[int, int], float] = {}
+    first_line: dict[tuple[int, int], int] = {}
+    n_loops = n_repeated = 0
+    for line, a, b, weight in edges:
+        pair = number[a], number[b]
+        n_loops += a == b
+        n_repeated += pair in total
+        if a != b:
+            total[pair] = total.get(pair, 0.0) + weight
+            first_line.setdefault(pair, line)
+    matrix = _symmetric(source, total, first_line, len(number))
+    notes = [f"graph: {len(number)} nodes and {matrix.nnz // 2} edges"]
+    notes += [f"left out: {n_loops} edges from a node to itself"] * bool(n_loops)
+    notes += [f"added up: {n_repeated} edges that are listed again"] * bool(n_repeated)
+    return EdgeList(matrix, names, tuple(notes))
+
+
+def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, int]]:
+    """Numbers as they are if they count from 0; other nodes get numbers in order, and keep their names."""
+    found = list(dict.fromkeys(nodes))
+    if all(node.isdecimal() for node in found):
+        found.sort(key=int)
+        if found == [str(i) for i in range(len(found))]:
+            return None, {node: int(node) for node in found}
+    return tuple(found), {node: i for i, node in enumerate(found)}
+
+
+def _symmetric(
+    source: Source, total: dict[tuple[int, int], float], line: dict[tuple[int, int], int], n: int
+) -> sp.csr_array[np.float64]:
+    for (i, j), weight in total.items():
+        back = total.get((j, i), weight)
+        if back != weight:
+            raise ValueError(
+                f"{source.label}, lines {line[i, j]} and {line[j, i]}: one edge has weight {weight:g} in one direction and "
+                f"{back:g} in the other; list it once, or with one weight."
+            )
+    once = {(min(pair), max(pair)): weight for pair, weight in total.items()}
+    ends: npt.NDArray[np.int64] = np.array(list(once), dtype=np.int64).reshape(-1, 2)
+    weights = np.array(list(once.values()), dtype=np.float64)
+    upper = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(n, n))
+    return sp.csr_array(upper + upper.T)

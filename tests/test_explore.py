@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import html.parser
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hyphc import Tree, baselines, dasgupta_cost, encode, explore
+from hyphc._explorer.groups import group
+from hyphc._explorer.sprite import MAX_SIDE, shrink, sprite
+from hypothesis import given
+from hypothesis import strategies as st
+
+import strategies
+
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+class Page(html.parser.HTMLParser):
+    """The scripts, style and policy of a page as a browser's parser would find them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.scripts, self.style, self.policy, self.inside, self.outside = [], "", "", None, ""
+        self.feed(text)
+        self.close()
+        (self.data,) = [json.loads(body) for kind, body in self.scripts if kind == "application/json"]
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.inside = tag
+        if tag == "script":
+            self.scripts.append((attributes.get("type"), ""))
+        if attributes.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attributes["content"]
+        assert not {"src", "href"} & attributes.keys()
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, text):
+        if self.inside == "script":
+            kind, body = self.scripts[-1]
+            self.scripts[-1] = (kind, body + text)
+        elif self.inside == "style":
+            self.style += text
+        else:
+            self.outside += text
+
+
+def written(tmp_path, tree, **options):
+    path = explore.explore(tree, tmp_path / "page.html", **options)
+    assert path == tmp_path / "page.html"
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def array(text, dtype):
+    return np.frombuffer(base64.b64decode(text), dtype=dtype)
+
+
+@pytest.fixture
+def tree():
+    return baselines.average_linkage(np.corrcoef(np.random.default_rng(0).normal(size=(30, 4))) + 1)
+
+
+def test_the_page_holds_the_tree_exactly(tree, tmp_path):
+    data = written(tmp_path, tree).data
+    assert data["n"] == data["points"] == 30
+    np.testing.assert_array_equal(array(data["children"], "<i4").reshape(-1, 2), tree.children)
+    np.testing.assert_array_equal(array(data["heights"], "<f8"), tree.heights)
+    assert data["names"] is data["labels"] is data["sprite"] is data["features"] is data["depths"] is None
+
+
+def test_a_linkage_matrix_is_a_tree(tree, tmp_path):
+    assert written(tmp_path, tree.to_linkage()).data["n"] == 30
+
+
+def test_nothing_is_loaded_from_elsewhere_and_only_the_pages_own_script_may_run(tree, tmp_path):
+    text = explore.explore(tree, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?://|@import|url\(", text)
+    page = Page(text)
+    (script,) = [body for kind, body in page.scripts if kind is None]
+    rules = dict(rule.strip().split(" ", 1) for rule in page.policy.split(";"))
+    for name, content in {"script-src": script, "style-src": page.style}.items():
+        assert rules[name] == f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"
+
+
+def test_hostile_text_is_data_and_never_markup(tree, tmp_path):
+    texts = [HOSTILE, "<img src=x onerror=alert(1)>", "<!--", "{{script}}", '"', "\u2028", "\udcff"] + ["x"] * 23
+    features = pd.DataFrame(np.ones((30, 1)), columns=[HOSTILE])
+    page = written(tmp_path, tree, labels=texts, names=texts, features=features, title=HOSTILE + "{{data}}")
+    assert len(page.scripts) == 2
+    assert page.data["names"] == texts
+    assert sorted(set(texts)) == page.data["labels"]["names"]
+    assert page.data["features"]["names"] == [HOSTILE]
+    assert page.data["title"] == HOSTILE + "{{data}}"
+    assert HOSTILE + "{{data}}" in page.outside  # unescaped by the parser: text
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "codes"),
+    [
+        ([2, 10, 2], ["2", "10"], [0, 1, 0]),
+        ([1.5, np.nan, 1.5], ["1.5", "nan"], [0, 1, 0]),
+        (["b", None, "a"], ["", "a", "b"], [2, 0, 1]),
+        ([True, False, True], ["False", "True"], [1, 0, 1]),
+        (pd.Series(["y", "x", "y"], dtype="category"), ["x", "y"], [1, 0, 1]),
+        (np.array([3, "a", None], dtype=object), ["", "3", "a"], [1, 2, 0]),
+        (np.array([np.float64(2), np.nan, pd.NA], dtype=object), ["", "2.0"], [1, 0, 0]),
+    ],
+)
+def test_labels_of_any_type_become_named_classes(labels, names, codes, tmp_path):
+    field = written(tmp_path, Tree([[0, 1], [3, 2]]), labels=labels).data["labels"]
+    assert field["names"] == names
+    assert array(field["codes"], "<i4").tolist() == codes
+
+
+def test_names_come_from_the_tree_unless_given(tmp_path):
+    named = Tree([[0, 1]], names=["a", "b"])
+    assert written(tmp_path, named).data["names"] == ["a", "b"]
+    assert written(tmp_path, named, names=["c", "d"]).data["names"] == ["c", "d"]
+
+
+@given(strategies.trees(min_leaves=1, max_leaves=12))
+def test_every_cluster_is_an_arc_of_the_angles(tree):
+    fields = explore._embedding_fields(tree, None, tree.n_leaves, None)
+    angles = array(fields["angles"], "<f8")
+    order = np.argsort(angles)
+    assert np.ptp(angles) < 2 * np.pi
+    place = np.argsort(order)
+    for node in range(tree.n_leaves, 2 * tree.n_leaves - 1):
+        members = place[[i for i in range(tree.n_leaves) if tree.lca(i, node) == node]]
+        assert np.ptp(members) == len(members) - 1
+
+
+def test_an_embedding_of_one_radius_keeps_its_angles_and_others_their_depths_too(tree, tmp_path):
+    points = encode(tree)
+    data = written(tmp_path, tree, embedding=points).data
+    turns = array(data["angles"], "<f8")
+    np.testing.assert_allclose(np.column_stack([np.cos(turns), np.sin(turns)]), points / np.tanh(5), atol=1e-14)
+    assert data["depths"] is None
+    radii = np.linspace(0.1, 0.9, 30)[:, None]
+    depths = array(written(tmp_path, tree, embedding=points * radii).data["depths"], "<f4")
+    np.testing.assert_allclose(depths, 2 * np.arctanh(np.tanh(5) * radii[:, 0]), rtol=1e-6)
+
+
+def test_similarity_adds_the_cost_and_the_mean_across_each_split(tree, tmp_path):
+    w = np.random.default_rng(1).random((30, 30))
+    w = w + w.T
+    data = written(tmp_path, tree, similarity=w).data
+    assert data["cost"] == pytest.approx(dasgupta_cost(tree, w))
+    members = [np.array([i for i in range(30) if tree.lca(i, v) == v]) for v in range(59)]
+    wanted = [w[np.ix_(members[a], members[b])].mean() for a, b in tree.children]
+    np.testing.assert_allclose(array(data["across"], "<f4"), wanted, rtol=1e-6)
+
+
+def test_features_keep_their_names_and_values(tree, tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["length", "width"])
+    field = written(tmp_path, tree, features=frame).data["features"]
+    assert field["names"] == ["length", "width"]
+    np.testing.assert_array_equal(array(field["values"], "<f4").reshape(30, 2), frame.to_numpy(np.float32))
+    assert written(tmp_path, tree, features=np.ones((30, 2))).data["features"]["names"] == ["feature 0", "feature 1"]
+
+
+@pytest.mark.parametrize("shape", [(7, 5, 9), (7, 5, 9, 3)])
+def test_the_sprite_is_a_png_with_every_image_in_its_place(shape):
+    image = pytest.importorskip("PIL.Image")
+    pixels = np.random.default_rng(0).integers(60, 200, shape, dtype=np.uint8)  # corners that are not background
+    packed = sprite(pixels, 7)
+    assert not packed["ink"]
+    picture = np.asarray(image.open(io.BytesIO(base64.b64decode(packed["uri"].split(",")[1]))))
+    for i in range(7):
+        row, column = divmod(i, packed["columns"])
+        np.testing.assert_array_equal(picture[row * 5 : row * 5 + 5, column * 9 : column * 9 + 9], pixels[i])
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+def test_drawings_on_a_plain_ground_become_ink(inverted):
+    image = pytest.importorskip("PIL.Image")
+    drawing = np.zeros((1, 4, 4))
+    drawing[0, 1:3, 1:3] = [[0.2, 1.0], [0.6, 0.4]]
+    packed = sprite(1 - drawing if inverted else drawing, 1)
+    assert packed["ink"]
+    picture = image.open(io.BytesIO(base64.b64decode(packed["uri"].split(",")[1])))
+    np.testing.assert_allclose(np.asarray(picture)[..., 1], 255 * drawing[0], atol=0.5)
+
+
+@given(st.integers(1, 130), st.integers(1, 130))
+def test_large_images_shrink_to_means_of_blocks(height, width):
+    pixels = np.random.default_rng(height * 131 + width).integers(0, 256, (2, height, width, 1), dtype=np.uint8)
+    shrunk = shrink(pixels)
+    h, w = shrunk.shape[1:3]
+    assert max(h, w) <= MAX_SIDE
+    rows, columns = np.arange(h + 1) * height // h, np.arange(w + 1) * width // w
+    i, j = h - 1, w // 2
+    block = pixels[1, rows[i] : rows[i + 1], columns[j] : columns[j + 1], 0]
+    assert abs(float(shrunk[1, i, j, 0]) - block.mean()) <= 0.5 + 1e-9
+
+
+def test_pixels_are_stretched_from_their_range_to_bytes():
+    image = pytest.importorskip("PIL.Image")
+    values = np.array([[[5.0, 10.0], [15.0, 5.0]]])  # as scikit-learn's digits, which run from 0 to 16
+    packed = sprite(values, 1)
+    picture = np.asarray(image.open(io.BytesIO(base64.b64decode(packed["uri"].split(",")[1]))))
+    np.testing.assert_array_equal(picture, [[0, 128], [255, 0]])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labels": ["a"]}, r"labels has shape \(1,\); pass \(3,\), one for each leaf\."),
+        ({"names": ["a"]}, r"Got 1 names for 3 leaves; give one for each\."),
+        ({"images": np.zeros((2, 4, 4))}, r"images has shape \(2, 4, 4\); pass \(3, h, w\) grey"),
+        ({"images": np.full((3, 4, 4), np.nan)}, "images holds NaN or infinite pixels; replace them first"),
+        ({"images": np.full((3, 4, 4), "a")}, "images must hold numbers"),
+        ({"features": np.ones((2, 2))}, r"features has shape \(2, 2\); pass \(3, d\), a row for each leaf"),
+        ({"features": [["a"], ["b"], ["c"]]}, "features must hold numbers"),
+        ({"embedding": np.ones((3, 2))}, "is not a finite point of norm below 1"),
+        ({"embedding": np.ones((3, 3))}, r"embedding has shape \(3, 3\); pass \(3, 2\), a point for each leaf"),
+    ],
+)
+def test_mistakes_name_the_value_and_the_remedy_and_leave_the_old_file_alone(options, message, tmp_path):
+    (tmp_path / "page.html").write_text("old")
+    with pytest.raises(ValueError, match=message):
+        explore.explore(Tree([[0, 1], [3, 2]]), tmp_path / "page.html", **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert (tmp_path / "page.html").read_text() == "old"
+
+
+def test_too_many_features_are_refused_with_the_number_that_fits(tree, tmp_path, monkeypatch):
+    monkeypatch.setattr(explore, "MAX_VALUES", 100)
+    with pytest.raises(ValueError, match="features has 5 columns for 30 leaves; pass at most 3"):
+        explore.explore(tree, tmp_path / "page.html", features=np.ones((30, 5)))
+
+
+def test_the_callers_arrays_stay_as_they_are(tree, tmp_path):
+    given_arrays = {
+        "labels": np.arange(30),
+        "images": np.random.default_rng(0).random((30, 60, 60)),
+        "features": np.random.default_rng(0).normal(size=(30, 3)),
+        "embedding": np.array(encode(tree)),
+    }
+    before = {name: value.copy() for name, value in given_arrays.items()}
+    written(tmp_path, tree, **given_arrays)
+    for name, value in given_arrays.items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+@given(strategies.trees(min_leaves=2, max_leaves=20), st.data())
+def test_groups_are_the_clusters_of_a_cut_joined_as_the_tree_joins_them(tree, data):
+    n = tree.n_leaves
+    k = data.draw(st.integers(1, n))
+    groups = group(tree, k)
+    np.testing.assert_array_equal(groups.of, tree.cut(n_clusters=k))
+    np.testing.assert_array_equal(groups.sizes, np.bincount(groups.of))
+    np.testing.assert_array_equal(groups.of[groups.first], np.arange(k))
+    for finer in range(1, k + 1):
+        np.testing.assert_array_equal(groups.tree.cut(n_clusters=finer)[groups.of], tree.cut(n_clusters=finer))
+
+
+def test_a_tree_too_large_shows_its_top_and_says_how_many_points_a_leaf_stands_for(tree, tmp_path, monkeypatch):
+    monkeypatch.setattr(explore, "MAX_LEAVES", 8)
+    labels = np.random.default_rng(0).integers(0, 3, 30)
+    values = np.random.default_rng(1).normal(size=(30, 2))
+    images = np.random.default_rng(2).integers(0, 256, (30, 4, 4), dtype=np.uint8)
+    data = written(tmp_path, tree, labels=labels, features=values, images=images, embedding=encode(tree)).data
+    cut = tree.cut(n_clusters=8)
+    assert (data["n"], data["points"]) == (8, 30)
+    assert array(data["weights"], "<i4").tolist() == np.bincount(cut).tolist()
+    means = array(data["features"]["values"], "<f4").reshape(8, 2)
+    codes = array(data["labels"]["codes"], "<i4")
+    for i in range(8):
+        members = np.flatnonzero(cut == i)
+        more = f" and {len(members) - 1} more" if len(members) > 1 else ""
+        assert data["names"][i] == f"{members[0]}{more}"
+        counts = np.bincount(labels[members], minlength=3)
+        own = labels[members[0]]
+        assert codes[i] == (own if counts[own] == counts.max() else counts.argmax())
+        np.testing.assert_allclose(means[i], values[members].mean(axis=0), rtol=1e-6)
+
+
+def test_a_million_leaves_make_a_page_of_groups(tmp_path):
+    n = 1_000_000
+    rng = np.random.default_rng(0)
+    heights = np.sort(rng.random(n - 1))
+    chain = np.column_stack([np.r_[0, np.arange(n, 2 * n - 2)], np.arange(1, n)])
+    data = written(tmp_path, Tree(chain, heights)).data
+    assert data["n"] == explore.MAX_LEAVES
+    assert array(data["weights"], "<i4").sum() == data["points"] == n

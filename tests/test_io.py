@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import csv
+import gc
+import io
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from hyphc import Tree, as_similarity
+from hyphc.io import match_leaves, read_points, read_tree, unique_names, write_tree
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import trees
+
+X = np.array([[1.0, 2.5], [3.0, -4.0], [0.5, 1e-3]])
+W = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.5], [1.0, 0.5, 0.0]])
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name: str, text: str | bytes):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "separator"), [("x.csv", ","), ("x.tsv", "\t"), ("x.txt", ";"), ("x", "\t")])
+def test_tables_of_text_are_read_whatever_their_separator(write, name, separator):
+    path = write(name, "\n".join(separator.join(map(str, row)) for row in [("a", "b"), *X.tolist()]))
+    points = read_points(path)
+    np.testing.assert_array_equal(points.data, X)
+    assert points.columns == ("a", "b")
+    assert points.kind == "features"
+
+
+def test_a_table_without_header_calls_its_columns_by_number(write):
+    points = read_points(write("x.csv", "p,1,2\nq,3,4\n"))
+    assert points.columns == ("2", "3")
+    assert points.names == ("p", "q")
+    assert points.notes[0].startswith("header: none")
+
+
+def test_numbers_are_features_and_the_first_telling_text_names_the_rows(write):
+    points = read_points(write("x.csv", "kind,id,a,b\ncat,Tom,1,2\ncat,Kit,3,4\ndog,Rex,5,6\ndog,Bo,7,8\n"))
+    assert points.columns == ("a", "b")
+    assert points.names == ("Tom", "Kit", "Rex", "Bo")
+    assert points.labels is None
+    assert any("kind" in note and "--labels kind" in note for note in points.notes)
+
+
+def test_columns_are_chosen_by_name_or_number(write):
+    path = write("x.csv", "id,a,b,c\nu,1,2,0\nv,3,4,1\n")
+    points = read_points(path, features=["b", "2"], labels="c", names="id")
+    np.testing.assert_array_equal(points.data, [[2, 1], [4, 3]])
+    assert points.labels == ("0", "1")
+    assert points.names == ("u", "v")
+
+
+def test_a_label_column_of_numbers_is_no_feature(write):
+    assert read_points(write("x.csv", "a,b\n1,0\n2,0\n3,1\n"), labels="b").columns == ("a",)
+
+
+def test_quotes_byte_order_marks_and_blank_lines_are_understood(write):
+    points = read_points(write("x.csv", '\ufeff"the name",a\r\n"x, ""y""\nz",1\r\n\r\nw,2\r\n'))
+    assert points.names == ('x, "y"\nz', "w")
+    np.testing.assert_array_equal(points.data, [[1], [2]])
+
+
+def test_an_empty_column_is_left_out_and_named(write):
+    points = read_points(write("x.csv", "a,b,\n1,2,\n3,4,\n"))
+    assert points.columns == ("a", "b")
+    assert any("empty" in note for note in points.notes)
+
+
+def test_a_table_longer_than_a_block_is_read_whole(write):
+    table = np.arange(3 * 10_000).reshape(-1, 3)
+    points = read_points(write("x.csv", "a,b,c\n" + "\n".join(",".join(map(str, row)) for row in table.tolist())))
+    np.testing.assert_array_equal(points.data, table)
+
+
+@given(st.lists(st.lists(st.floats(-1e99, 1e99), min_size=2, max_size=2), min_size=2, max_size=6))
+def test_numbers_survive_text_exactly(tmp_path_factory, table):
+    path = tmp_path_factory.mktemp("text") / "x.csv"
+    path.write_text("a,b\n" + "\n".join(",".join(map(repr, row)) for row in table))
+    np.testing.assert_array_equal(read_points(path).data, table)
+
+
+def test_standard_input_is_read_by_content(monkeypatch):
+    buffer = io.BytesIO()
+    np.save(buffer, X)
+    for content in (b"a,b\n1.0,2.5\n3,-4\n0.5,1e-3\n", buffer.getvalue()):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        points = read_points("-")
+        np.testing.assert_array_equal(points.data, X)
+        assert points.source == "standard input"
+
+
+def test_parquet_keeps_names_labels_and_single_precision(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {"id": ["p", "q", "r"], "a": X[:, 0].astype(np.float32), "b": X[:, 1].astype(np.float32), "k": [1, 1, 2]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "x.parquet")
+    points = read_points(tmp_path / "x.parquet", labels="k")
+    np.testing.assert_array_equal(points.data, X.astype(np.float32))
+    assert points.data.dtype == np.float32
+    assert points.names == ("p", "q", "r")
+    assert points.labels == ("1", "1", "2")
+    assert read_points(tmp_path / "x.parquet").columns == ("a", "b", "k")
+
+
+# --- arrays ----------------------------------------------------------------------------------------------------------
+
+
+def test_npy_is_memory_mapped_and_reading_copies_nothing(tmp_path):
+    rows = np.random.default_rng(0).random((50_000, 32), dtype=np.float32)
+    np.save(tmp_path / "x.npy", rows)
+    gc.collect()
+    tracemalloc.start()
+    points = read_points(tmp_path / "x.npy")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert isinstance(points.data, np.memmap)
+    assert points.data.dtype == np.float32
+    assert peak < rows.nbytes / 10
+    similarity = as_similarity(points.data, "linear")
+    assert np.shares_memory(similarity.X, points.data)
+
+
+def test_columns_of_npy_are_called_by_number(tmp_path):
+    np.save(tmp_path / "x.npy", np.column_stack([X, [7, 7, 8]]))
+    points = read_points(tmp_path / "x.npy", labels="3")
+    np.testing.assert_array_equal(points.data, X)
+    assert points.labels == ("7", "7", "8")
+
+
+def test_npz_finds_its_table_and_takes_labels_and_names_by_array(tmp_path):
+    np.savez(tmp_path / "x.npz", points=X, y=[0, 0, 1], who=["p", "q", "r"])
+    points = read_points(tmp_path / "x.npz", labels="y", names="who")
+    np.testing.assert_array_equal(points.data, X)
+    assert points.labels == ("0", "0", "1")
+    assert points.names == ("p", "q", "r")
+    np.savez(tmp_path / "two.npz", train=X, test=2 * X)
+    np.testing.assert_array_equal(read_points(tmp_path / "two.npz", features=["test"]).data, 2 * X)
+
+
+# --- similarities and graphs -----------------------------------------------------------------------------------------
+
+
+def test_a_square_table_is_similarities_when_the_caller_says_so(write):
+    path = write("w.csv", ",p,q,r\np,0,2,1\nq,2,0,.5\nr,1,.5,0\n")
+    points = read_points(path, precomputed=True)
+    assert points.kind == "similarities"
+    assert points.names == ("p", "q", "r")
+    np.testing.assert_array_equal(points.data, W)
+
+
+def sparse_files(tmp_path):
+    sp.save_npz(tmp_path / "g.npz", sp.csr_array(W))
+    scipy.io.mmwrite(tmp_path / "g.mtx", sp.coo_array(W))
+    (tmp_path / "g.edges").write_text("# comment, with a comma\n0 1 2\n2 0 1\n1 2 0.5\n")
+    (tmp_path / "g.csv").write_text("source,target,weight\n0,1,2\n0,2,1\n1,2,.5\n2,1,.5\n")
+    return [tmp_path / name for name in ("g.npz", "g.mtx", "g.edges", "g.csv")]
+
+
+def test_every_format_of_a_graph_gives_the_same_graph(tmp_path):
+    for path in sparse_files(tmp_path):
+        points = read_points(path, graph=path.suffix == ".csv")
+        assert points.kind == "graph"
+        assert points.names is None
+        np.testing.assert_array_equal(points.data.toarray(), W)
+
+
+def test_nodes_keep_their_names_and_numbers_their_order(write):
+    assert read_points(write("g.edges", "b a\nc b\n")).names == ("b", "a", "c")
+    assert read_points(write("g.edges", "10 9\n9 2\n")).names == ("2", "9", "10")
+
+
+def test_loops_are_left_out_and_repeated_edges_added_up(write):
+    points = read_points(write("g.edges", "0 0\n0 1 2\n0 1 3\n1 2\n"))
+    assert points.data[0, 1] == points.data[1, 0] == 5
+    assert points.data[0, 0] == 0
+    assert any("1 edges from a node to itself" in note for note in points.notes)
+    assert any("1 edges that are listed again" in note for note in points.notes)
+
+
+def test_a_sparse_table_that_is_not_square_is_features(tmp_path):
+    sp.save_npz(tmp_path / "x.npz", sp.csr_array(X))
+    assert read_points(tmp_path / "x.npz").kind == "features"
+
+
+# --- names and oddities ----------------------------------------------------------------------------------------------
+
+
+def test_a_column_that_counts_the_rows_is_pointed_out(write):
+    path = write("x.csv", ",a\n" + "".join(f"{i},{i * i}\n" for i in range(6)))
+    assert any("only counts the rows" in note for note in read_points(path).notes)
+    assert not any("only counts" in note for note in read_points(path, features=["a"]).notes)
+
+
+def test_repeated_names_are_pointed_out(write):
+    points = read_points(write("x.csv", "id,a\nfrog,1\ntoad,2\nfrog,3\n"), names="id")
+    assert any(note.startswith("repeated: 1 of the names") for note in points.notes)
+    assert points.names == ("frog", "toad", "frog")
+
+
+@given(st.lists(st.sampled_from(["", "a", "b", "a (2)", "a (3)", "row 1", "row 2"]), max_size=12))
+def test_unique_names_differ_and_keep_the_first_of_each(names):
+    unique = unique_names(names)
+    assert len(set(unique)) == len(names)
+    for name in set(names) - {""}:
+        assert unique[names.index(name)] == name or name.startswith("row")
+
+
+def test_leaves_are_matched_by_name(tmp_path):
+    tree = Tree([[0, 1], [3, 2]], names=["r", "p", "q"])
+    matched, how = match_leaves(tree, ("p", "q", "r"), source="t", by_order=True)
+    assert how == "by name"
+    assert matched == Tree([[2, 0], [3, 1]])
+    assert match_leaves(tree, None, source="t", by_order=True) == (tree, "by order")
+
+
+# --- trees -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".nwk", ".newick", ".json", ".npy"])
+@given(tree=trees())
+def test_trees_survive_every_format(tmp_path_factory, suffix, tree):
+    path = tmp_path_factory.mktemp("trees") / f"tree{suffix}"
+    if tree.n_leaves < 2:
+        return
+    write_tree(tree, path)
+    found = read_tree(path)
+    assert found == tree
+    np.testing.assert_allclose(found.heights, tree.heights, rtol=1e-9, atol=1e-9)
+
+
+def test_names_survive_the_formats_that_hold_them(tmp_path):
+    tree = Tree([[0, 2], [3, 1]], names=["it's", "naïve (1)", ""])
+    for name in ("t.npz", "t.json", "t.nwk"):
+        write_tree(tree, tmp_path / name)
+        assert sorted(read_tree(tmp_path / name).names) == sorted(tree.names)
+
+
+def test_a_chain_of_many_leaves_survives_newick(tmp_path):
+    n = 20_000
+    chain = Tree(np.column_stack([np.r_[0, np.arange(n, 2 * n - 2)], np.arange(1, n)]))
+    write_tree(chain, tmp_path / "chain.nwk")
+    assert read_tree(tmp_path / "chain.nwk") == chain
+
+
+def test_a_failed_write_leaves_the_old_tree(tmp_path, monkeypatch):
+    path = tmp_path / "t.json"
+    write_tree(Tree([[0, 1]]), path)
+    before = path.read_bytes()
+    monkeypatch.setattr(Tree, "to_json", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_tree(Tree([[0, 1], [2, 3]]), path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["t.json"]
+
+
+def test_a_table_written_by_the_csv_module_is_read_back(tmp_path):
+    with (tmp_path / "x.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["a", "b"], *X.tolist()])
+    np.testing.assert_array_equal(read_points(tmp_path / "x.csv").data, X)
