@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 from hyphc import Tree, dasgupta_cost, exact_tree, insert, refine
 from hyphc._kernels import spr_batch, spr_local
-from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
 from hyphc.kinds import Dense, Features, Graph
 from hyphc.search import Progress
+from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import baselines, datasets, explore, geometry, grouping, io, ordering, plot, theory
+    from . import baselines, datasets, explore, geometry, grouping, io, nn, ordering, plot, theory
     from .bounds import cost_bounds
     from .certificate import exact_tree, optimality_gap
     from .decode import decode
@@ -53,7 +53,7 @@ _HOME = {
     "tree_sampling_divergence": "metrics",
     "triplet_distance": "tree_distances",
 }
-_MODULES = ("baselines", "datasets", "explore", "geometry", "grouping", "io", "ordering", "plot", "theory")
+_MODULES = ("baselines", "datasets", "explore", "geometry", "grouping", "io", "nn", "ordering", "plot", "theory")
 
 __all__ = [
     "HypHC",
@@ -75,6 +75,7 @@ __all__ = [
     "insert",
     "io",
     "moseley_wang_reward",
+    "nn",
     "optimality_gap",
     "ordering",
     "plot",

@@ -9,13 +9,21 @@ import numpy.typing as npt
 from scipy.cluster import hierarchy
 from sklearn.utils import check_random_state
 
+from ._bisect_similarity import OBJECTIVES, Objective, bisection_merges
 from ._checks import require_memory
-from ._kernels import bisect as bisect_kernels
-from ._parallel import thread_map
-from .similarity import Features, Similarity, SimilarityLike, check_similarity
+from .agglomerate import graph_agglomeration
+from .similarity import Graph, Similarity, SimilarityLike, check_similarity
 from .tree import Tree
 
-_SPLIT_TOGETHER = 16  # runs shorter than n / 16 are split to the end by one thread each
+__all__ = [
+    "average_linkage",
+    "bisecting_kmeans",
+    "complete_linkage",
+    "graph_agglomeration",
+    "random_tree",
+    "single_linkage",
+    "ward_linkage",
+]
 
 
 def single_linkage(similarity: SimilarityLike) -> Tree:
@@ -47,39 +55,44 @@ def ward_linkage(similarity: SimilarityLike) -> Tree:
     return _linkage(similarity, "ward")
 
 
-def bisecting_kmeans(similarity: Similarity, *, n_jobs: int | None = -1) -> Tree:
-    """Split the points in two by 2-means, each half again, down to single points: O(n d log n) for balanced splits.
+def bisecting_kmeans(
+    similarity: SimilarityLike, *, objective: Objective | None = None, n_jobs: int | None = -1
+) -> Tree:
+    """Split the points in two, each half again, down to single points; a local search improves every split.
 
-    Each split starts from the first principal direction (a few power steps) and takes a few Lloyd steps; equal points are split
-    evenly. There is nothing random, and the tree does not depend on ``n_jobs``.
+    A split starts from the first principal direction (features: followed by a few Lloyd steps) or, for a graph, from the
+    second eigenvector of D^−½ W D^−½, components apart. Then points change sides, one at a time, while the objective grows.
+    There is nothing random, and the tree does not depend on ``n_jobs``.
 
     Parameters
     ----------
-    similarity : Features
+    similarity : Similarity, dense matrix or sparse matrix
+    objective : {"means", "reward", "cut"}, optional
+        What a split into A and B maximises, w(A) the similarity of all pairs within A.
+
+        - ``"means"``: w(A) / |A| + w(B) / |B|, kernel two-means. The default for features and matrices.
+        - ``"reward"``: (|B| − 1)·w(A) + (|A| − 1)·w(B), the local search of Moseley & Wang (2017), which prefers even splits.
+          This is the BKM of the HypHC paper.
+        - ``"cut"``: −w(A, B) / (|A|·|B|), the sparsest cut. The default for graphs.
     n_jobs : int or None
         Threads (None is 1, −1 is all cores).
+
+    Notes
+    -----
+    O(n d log n) time for features, O(n²) for a matrix and O(edges·log n) for a graph where splits are about even.
+
+    Examples
+    --------
+    >>> W = [[0, 9, 1, 1], [9, 0, 1, 1], [1, 1, 0, 9], [1, 1, 9, 0]]
+    >>> bisecting_kmeans(W).cut(n_clusters=2)
+    array([0, 0, 1, 1])
     """
-    if not isinstance(similarity, Features):
-        raise ValueError(
-            f"bisecting_kmeans splits rows of features; got {similarity!r}: pass as_similarity(X, 'cosine')."
-        )
-    n = similarity.n
-    points, sizes = similarity.X.copy(), similarity.sizes.copy()
-    points /= sizes[:, None].astype(points.dtype)
-    order, splits, scores = np.arange(n), np.zeros((max(n - 1, 0), 2), dtype=np.int64), np.empty(n)
-    small: list[tuple[int, int]] = []
-    large = [(0, n)]
-    while large:
-        begin, end = large.pop()
-        if end - begin <= max(n // _SPLIT_TOGETHER, 2):
-            small.append((begin, end))
-            continue
-        middle = begin + bisect_kernels.split_run(points[begin:end], sizes[begin:end], order[begin:end], scores)
-        splits[middle - 1] = begin, end
-        large += [(begin, middle), (middle, end)]
-    thread_map(lambda run: bisect_kernels.split_all(points, sizes, order, *run, splits), small, n_jobs)
-    lengths = splits[:, 1] - splits[:, 0]
-    return Tree(bisect_kernels.split_merges(order, splits, np.argsort(lengths, kind="stable")))
+    similarity = check_similarity(similarity)
+    if objective is None:
+        objective = "cut" if isinstance(similarity, Graph) else "means"
+    if objective not in OBJECTIVES:
+        raise ValueError(f"objective={objective!r} is unknown; choose one of {', '.join(map(repr, OBJECTIVES))}.")
+    return Tree(bisection_merges(similarity, objective, n_jobs))
 
 
 def random_tree(similarity: SimilarityLike | int, *, random_state: int | np.random.RandomState | None = None) -> Tree:

@@ -109,26 +109,6 @@ def _partition(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) 
 
 
 @njit(cache=True, nogil=True)
-def split_all(X: npt.NDArray[Any], sizes: Floats, order: Ints, begin: int, end: int, splits: Ints) -> None:
-    """Split the run [begin, end) down to single points.
-
-    Each split of a run [b, e) at m is noted as splits[m − 1] = (b, e): the place m is unique to it.
-    """
-    scores = np.empty(end - begin)
-    stack = np.empty((end - begin + 2, 2), dtype=np.int64)
-    stack[0, 0], stack[0, 1] = begin, end
-    top = 1
-    while top > 0:
-        top -= 1
-        b, e = stack[top, 0], stack[top, 1]
-        if e - b > 1:
-            m = b + 1 if e - b == 2 else b + split_run(X[b:e], sizes[b:e], order[b:e], scores)
-            splits[m - 1, 0], splits[m - 1, 1] = b, e
-            stack[top, 0], stack[top, 1], stack[top + 1, 0], stack[top + 1, 1] = b, m, m, e
-            top += 2
-
-
-@njit(cache=True, nogil=True)
 def split_merges(order: Ints, splits: Ints, by_length: Ints) -> Ints:
     """Merges of the tree of all splits, shortest runs first (``by_length`` sorts them)."""
     n = order.shape[0]

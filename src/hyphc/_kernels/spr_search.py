@@ -41,12 +41,14 @@ def floor_below(nodes: Records, v: int, a: float, acc: float, w: float, cap: flo
 def descend(state: State, work: Records, A: int, cap: float, best: float, place: int) -> tuple[float, int]:
     """Search strictly below the node at the bottom of the stack; the best f and its place, as given if none is better.
 
-    One ``weight`` serves both children of each node that is opened; the more promising child is opened first.
+    One ``weight`` serves both children of each node that is opened; the more promising child is opened first. Ends early, with
+    the best so far, once as many nodes are opened as the state allows.
     """
-    nodes, least = state.nodes, state.numbers[3]
+    nodes, least, left = state.nodes, state.numbers[3], state.numbers[5]
     a = nodes[A].points
     top = 1
-    while top > 0:
+    while top > 0 and left > 0.0:
+        left -= 1.0
         top -= 1
         v, acc, w = work[top].node, work[top].acc, work[top].weight
         if floor_below(nodes, v, a, acc, w, cap, least) >= best:

@@ -72,7 +72,9 @@ class State(NamedTuple):
     matrix: npt.NDArray[Any]  # matrices: w, (n, n); graphs: weights of the edges, (1, stored entries)
     indptr: Ints
     indices: npt.NDArray[np.int32]
-    numbers: Floats  # offset, scale, longest row / its points, fewest points of a leaf, tolerance
+    numbers: (
+        Floats  # offset, scale, longest row / its points, fewest points of a leaf, tolerance, most nodes opened at once
+    )
 
 
 class Scratch(NamedTuple):

@@ -39,7 +39,8 @@ def refine(
        sweep gains less than a millionth).
     2. Fresh trees (up to 50 000 points): the tree of a small random subset is searched, grows threefold by points inserted at
        their cheapest places, is searched again, and so on up to all points. The best of several is kept.
-    3. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose.
+    3. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose
+       (above 50 000 points only within a time budget: it gains next to nothing there).
 
     Parameters
     ----------
@@ -113,10 +114,11 @@ def _stages(
 ) -> Iterator[tuple[str, Tree]]:
     """The trees found, with the name of the stage."""
     yield "sweeps", swept(tree, similarity, run, max_sweeps)
-    if max_sweeps is not None:
+    large = similarity.n > RESTART_UP_TO
+    if max_sweeps is not None or (large and not on_the_clock):
         return
     while not run.late():
-        if similarity.n <= RESTART_UP_TO:
+        if not large:
             winner = fresh_tree(similarity, run)
             if winner is not None:
                 yield "fresh trees", Tree(winner.children, winner.heights, tree.names)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels import spr_batch
-from .._kernels.spr_state import State
+from .._kernels.spr_state import Scratch, State
 from ..kinds import Similarity
 from ..tree import Tree
+from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, search
-from .state import agenda_of, depth_first, scratch_of, state_of, tree_of
+from .state import agenda_of, depth_first, state_of, tree_of
 
 EFFORT = 100, 5_000, 300_000  # trials: per leaf, at least, at most
 REGIONS, SMALLEST_REGION = (
@@ -36,16 +36,11 @@ def iterated(tree: Tree, similarity: Similarity, run: Run) -> Tree:
 
 
 def _search_regions(state: State, pool: ScratchPool, limit: int, effort: int, run: Run) -> None:
-    """Search the largest subtrees of at most ``limit`` leaves, each on its own: no move of one concerns another."""
+    """Search the subtrees of at most ``limit`` leaves, each with its share of the effort."""
     n = len(state.nodes) // 2
-    scratch = scratch_of(state)
-    counts = spr_batch.count_leaves(state.nodes)
-    roots = spr_batch.largest_subtrees(state.nodes, scratch, counts, limit)
-    roots = roots[counts[roots] > 2]
-    tasks = []
-    for number, (root, seed) in enumerate(zip(roots, run.seeds(len(roots)), strict=True)):
-        leaves = spr_batch.leaves_below(state.nodes, scratch, root, counts[root])
-        state.nodes["region"][leaves] = number + 1
-        tasks.append((agenda_of(leaves, seed), int(state.nodes["parent"][root]), int(effort * counts[root] / n)))
-    pool.map(lambda task, scratch: search(state, scratch, task[0], task[1], 0.0, task[2], run), tasks)
-    state.nodes["region"] = 0
+
+    def work(region: Region, scratch: Scratch) -> None:
+        search(state, scratch, region.agenda, region.ceiling, 0.0, int(effort * region.n_leaves / n), run)
+
+    pool.map(work, open_regions(state, limit, run))
+    close_regions(state)

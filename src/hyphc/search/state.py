@@ -28,7 +28,7 @@ def empty_state(similarity: Similarity) -> State:
         nodes[link] = -1
     nodes["points"][:n] = similarity.sizes
     nodes["points"][-1] = np.inf
-    numbers = np.array([0.0, 0.0, 0.0, similarity.sizes.min(), _TOLERANCE[np.dtype(np.float64)]])
+    numbers = np.array([0.0, 0.0, 0.0, similarity.sizes.min(), _TOLERANCE[np.dtype(np.float64)], np.inf])
     sums: npt.NDArray[Any] = np.zeros((0, 0))
     matrix: npt.NDArray[Any] = np.zeros((0, 0))
     indptr, indices = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)

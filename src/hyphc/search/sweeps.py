@@ -9,11 +9,16 @@ from .._kernels import spr_batch, spr_local
 from .._kernels.spr_state import Agenda, Ints, Scratch, State
 from ..kinds import Similarity
 from ..tree import Tree
+from .regions import Region, close_regions, open_regions
 from .run import RESTART_UP_TO, Run, ScratchPool, pieces
 from .state import agenda_of, cost_of, depth_first, state_of, tree_of
 
 CHUNK = 8_192  # at most so many subtrees are tried on one version of the tree
 SLICE = 256  # and so many by one thread at a time: neither depends on the number of threads
+REGION = 4_096  # leaves of a subtree swept on its own
+OPENED = (
+    100  # in large trees a look below one node ends after so many; most need fewer, those of large subtrees thousands
+)
 NEGLIGIBLE = 1e-6  # in large trees sweeps end when one gains less than this share of the cost
 
 
@@ -22,6 +27,9 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
     ordered, permuted, leaves = depth_first(tree, similarity)
     state = state_of(ordered, permuted)
     pool = ScratchPool(state, run.n_jobs, run.stop)
+    if similarity.n > RESTART_UP_TO:
+        state.numbers[5] = OPENED
+        _sweep_regions(state, pool, run)
     tried = _largest_first(state, np.arange(2 * similarity.n - 1))
     sweep, cost, before = 0, cost_of(state), np.inf
     # in float32 moves that gain next to nothing could go on for ever: a sweep that gains no more than that is the last
@@ -33,6 +41,18 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
         sweep, cost, before = sweep + 1, cost_of(state), cost
         run.report(f"sweep {sweep}", cost)
     return tree_of(state, leaves, similarity.maximum(), tree.names)
+
+
+def _sweep_regions(state: State, pool: ScratchPool, run: Run) -> None:
+    """Sweep within subtrees that fit into a core's cache, many at once: most moves of a large tree are short ones."""
+
+    def work(region: Region, scratch: Scratch) -> None:
+        spr_batch.wake_all(state.nodes, scratch, region.agenda, region.root)
+        for piece in pieces(2 * region.n_leaves, run):
+            spr_local.search(state, scratch, region.agenda, region.ceiling, np.inf, piece.stop - piece.start)
+
+    pool.map(work, open_regions(state, REGION, run))
+    close_regions(state)
 
 
 def _sweep(state: State, pool: ScratchPool, tried: Ints, run: Run) -> Ints:

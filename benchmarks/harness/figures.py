@@ -1,0 +1,127 @@
+"""Stored results → PNG figures, in colours that the colour-blind can tell apart (Okabe & Ito)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.ticker import FuncFormatter
+
+from .ablation import LABELS, curves_of, lowest_cost, middle_curve
+from .plans import CURVES, DECODED, STARTS
+from .store import Store
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+MARKERS = "osv^DPX"
+PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
+STYLES = ("-", "--", "-.", ":", (0, (5, 1)))
+
+
+def draw_all(store: Store, home: Path) -> None:
+    """Every figure whose results are stored."""
+    draw_curves(store, home / "bench_ablation.png")
+    draw_triplets(store, home / "bench_triplets.png")
+    draw_snapshots(store, home / "bench_embeddings.png")
+
+
+def draw_curves(store: Store, path: Path) -> None:
+    """Cost above the lowest found against time, a panel a set, a line a way to begin: the middle one of three seeds."""
+    panels = [(name, curves) for name in CURVES if (curves := curves_of(store, name))]
+    if not panels:
+        return
+    figure, axes = plt.subplots(1, len(panels), figsize=(3.6 * len(panels), 3.6), squeeze=False)
+    for axis, (name, curves) in zip(axes[0], panels, strict=True):
+        least = lowest_cost(list(curves.values()))
+        for k, start in enumerate(STARTS):
+            if start in curves:
+                seconds, costs = np.array(middle_curve(curves[start])).T
+                excess = 100 * (costs / least - 1)
+                axis.step(seconds, excess, where="post", color=COLOURS[k], linestyle=STYLES[k])
+                axis.plot(seconds[-1], excess[-1], marker=MARKERS[k], color=COLOURS[k], clip_on=False)
+        axis.set(xscale="log", xlabel="seconds", title=f"{name} (n = {next(iter(curves.values()))['n']})")
+        axis.set_yscale("symlog", linthresh=0.01)
+        axis.set_ylim(bottom=0)
+        axis.yaxis.set_major_formatter(PLAIN)
+        axis.grid(alpha=0.3)
+    axes[0, 0].set_ylabel("cost above the lowest found, %")
+    handles = [
+        plt.Line2D([], [], color=COLOURS[k], linestyle=STYLES[k], marker=MARKERS[k], label=LABELS[start])
+        for k, start in enumerate(STARTS)
+    ]
+    figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False)
+    figure.tight_layout(rect=(0, 0.14, 1, 1))
+    _save(figure, path)
+
+
+def draw_triplets(store: Store, path: Path) -> None:
+    """Cost against the number of triplets."""
+    found = [(name, result) for name in DECODED if (result := store.get("triplets", name, "cosine", "triplets"))]
+    found = [(name, result) for name, result in found if result["records"]]
+    if not found:
+        return
+    figure, axes = plt.subplots(figsize=(6.4, 4.2))
+    for k, (name, result) in enumerate(found):
+        groups: dict[int, list[dict[str, Any]]] = {}
+        for record in result["records"]:
+            groups.setdefault(record["budget"], []).append(record)
+        least = min(record["cost"] for record in result["records"])
+        budgets = np.array(sorted(groups))
+        excess = [100 * (median(r["cost"] for r in groups[b]) / least - 1) for b in budgets]
+        axes.plot(
+            budgets / result["n"] ** 2, excess, color=COLOURS[k], marker=MARKERS[k], label=f"{name} (n = {result['n']})"
+        )
+    axes.set(xscale="log", xlabel="triplets / n²", ylabel="cost above the lowest of the line, %")
+    axes.set_yscale("symlog", linthresh=0.1)
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(PLAIN)
+    axes.legend(frameon=False)
+    axes.grid(alpha=0.3)
+    _save(figure, path)
+
+
+def draw_snapshots(store: Store, path: Path) -> None:
+    """Leaves in the Poincaré disk during training, coloured by class; below, the same with the leaves spaced evenly."""
+    result = store.get("snapshots", "zoo", "cosine", "snapshots")
+    if not result or not result["records"]:
+        return
+    records = result["records"]
+    figure, axes = plt.subplots(2, len(records), figsize=(2.5 * len(records), 6.0), layout="constrained")
+    for (above, below), record in zip(axes.T, records, strict=True):
+        points, labels = np.array(record["points"]), np.array(record["labels"])
+        _disk(above, points, labels)
+        _disk(below, _evenly_spaced(points), labels)
+        above.set_title(
+            f"step {record['iteration'] + 1} of {record['of']}\ncost {record['cost'] / 1e5:.4f} · 10⁵", size=10
+        )
+    figure.get_layout_engine().set(rect=(0.025, 0, 0.975, 1))  # room for the names of the rows
+    figure.text(0.005, 0.74, "as embedded", rotation=90, va="center")
+    figure.text(0.005, 0.30, "in the same order, evenly", rotation=90, va="center")
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+    _save(figure, path)
+
+
+def _disk(axis: plt.Axes, points: np.ndarray, labels: np.ndarray) -> None:
+    axis.add_patch(plt.Circle((0, 0), 1, fill=False, color="0.6"))
+    for k in range(labels.max() + 1):
+        axis.scatter(*points[labels == k].T, s=20, color=COLOURS[k], marker=MARKERS[k], label=f"class {k + 1}")
+    axis.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
+    axis.axis("off")
+
+
+def _evenly_spaced(points: np.ndarray) -> np.ndarray:
+    """The same radii and the same order around the circle, with equal gaps."""
+    place = np.argsort(np.argsort(np.arctan2(points[:, 1], points[:, 0])))
+    angles = 2 * np.pi * place / len(points)
+    return np.linalg.norm(points, axis=1)[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _save(figure: plt.Figure, path: Path) -> None:
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    plt.close(figure)

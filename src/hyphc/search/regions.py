@@ -1,0 +1,41 @@
+"""Disjoint subtrees of a tree, searched at the same time: no move of one concerns another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .._kernels import spr_batch
+from .._kernels.spr_state import Agenda, State
+from .run import Run
+from .state import agenda_of, scratch_of
+
+
+@dataclass
+class Region:
+    """A subtree: its queue, the node it hangs from, its root and its number of leaves."""
+
+    agenda: Agenda
+    ceiling: int
+    root: int
+    n_leaves: int
+
+
+def open_regions(state: State, limit: int, run: Run) -> list[Region]:
+    """The largest subtrees of three to ``limit`` leaves. Leaves of a graph see only edges inside, until ``close_regions``."""
+    scratch = scratch_of(state)
+    counts = spr_batch.count_leaves(state.nodes)
+    roots = spr_batch.largest_subtrees(state.nodes, scratch, counts, limit)
+    roots = roots[counts[roots] > 2]
+    regions = []
+    for number, (root, seed) in enumerate(zip(roots, run.seeds(len(roots)), strict=True)):
+        leaves = spr_batch.leaves_below(state.nodes, scratch, root, counts[root])
+        state.nodes["region"][leaves] = number + 1
+        parent = int(state.nodes["parent"][root])
+        regions.append(Region(agenda_of(leaves, seed), parent, int(root), int(counts[root])))
+    return regions
+
+
+def close_regions(state: State) -> None:
+    """The whole tree is one region again, and nothing waits."""
+    state.nodes["region"] = 0
+    state.nodes["waiting"] = 0

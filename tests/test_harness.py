@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+
+import pytest
+from benchmarks.harness import paper, plans, runner, study, tables
+from benchmarks.harness.cases import CONFIRMING, SELECTING
+from benchmarks.harness.methods import METHODS
+from benchmarks.harness.plans import Task
+from benchmarks.harness.report import PAGES, filled
+from benchmarks.harness.store import RESULTS, Store
+from hyphc import baselines, dasgupta_cost, datasets
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def result(status: str = "ok", costs: tuple[float, ...] = (), **scores: float) -> dict:
+    records = [{"seed": k, "seconds": 1.0 + k, "cost": cost, **scores} for k, cost in enumerate(costs)]
+    return {"status": status, "records": records, "n": 10, "peak_mb": 300.0, "base_mb": 200.0}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_the_pages_are_what_the_stored_results_say_byte_for_byte(page):
+    text = page.read_text(encoding="utf-8")
+    assert filled(text, Store()) == text
+
+
+def test_stored_results_name_versions_and_machine_but_neither_host_nor_path():
+    found = list(RESULTS.glob("*/*.json"))
+    assert found
+    for path in found:
+        text = path.read_text()
+        stored = json.loads(text)
+        assert {"python", "hyphc", "numpy", "numba"} <= stored["versions"].keys(), path.name
+        assert stored["machine"].keys() == {"cores", "cpu", "memory_gb", "system"}
+        assert str(ROOT) not in text
+        assert str(Path.home()) not in text
+
+
+def test_plans_name_known_methods_and_no_run_twice():
+    parts = {"bounds", "decoding", "triplets", "snapshots", *plans.STARTS}
+    everything = plans.everything()
+    assert {task.method for task in everything} <= METHODS.keys() | parts
+    assert len({task.key for task in everything}) == len(everything)
+    assert {task.key for task in plans.small()} <= {task.key for task in everything}
+
+
+def test_the_halves_of_the_study_are_every_other_set_of_the_alphabet():
+    together = [name for pair in zip(SELECTING, CONFIRMING, strict=True) for name in pair]
+    assert together == sorted(together)
+    assert len(together) == 12
+
+
+def test_a_run_measures_in_a_process_of_its_own():
+    task = Task("tables", "wine", "cosine", "average", 120.0)
+    done = runner.run(task)
+    similarity = datasets.paper_similarity("wine")
+    expected = dasgupta_cost(baselines.average_linkage(similarity), similarity, units="ordered")
+    assert done["status"] == "ok"
+    assert done["n"] == 178
+    assert [record["cost"] for record in done["records"]] == [expected] * 3
+    assert 0 < done["records"][0]["purity"] <= 1
+    assert done["peak_mb"] >= done["base_mb"] > 10
+    assert platform.node() not in json.dumps(done) or len(platform.node()) < 3
+
+
+def test_a_run_that_takes_too_long_is_stopped_and_one_that_fails_says_how():
+    late = runner.run(Task("tables", "wine", "cosine", "hyphc-paper", 1.0))
+    assert late["status"] == "time limit"
+    failed = runner.run(Task("study", "wine", "euclidean-15-fuzzy", "sklearn-bisecting", 120.0))
+    assert failed["status"] == "failed: ValueError"
+    assert runner.run(Task("tables", "letter", "cosine", "ufit"))["status"] == "too large"
+
+
+def test_what_is_stored_is_not_run_again_and_an_interrupt_loses_one_run_only(tmp_path, monkeypatch):
+    store, asked = Store(tmp_path), []
+    tasks = [Task("tables", "wine", "cosine", method) for method in ("single", "average", "ward")]
+
+    def run(task: Task) -> dict:
+        asked.append(task.method)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return result(costs=(1.0,))
+
+    monkeypatch.setattr(runner, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run_all(tasks, store)
+    runner.run_all(tasks, store)
+    runner.run_all(tasks, store)
+    assert asked == ["single", "average", "average", "ward"]
+    assert sorted(path.suffix for path in tmp_path.glob("*/*")) == [".json"] * 3
+
+
+def test_the_lowest_cost_is_bold_and_what_is_missing_says_why(tmp_path):
+    store = Store(tmp_path)
+    for method, stored in {
+        "single": result(costs=(2.9e5,)),
+        "hyphc": result(costs=(2.81e5, 2.8e5)),
+        "ufit": result("time limit"),
+        "ghhc": result("too large"),
+        "genie": result("failed: ValueError"),
+    }.items():
+        store.save(Task("tables", "zoo", "cosine", method), stored)
+    column = {line.split(" | ")[0][2:]: line.split(" | ")[1] for line in tables.cost_table(store).splitlines()}
+    assert column["HypHC"] == "**2.8000**"
+    assert column["single linkage"] == "2.9000 (2.897)"
+    assert [column[row] for row in ("UFit", "gHHC", "Genie", "Paris")] == [
+        "over time (2.896)",
+        "too large",
+        "failed",
+        "–",
+    ]
+
+
+def test_ranks_share_ties_and_put_what_is_missing_last(tmp_path):
+    store = Store(tmp_path)
+    entries = [("rows", name) for name in ("ward-rows", "genie", "hdbscan", "average-rows")]
+    for entry, purity in zip(entries, (0.9, 0.9, 0.5, None), strict=True):
+        if purity is not None:
+            store.save(Task("study", "iris", *entry), result(costs=(1.0,), purity=purity))
+    assert list(study.mean_ranks(store, entries, ["iris", "zoo"], "purity").values()) == [1.5, 1.5, 3.0, 4.0]
+
+
+def test_the_setting_is_chosen_on_the_selecting_half_alone(tmp_path):
+    store = Store(tmp_path)
+    good, bad = study.OURS[:2]
+    for half, first, second in ((SELECTING, good, bad), (CONFIRMING, bad, good)):
+        for case in half:
+            store.save(Task("study", case, *first), result(costs=(1.0,), purity=0.9))
+            store.save(Task("study", case, *second), result(costs=(1.0,), purity=0.6))
+    assert study.chosen(store) == good
+
+
+def test_the_papers_figures_are_read_in_order():
+    assert paper.COST["hyphc-paper", "letter"] == "2.384"
+    assert paper.COST["lower", "zoo"] == "2.750"
+    assert ("ufit", "letter") not in paper.COST
+    assert paper.PURITY["ghhc", "glass"] == "46.3"
+    assert paper.PURITY["hyphc-paper", "spambase"] == "79.2"
+
+
+def test_an_unknown_part_of_a_page_is_an_error():
+    with pytest.raises(ValueError, match="part 'nonsense'"):
+        filled("<!-- nonsense:begin -->\n<!-- nonsense:end -->", Store())
