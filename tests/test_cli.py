@@ -414,11 +414,12 @@ def test_an_interrupt_keeps_the_best_tree_and_writes_it(tmp_path, monkeypatch, c
 
 
 def test_a_second_interrupt_stops_at_once():
+    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), watched(None) as watch:  # noqa: PT012
         os.kill(os.getpid(), signal.SIGINT)
         assert watch.interrupted
         os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_an_interrupt_without_a_tree_leaves_nothing(tmp_path, monkeypatch, capsys):

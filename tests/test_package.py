@@ -94,7 +94,7 @@ def code_fence_lines(text: str) -> list[str]:
 def test_the_readme_opens_with_the_two_commands():
     first, second = code_fence_lines((ROOT / "README.md").read_text())[:2]
     assert first.endswith("hyphc demo")
-    assert second.endswith("pytest")
+    assert "pytest" in second
 
 
 def test_the_readmes_example_runs(tmp_path, monkeypatch):
