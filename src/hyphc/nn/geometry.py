@@ -63,7 +63,7 @@ def lca_point(x: Tensor, y: Tensor) -> Tensor:
     --------
     >>> x, y = torch.tensor([0.5, 0.5]), torch.tensor([0.5, -0.5])
     >>> [round(value, 4) for value in lca_point(x, y).tolist()]
-    [0.2929, 0.0]
+    [0.382, 0.0]
     """
     x, y = torch.broadcast_tensors(*_check_pair(x, y))  # type: ignore[no-untyped-call]
     alpha, beta = gap_to_boundary(x), gap_to_boundary(y)
