@@ -40,7 +40,7 @@ def test_few_labels_are_enough_for_clear_groups(joint, smoothing):
     assert (model.predict(1.1 * X) == GROUPS).mean() > enough
     assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
     assert_array_equal(model.classes_, [0, 1, 2])
-    assert model.embedding_.shape == (45, 2)
+    assert model.embedding_.shape == (45, 8)
     assert decode(model.embedding_) == model.tree_
     assert len(model.loss_curve_) == model.n_iter_ == 80
 
@@ -75,10 +75,23 @@ def test_precomputed_similarities_give_what_features_give():
     assert_array_equal(by_matrix.predict(W), by_features.predict(X))
 
 
-def test_the_best_of_several_runs_is_kept():
+def test_probabilities_are_means_over_runs_and_leaves_those_of_the_best_run():
     runs = HypHCClassifier(n_init=3, **QUICK).fit(X, PARTIAL)
     one = HypHCClassifier(n_init=1, **QUICK).fit(X, PARTIAL)
-    assert runs.fit_.final_loss <= one.fit_.final_loss
+    losses = [fit.final_loss for fit in runs.fits_]
+    assert len(losses) == 3
+    assert min(losses) == losses[0] == runs.loss_curve_[-10:].mean() <= one.fits_[0].final_loss
+    unsmoothed = HypHCClassifier(n_init=3, smoothing=0.0, **QUICK).fit(X, PARTIAL)
+    separate = [fit.probabilities(fit.place(None)) for fit in unsmoothed.fits_]
+    assert_allclose(unsmoothed.label_distributions_, np.mean(separate, axis=0), atol=1e-12)
+    assert np.ptp(separate, axis=0).max() > 0.01
+
+
+def test_smoothed_labels_leave_more_doubt():
+    sure, unsure = (HypHCClassifier(label_smoothing=share, **QUICK).fit(X, PARTIAL) for share in (0.0, 0.4))
+    labelled = PARTIAL >= 0
+    certainty = [model.label_distributions_[labelled].max(axis=1).mean() for model in (sure, unsure)]
+    assert certainty[0] > certainty[1] + 0.05
 
 
 @pytest.mark.parametrize(
@@ -90,6 +103,7 @@ def test_the_best_of_several_runs_is_kept():
         ({"radius": (1.0, 99.0)}, "radius="),
         ({"learning_rate": -0.1}, "learning_rate=-0.1"),
         ({"classification_weight": -1.0}, "classification_weight=-1"),
+        ({"label_smoothing": 1.0}, "label_smoothing=1"),
         ({"n_components": 0}, "n_components=0"),
         ({"block_size": 2}, "block_size=2"),
         ({"n_init": 0}, "n_init=0"),

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hyphc import Tree, dasgupta_cost, exact_tree, insert, refine
-from hyphc._kernels import spr_batch, spr_local
+from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree, insert, refine
+from hyphc._kernels import spr_batch, spr_local, spr_search, spr_weights
 from hyphc.kinds import Dense, Features, Graph
 from hyphc.search import Progress
 from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
@@ -65,6 +65,54 @@ def test_the_change_of_cost_that_the_search_reports_is_the_exact_one_and_never_p
         cost += change
         assert dasgupta_cost(found, similarity) == pytest.approx(cost, rel=1e-9, abs=1e-9 * start)
         assert cost_of(state) == pytest.approx(cost, rel=1e-9, abs=1e-9 * start)
+
+
+def places_below(nodes, v):
+    """All nodes strictly below v."""
+    found, stack = [], [v]
+    while stack:
+        u = stack.pop()
+        if nodes[u].left >= 0:
+            found += [nodes[u].left, nodes[u].right]
+            stack += [nodes[u].left, nodes[u].right]
+    return found
+
+
+def graft_costs(state, scratch, A):
+    """acc(v) and f(v) of every place v for the loose leaf A, by the definition."""
+    nodes, work = state.nodes, scratch.work
+    a, root = nodes[A].points, nodes[-1].left
+    acc, f = {root: 0.0}, {}
+    for v in [root, *places_below(nodes, root)]:
+        w = spr_weights.weight(state, work, A, v)
+        f[v] = acc[v] + (nodes[v].points + a) * w
+        if nodes[v].left >= 0:
+            for c, o in ((nodes[v].left, nodes[v].right), (nodes[v].right, nodes[v].left)):
+                other = spr_weights.weight(state, work, A, o)
+                acc[c] = acc[v] + a * nodes[v].cut + (nodes[v].points + a) * other
+    return acc, f
+
+
+@given(st.integers(4, 25), st.integers(0, 2**31 - 2), st.booleans(), st.booleans())
+@settings(max_examples=150)
+def test_no_place_below_a_node_costs_less_than_the_bound_says(n, seed, narrow, weighted):
+    rng = np.random.default_rng(seed)
+    similarity = similarity_of_kind("features", n, seed)
+    if narrow:
+        similarity = as_similarity(1.0 + rng.choice([0.02, 0.3]) * rng.normal(size=(n, 4)))
+    if weighted:
+        similarity = with_sizes(similarity, rng.integers(1, 5, n).astype(float))
+    state = state_of(random_tree(n - 1, seed), similarity)
+    scratch, agenda = scratch_of(state), agenda_of(np.arange(n - 1), seed)
+    spr_local.search(state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40)))  # some moves, kept and undone
+    cap, reach = spr_weights.aim(state, scratch, n - 1, 2 * n - 1)
+    acc, f = graft_costs(state, scratch, n - 1)
+    nodes, a = state.nodes, state.nodes[n - 1].points
+    for v in acc:
+        w = spr_weights.weight(state, scratch.work, n - 1, v)
+        bound = spr_search.floor_below(nodes, v, a, acc[v], w, max(cap, 1e-300), reach, similarity.sizes.min())
+        below = [f[u] for u in places_below(nodes, v)]
+        assert bound <= min(below, default=np.inf) + 1e-9 * max(f.values())
 
 
 @given(tree_and_similarity(min_leaves=2), st.integers(0, 100))

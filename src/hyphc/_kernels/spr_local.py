@@ -19,7 +19,7 @@ _NO_LIMIT = 1 << 62
 def apply_move(state: State, scratch: Scratch, agenda: Agenda, A: int, v: int, ceiling: int) -> float:
     """Move A above v, note it in the log and wake the neighbourhoods of both places; the change of the cost."""
     s = sibling(state.nodes, A)
-    change = move(state, scratch.work, A, v)
+    change = move(state, scratch.work, A, v, ceiling)
     agenda.plan[agenda.state[2]].moved = A
     agenda.plan[agenda.state[2]].beside = s
     agenda.state[2] += 1
@@ -53,7 +53,7 @@ def undo(state: State, scratch: Scratch, agenda: Agenda, ceiling: int) -> None:
         agenda.state[2] -= 1
         A, s = agenda.plan[agenda.state[2]].moved, agenda.plan[agenda.state[2]].beside
         aim(state, scratch, A, ceiling)
-        move(state, scratch.work, A, s)
+        move(state, scratch.work, A, s, ceiling)
         release(state, scratch)
     while agenda.state[1] > 0:
         pop(state.nodes, agenda)

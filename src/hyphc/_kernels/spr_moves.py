@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from .spr_state import DENSE, FEATURES, Agenda, Records, State, push, sibling
@@ -22,6 +26,25 @@ def meet(nodes: Records, x: int, y: int) -> int:
     return x
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def gap(x: npt.NDArray[Any], a: float, y: npt.NDArray[Any], b: float) -> float:
+    """‖x/a − y/b‖²."""
+    total = 0.0
+    for k in range(x.shape[0]):
+        difference = x[k] / a - y[k] / b
+        total += difference * difference
+    return total
+
+
+@njit(cache=True, nogil=True)
+def loosest_split(nodes: Records, v: int) -> float:
+    """At most the lowest mean similarity across a split at or below v; infinite for leaves."""
+    if nodes[v].left < 0:
+        return np.inf
+    pairs = nodes[v].smaller * (nodes[v].points - nodes[v].smaller)
+    return min(nodes[v].loosest, nodes[v].cut / pairs)  # type: ignore[no-any-return]
+
+
 @njit(cache=True, nogil=True)
 def settle(state: State, u: int) -> None:
     """Recompute the sums of u from its children's, so that no rounding accumulates over moves."""
@@ -30,8 +53,12 @@ def settle(state: State, u: int) -> None:
     if state.kind == FEATURES:
         for k in range(sums.shape[1]):
             sums[u, k] = sums[left, k] + sums[right, k]
-        counts = nodes[left].points * nodes[right].points
-        nodes[u].cut = state.numbers[0] * counts + state.numbers[1] * dot(sums[left], sums[right])
+        one, two = nodes[left].points, nodes[right].points
+        nodes[u].cut = state.numbers[0] * one * two + state.numbers[1] * dot(sums[left], sums[right])
+        nodes[u].smaller = min(one, two)
+        apart = gap(sums[left], one, sums[right], two) * one * two / (one + two)
+        nodes[u].scatter = nodes[left].scatter + nodes[right].scatter + apart
+        nodes[u].loosest = min(loosest_split(nodes, left), loosest_split(nodes, right))
     elif state.kind == DENSE:
         a, b, out = row_sums(state, left), row_sums(state, right), row_sums(state, u)
         for k in range(out.shape[0]):
@@ -82,11 +109,11 @@ def graft(state: State, work: Records, A: int, p: int, v: int, above: int) -> fl
 
 
 @njit(cache=True, nogil=True)
-def move(state: State, work: Records, A: int, v: int) -> float:
+def move(state: State, work: Records, A: int, v: int, ceiling: int) -> float:
     """Prune A and graft it above v; the change of the cost. ``aim`` at A must have been called.
 
     v lies neither in A nor is it A's parent or sibling. A's parent travels with A. Only the nodes on the two paths below the
-    lowest common ancestor of both places, and that ancestor, change.
+    lowest common ancestor of both places, and that ancestor, change; those above it may learn of a looser split.
     """
     nodes = state.nodes
     p = nodes[A].parent
@@ -98,9 +125,14 @@ def move(state: State, work: Records, A: int, v: int) -> float:
     if common != p:
         change += adjust_path(state, work, A, s, above, -1.0)
     change += graft(state, work, A, p, v, above)
+    top = p if v == common else s if common == p else common
     if state.kind == DENSE:
-        top = p if v == common else s if common == p else common
         renumber(nodes, work, top, begin)
+    if state.kind == FEATURES:
+        lowest = loosest_split(nodes, top)
+        while above != ceiling and nodes[above].loosest > lowest:
+            nodes[above].loosest = lowest
+            above = nodes[above].parent
     return change  # type: ignore[no-any-return]
 
 

@@ -35,6 +35,9 @@ NODE = np.dtype(
         ("region", np.int32),  # graphs: leaves with one number see each other's edges
         ("points", np.float64),  # |v|
         ("cut", np.float64),  # similarity across the split, x(v)
+        ("smaller", np.float64),  # features: points of the smaller child
+        ("scatter", np.float64),  # features: Σ |l|·‖mean of l − mean of v‖² over the leaves below v
+        ("loosest", np.float64),  # features: at most the lowest mean similarity across a split strictly below v
     ],
     align=True,
 )
@@ -72,9 +75,9 @@ class State(NamedTuple):
     matrix: npt.NDArray[Any]  # matrices: w, (n, n); graphs: weights of the edges, (1, stored entries)
     indptr: Ints
     indices: npt.NDArray[np.int32]
-    numbers: (
-        Floats  # offset, scale, longest row / its points, fewest points of a leaf, tolerance, most nodes opened at once
-    )
+    # offset, scale, longest row / its points, fewest points of a leaf, tolerance,
+    # and the most nodes that a trial opens below one node and the most levels that it climbs
+    numbers: Floats
 
 
 class Scratch(NamedTuple):

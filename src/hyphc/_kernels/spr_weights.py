@@ -37,14 +37,17 @@ def weight(state: State, work: Records, A: int, v: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def aim(state: State, scratch: Scratch, A: int, ceiling: int) -> float:
-    """Prepare ``weight`` for subtree A in its region; an upper bound on w(A, l) / |l| over leaves l."""
+def aim(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[float, float]:
+    """Prepare ``weight`` for subtree A in its region; an upper bound on w(A, l) / |l| over leaves l, and A's reach.
+
+    The reach r is such that Σ_l (w(A, l) − |l|·w(A, v)/|v|)²/|l| ≤ r²·scatter(v); infinite where no scatter is known.
+    """
     if state.kind == FEATURES:
-        longest = np.sqrt(dot(state.sums[A], state.sums[A])) * state.numbers[2]
-        return state.numbers[0] * state.nodes[A].points + abs(state.numbers[1]) * longest  # type: ignore[no-any-return]
+        reach = abs(state.numbers[1]) * np.sqrt(dot(state.sums[A], state.sums[A]))
+        return state.numbers[0] * state.nodes[A].points + reach * state.numbers[2], reach
     if state.kind == DENSE:
-        return _aim_dense(state, scratch.work, A, ceiling)
-    return _aim_graph(state, scratch, A, ceiling)
+        return _aim_dense(state, scratch.work, A, ceiling), np.inf
+    return _aim_graph(state, scratch, A, ceiling), np.inf
 
 
 @njit(cache=True, nogil=True)

@@ -21,10 +21,11 @@ Ints = npt.NDArray[np.int64]
 
 UNLABELLED = -1
 METRICS = ("cosine", "precomputed")
-# Far out, the regression's scores change so steeply with a leaf's place that training fits every label and generalises less; a
-# tree without labels needs the room.
-JOINT: dict[str, Any] = {"radius": (1.0, 2.0), "head_iter": 0}
-TWO_STEP: dict[str, Any] = {"radius": (1.0, 6.0), "head_iter": 300}
+# Joint training can fit every label. Far out, scores change steeply with a leaf's place, and certainty about labels moves
+# boundaries to where no data ask for them: it generalises better near the origin and in some doubt. A tree without
+# labels needs the room, and its leaves do not follow the labels.
+JOINT: dict[str, Any] = {"radius": (1.0, 2.0), "label_smoothing": 0.1, "head_iter": 0}
+TWO_STEP: dict[str, Any] = {"radius": (1.0, 6.0), "label_smoothing": 0.0, "head_iter": 300}
 # Similarities of new points to fitted ones that are held at once: 32 MB.
 PART = 1 << 22
 
@@ -51,9 +52,13 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         one radius: labels spread to similar points, a larger power less far. 0 leaves each leaf free, which is the
         paper's model. O(n²) memory unless 0.
     n_components : int
-        Dimension of the ball. 1 is legal but has only two directions.
+        Dimension of the ball. 2 can be drawn but has less room for classes to lie side by side; 1 is legal but has
+        only two directions.
     classification_weight : float
         Weight of the cross-entropy in the joint loss. Larger fits the labels, smaller keeps to the similarities.
+    label_smoothing : float
+        Share of each label that the cross-entropy spreads over all classes: a guard against overfitting. Default: 0.1
+        in joint training, else 0.
     temperature, radius, learning_rate : float or (first, last)
         Of the clustering loss, of the leaves, and of their steps. τ and the rate go from first to last
         geometrically, the radius linearly: while it is small, leaves can pass each other. By default the radius ends at
@@ -66,9 +71,11 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         Steps of the regression alone, with the leaves where they are, after all others. Default: 0 in joint training,
         else 300.
     block_size : int
-        The clustering loss takes all triplets inside random blocks of about this many points; exact up to this n.
+        A step's clustering loss takes all triplets inside up to eight random blocks of about this many points; exact up to
+        this n.
     n_init : int
-        Runs from different random numbers; the one with the lowest training loss is kept.
+        Runs from different random numbers. Class probabilities are means over runs; leaves, tree and regression are
+        those of the run with the lowest training loss.
     random_state : int, RandomState or None
         On a CPU, equal seeds give equal results.
     device : str or torch.device
@@ -86,6 +93,8 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     embedding_ : array (n, n_components)
         Leaves in the ball.
     head_ : HyperbolicLogisticRegression
+    fits_ : list
+        All runs, the one with the lowest training loss first.
     loss_curve_ : array (max_iter,)
         The loss at each step that moved the leaves.
     n_iter_ : int
@@ -112,8 +121,9 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         *,
         metric: str = "cosine",
         smoothing: float = 6.0,
-        n_components: int = 2,
+        n_components: int = 8,
         classification_weight: float = 1.0,
+        label_smoothing: float | None = None,
         temperature: Range = (0.7, 0.5),
         radius: Range | None = None,
         learning_rate: Range = (0.3, 0.005),
@@ -130,6 +140,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.smoothing = smoothing
         self.n_components = n_components
         self.classification_weight = classification_weight
+        self.label_smoothing = label_smoothing
         self.temperature = temperature
         self.radius = radius
         self.learning_rate = learning_rate
@@ -163,12 +174,12 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             fit_leaves_and_head(similarity, smoother, labelled, codes[labelled], len(self.classes_), plan, int(seed))
             for seed in seeds
         ]
-        self.fit_ = min(fits, key=lambda fit: fit.final_loss)
-        points = self.fit_.place(smoother)
-        self.embedding_, self.head_, self.loss_curve_ = points.cpu().numpy(), self.fit_.head, self.fit_.losses
+        self.fits_ = sorted(fits, key=lambda fit: fit.final_loss)
+        best = self.fits_[0]
+        self.embedding_, self.head_, self.loss_curve_ = best.place(smoother).cpu().numpy(), best.head, best.losses
         self.n_iter_ = len(self.loss_curve_)
         self.tree_ = decode(self.embedding_)
-        self.label_distributions_ = self.fit_.probabilities(points)
+        self.label_distributions_ = self._probabilities(smoother)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         self._fitted = similarity.X if isinstance(similarity, Features) else None
         return self
@@ -190,7 +201,12 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         weights = X if self._fitted is None else 0.5 + 0.5 * unit_rows(X) @ self._fitted.T
         if not self.smoothing > 0:
             return np.asarray(self.label_distributions_[weights.argmax(axis=1)])
-        return self.fit_.probabilities(self.fit_.place(self._smoother(weights)))
+        return self._probabilities(self._smoother(weights))
+
+    def _probabilities(self, smoother: torch.Tensor | None) -> Floats:
+        """Class probabilities for rows of a smoother (m, n), the mean over runs."""
+        runs = [fit.probabilities(fit.place(smoother)) for fit in self.fits_]
+        return np.asarray(np.mean(runs, axis=0))
 
     def _smoother_of_fitted(self, similarity: Similarity) -> torch.Tensor:
         weights = similarity.to_dense()
@@ -224,17 +240,21 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             raise ValueError(f"smoothing={self.smoothing} must be a finite number of at least 0.")
         if self.n_init < 1:
             raise ValueError(f"n_init={self.n_init} must be at least 1.")
-        defaults = JOINT if self.joint else TWO_STEP
+        settings = {
+            name: default if getattr(self, name) is None else getattr(self, name)
+            for name, default in (JOINT if self.joint else TWO_STEP).items()
+        }
         return Plan(
             joint=bool(self.joint),
             dim=self.n_components,
             weight=self.classification_weight,
+            label_smoothing=settings["label_smoothing"],
             temperature=self.temperature,
-            radius=defaults["radius"] if self.radius is None else self.radius,
+            radius=settings["radius"],
             rate=self.learning_rate,
             n_steps=self.max_iter,
             head_rate=self.head_learning_rate,
-            n_head_steps=defaults["head_iter"] if self.head_iter is None else self.head_iter,
+            n_head_steps=settings["head_iter"],
             block_size=self.block_size,
             device=torch.device(self.device),
         )

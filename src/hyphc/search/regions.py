@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._kernels import spr_batch
-from .._kernels.spr_state import Agenda, State
+from .._kernels.spr_state import FEATURES, Agenda, State
 from .run import Run
 from .state import agenda_of, scratch_of
 
@@ -36,6 +36,8 @@ def open_regions(state: State, limit: int, run: Run) -> list[Region]:
 
 
 def close_regions(state: State) -> None:
-    """The whole tree is one region again, and nothing waits."""
+    """The whole tree is one region again, nothing waits, and nodes above the regions know what changed below."""
     state.nodes["region"] = 0
     state.nodes["waiting"] = 0
+    if state.kind == FEATURES:
+        spr_batch.settle_all(state, spr_batch.merge_order(state.nodes, scratch_of(state)))

@@ -19,6 +19,9 @@ _TOLERANCE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 # From so many numbers on, subtree sums of float32 features stay in float32: the search waits for memory then.
 _LARGE = 1 << 24
 
+# Levels that a subtree may climb in one move: in deeper trees a trial would cost as much as the tree is deep.
+_CLIMB = 1_000
+
 
 def empty_state(similarity: Similarity) -> State:
     """Leaves only, none of them joined; the sentinel above the root is the last node."""
@@ -28,7 +31,7 @@ def empty_state(similarity: Similarity) -> State:
         nodes[link] = -1
     nodes["points"][:n] = similarity.sizes
     nodes["points"][-1] = np.inf
-    numbers = np.array([0.0, 0.0, 0.0, similarity.sizes.min(), _TOLERANCE[np.dtype(np.float64)], np.inf])
+    numbers = np.array([0.0, 0.0, 0.0, similarity.sizes.min(), _TOLERANCE[np.dtype(np.float64)], np.inf, _CLIMB])
     sums: npt.NDArray[Any] = np.zeros((0, 0))
     matrix: npt.NDArray[Any] = np.zeros((0, 0))
     indptr, indices = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)

@@ -15,11 +15,11 @@ from .state import agenda_of, cost_of, depth_first, state_of, tree_of
 
 CHUNK = 8_192  # at most so many subtrees are tried on one version of the tree
 SLICE = 256  # and so many by one thread at a time: neither depends on the number of threads
-REGION = 4_096  # leaves of a subtree swept on its own
-OPENED = (
-    100  # in large trees a look below one node ends after so many; most need fewer, those of large subtrees thousands
-)
-NEGLIGIBLE = 1e-6  # in large trees sweeps end when one gains less than this share of the cost
+REGION = 1_024  # leaves of a subtree swept on its own
+# In large trees a trial opens at most so many nodes below one node, and climbs at most so many levels. Few would open more. Good
+# trees of a million leaves are hundreds of levels deep, but most is gained near by.
+OPENED, CLIMBED = 100, 100
+NEGLIGIBLE = 1e-6  # in large trees sweeps end when all that is left to try promises less than this share of the cost
 
 
 def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) -> Tree:
@@ -28,16 +28,14 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
     state = state_of(ordered, permuted)
     pool = ScratchPool(state, run.n_jobs, run.stop)
     if similarity.n > RESTART_UP_TO:
-        state.numbers[5] = OPENED
+        state.numbers[5:7] = OPENED, CLIMBED
         _sweep_regions(state, pool, run)
     tried = _largest_first(state, np.arange(2 * similarity.n - 1))
-    sweep, cost, before = 0, cost_of(state), np.inf
-    # in float32 moves that gain next to nothing could go on for ever: a sweep that gains no more than that is the last
+    # in float32 moves that gain next to nothing could go on for ever
     enough = NEGLIGIBLE if similarity.n > RESTART_UP_TO else 0.0
-    while (
-        len(tried) and before - cost > enough * cost and not run.late() and (max_sweeps is None or sweep < max_sweeps)
-    ):
-        tried = _sweep(state, pool, tried, run)
+    sweep, cost, before = 0, cost_of(state), np.inf
+    while len(tried) and cost < before and not run.late() and (max_sweeps is None or sweep < max_sweeps):
+        tried = _sweep(state, pool, tried, enough * cost, run)
         sweep, cost, before = sweep + 1, cost_of(state), cost
         run.report(f"sweep {sweep}", cost)
     return tree_of(state, leaves, similarity.maximum(), tree.names)
@@ -55,18 +53,24 @@ def _sweep_regions(state: State, pool: ScratchPool, run: Run) -> None:
     close_regions(state)
 
 
-def _sweep(state: State, pool: ScratchPool, tried: Ints, run: Run) -> Ints:
-    """Try the subtrees, many at once on the same tree, and make the moves one by one; the subtrees to try next."""
+def _sweep(state: State, pool: ScratchPool, tried: Ints, enough: float, run: Run) -> Ints:
+    """Try the subtrees, many at once on the same tree, and make the moves one by one; the subtrees to try next.
+
+    Ends, with none to try next, once what is left promises to gain less than ``enough`` at the rate of the last full chunk:
+    large subtrees come first and gain most, so that the rate falls.
+    """
     woken = np.zeros(len(state.nodes), dtype=bool)
     agenda = agenda_of(np.arange(len(state.nodes) // 2), 0)
     begin, length = 0, SLICE  # short chunks first: where trials are slow, moves come early
     while begin < len(tried) and not run.late():
         chunk = tried[begin : begin + length]
-        begin, length = begin + length, min(2 * length, CHUNK)
         gains = np.zeros(len(chunk))
         slices = [slice(k, k + SLICE) for k in range(0, len(chunk), SLICE)]
         pool.map(lambda s, scratch: _propose(state, scratch, chunk[s], gains[s], run), slices)  # noqa: B023
+        if gains.sum() / len(chunk) * (len(tried) - begin) < enough and length == CHUNK:
+            return tried[:0]
         hopeful = chunk[gains > 0]
+        begin, length = begin + length, min(2 * length, CHUNK)
         agenda.plan["ring"][: len(hopeful)] = hopeful
         state.nodes["waiting"][hopeful] = 1
         agenda.state[:2] = 0, len(hopeful)
