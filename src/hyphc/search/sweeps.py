@@ -19,7 +19,7 @@ REGION = 1_024  # leaves of a subtree swept on its own
 # In large trees a trial opens at most so many nodes below one node, and climbs at most so many levels. Few would open more. Good
 # trees of a million leaves are hundreds of levels deep, but most is gained near by.
 OPENED, CLIMBED = 100, 100
-NEGLIGIBLE = 1e-6  # in large trees sweeps end when all that is left to try promises less than this share of the cost
+NEGLIGIBLE = 1e-5  # in large trees sweeps end when all that is left to try promises less than this share of the cost
 
 
 def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) -> Tree:
