@@ -49,8 +49,8 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         points, dense (n, n), and that ``predict`` takes those of new points to the fitted ones, (m, n).
     smoothing : float
         Leaves are weighted means of free vectors, with weights proportional to similarity^smoothing, pushed out to
-        one radius: labels spread to similar points, a larger power less far. 0 leaves each leaf free, which is the
-        paper's model. O(n²) memory unless 0.
+        one radius: labels spread to similar points, a larger power less far. 0 leaves each leaf free, as in the
+        paper. O(n²) memory unless 0.
     n_components : int
         Dimension of the ball. 2 can be drawn but has less room for classes to lie side by side; 1 is legal but has
         only two directions.
