@@ -72,5 +72,5 @@ METHODS = {
     "hyphc-paper": Method("HypHC, the paper's protocol", _paper_preset, seeds=FIVE, up_to=5_000),
     "hyphc-continuous": Method("HypHC, continuous only", _continuous, seeds=FIVE, up_to=100_000),
     "hyphc": Method("HypHC", _default, seeds=FIVE, up_to=100_000),
-    "hyphc-study": Method("HypHC", _default, seeds=3),
+    "hyphc-study": Method("HypHC", _default),
 }

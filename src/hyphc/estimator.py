@@ -19,7 +19,7 @@ from .extension import joined_clusters, rows_of_new_points, stacked, with_new_ro
 from .grouping import twins, weighted
 from .metrics import dasgupta_cost, with_similarity_heights
 from .search import Progress, insert, refine
-from .similarity import Features, Metric, Similarity, as_similarity
+from .similarity import Features, Graph, Metric, Similarity, as_similarity
 from .tree import Tree
 
 __all__ = ["HypHC", "automatic_n_clusters"]
@@ -27,8 +27,10 @@ __all__ = ["HypHC", "automatic_n_clusters"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-# With a search to follow, the continuous stage gets this many triplets (about a second) and this share of a time budget.
+# With a search to follow, the continuous stage gets this many triplets (about a second), on a graph so many steps (some seconds:
+# ten times as many gain nothing that the search does not find), and this share of a time budget.
 TRIPLETS_BEFORE_SEARCH = 200_000_000
+STEPS_BEFORE_SEARCH = 400
 EMBED_SHARE = 0.2
 # New points are placed this many at a time, or as many as the tree has: a matrix of old and new ones stays small.
 FEWEST_AT_ONCE = 1_000
@@ -285,14 +287,18 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return self.refine and similarity.n > EMBED_UP_TO and not asked
 
     def _embed(self, problem: Distinct, clock: Clock) -> EmbedResult:
-        max_triplets = TRIPLETS_BEFORE_SEARCH if self.refine and self.max_triplets is None else self.max_triplets
+        max_iter, max_triplets = self.max_iter, self.max_triplets
+        if self.refine and max_triplets is None:
+            max_triplets = TRIPLETS_BEFORE_SEARCH
+            if max_iter is None and isinstance(problem.similarity, Graph):
+                max_iter = STEPS_BEFORE_SEARCH
         return embed(
             problem.similarity,
             init=self.init,
             n_init=self.n_init,
             n_components=self.n_components,
             temperature=self.temperature,
-            max_iter=self.max_iter,
+            max_iter=max_iter,
             block_size=self.block_size,
             max_triplets=max_triplets,
             spread_penalty=self.spread_penalty,
