@@ -32,8 +32,8 @@ def timed(function: Callable, *arguments) -> tuple:
     return result, time.perf_counter() - begin
 
 
-def compile_kernels(dtype=np.float64) -> None:
-    HypHC(random_state=0).fit(np.random.default_rng(0).normal(size=(500, 8)).astype(dtype))
+def compile_kernels() -> None:
+    HypHC(random_state=0).fit(np.random.default_rng(0).normal(size=(500, 8)))
 
 
 def budget() -> None:
@@ -104,8 +104,7 @@ def _features_case(n: int, decay: float, method: str) -> tuple[float, float, int
     X = datasets.planted(n, 32, decay=decay, random_state=0).data
     similarity = as_similarity(X)
     if method == "HypHC":
-        compile_kernels(np.float32)
-        compile_kernels()
+        HypHC(time_budget=1.0).fit(X)  # compiles what the fit needs for this type and size
         news: list[str] = []
 
         def listen(progress: object) -> None:
@@ -192,14 +191,12 @@ def graph() -> None:
 def _graph_case(method: str) -> tuple[float, float, int]:
     similarity = as_similarity(datasets.planted_graph(300_000, 7.0, random_state=0).data, "precomputed")
     if method == "HypHC":
-        compile_kernels()
-        HypHC(random_state=0).fit(similarity.subset(np.arange(500)))
+        HypHC(time_budget=1.0).fit(similarity)
         tree, seconds = timed(lambda: HypHC(random_state=0).fit(similarity).tree_)
     else:
-        from sknetwork.hierarchy import Paris
+        from peers.communities import paris
 
-        linkage, seconds = timed(lambda: Paris(weights="uniform", reorder=False).fit_transform(similarity.to_csr()))
-        tree = Tree(linkage[:, :2].astype(np.int64))
+        tree, seconds = timed(paris, similarity)
     return seconds, dasgupta_cost(tree, similarity, units="mean"), peak_bytes()
 
 

@@ -35,8 +35,8 @@ def refine(
 ) -> Tree:
     """A tree of lower Dasgupta cost, never worse than the one given.
 
-    1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains (above 50 000 points: until a
-       sweep gains less than a millionth).
+    1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains (above 50 000 points: within 100
+       levels, until what is left promises less than a hundred-thousandth).
     2. Fresh trees (up to 50 000 points): the tree of a small random subset is searched, grows threefold by points inserted at
        their cheapest places, is searched again, and so on up to all points. The best of several is kept.
     3. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose
