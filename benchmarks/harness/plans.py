@@ -66,8 +66,8 @@ CANDIDATES = (
 )
 MINUTE = 60.0
 # what took longer than this on two cores is stopped and reported as such
-LIMITS = {"hyphc-paper": 60 * MINUTE, "ufit": 30 * MINUTE}
-DEFAULT_LIMIT = 20 * MINUTE
+LIMITS = {"hyphc-paper": 15 * MINUTE}
+DEFAULT_LIMIT = 5 * MINUTE
 
 
 @dataclass(frozen=True)
