@@ -3,8 +3,8 @@
     python benchmarks/search.py [quality|budget|linkages|features|graph|insertion|starts ...]
 
 Each part takes some minutes. ``quality``, ``budget``, ``linkages`` and ``starts`` need the UCI files in HYPHC_DATA; ``linkages``
-needs fastcluster, ``features`` genieclust and ``graph`` scikit-network. Costs are in the paper's units (ordered pairs), those of
-graphs per unit weight.
+needs fastcluster, ``features`` genieclust and pynndescent, ``graph`` scikit-network. Costs are in the paper's units (ordered
+pairs), those of graphs per unit weight.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def insert(tree: TreeLike, similarity: SimilarityLike, new: npt.ArrayLike | None
     Notes
     -----
     The place of each point is the best of all, found by the same branch and bound as in ``refine``; milliseconds in a tree of
-    100 000. The order matters when points are many: ``refine`` afterwards.
+    100 000. The order matters when points are many: ``refine`` afterwards. The new tree has no names.
 
     Examples
     --------
