@@ -26,6 +26,15 @@ def name_of(entry: Entry) -> str:
     return f"{METHODS[method].label}, {k} neighbours, {weights}" + (", cosine" if metric == "cosine" else "")
 
 
+def _code_of(kind: str) -> str:
+    """How a user says it."""
+    if kind in _KINDS:
+        return f'HypHC(metric="{kind}")'
+    metric, k, weights = kind.split("-", 2)
+    others = "" if weights == "fuzzy" else f', edge_weights="{weights}"'
+    return f'HypHC(metric="{metric}", n_neighbors={k}{others})'
+
+
 def score(store: Store, case: str, entry: Entry, what: str) -> float | None:
     """Mean over seeds of a score; None without a result."""
     result = store.get("study", case, *entry)
@@ -99,7 +108,7 @@ def verdict(store: Store) -> str:
     if setting is None:
         return "No results of the study are stored."
     complete = [case for case in STUDY if all(store.get("study", case, *entry) for entry in (*OURS, *PEERS))]
-    lines = [f"Chosen on the selecting half: **{name_of(setting)}**."]
+    lines = [f"Chosen on the selecting half: **{name_of(setting)}**, in code `{_code_of(setting[0])}`."]
     ranks = mean_ranks(store, (setting, *PEERS), CONFIRMING, "purity")
     if ranks:
         first = min(ranks, key=ranks.__getitem__)

@@ -50,8 +50,8 @@ def as_similarity(
     """The similarity to cluster, from features or from similarities.
 
     Which similarity one clusters decides more than the optimiser whether known groups come out. ``"cosine"`` is the paper's;
-    standardise the columns first when their units differ. A neighbour graph (``n_neighbors=15``) follows groups of any
-    shape and scales to millions of points.
+    standardise the columns first when their units differ. A neighbour graph follows groups of any shape and scales to millions of
+    points: ``metric="euclidean", n_neighbors=15`` brought known classes out best in the study of ``docs/which_similarity.md``.
 
     Parameters
     ----------
