@@ -8,7 +8,7 @@ from .._kernels.spr_state import Scratch, State
 from ..kinds import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
-from .run import Run, ScratchPool, search
+from .run import RESTART_UP_TO, Run, ScratchPool, search
 from .state import agenda_of, depth_first, state_of, tree_of
 
 EFFORT = 100, 5_000, 300_000  # trials: per leaf, at least, at most
@@ -17,15 +17,23 @@ REGIONS, SMALLEST_REGION = (
     50,
 )  # subtrees of at most an eighth of the leaves are searched at once, if they have so many
 
+LARGE_TREE_REGION = 1_024  # leaves, in trees of more than RESTART_UP_TO
+
 
 def iterated(tree: Tree, similarity: Similarity, run: Run) -> Tree:
-    """Half the effort within subtrees of at most an eighth of the leaves, at the same time; half above them."""
+    """Half the effort within subtrees of at most an eighth of the leaves, at the same time; half above them.
+
+    In large trees all of it within small subtrees.
+    """
     n = similarity.n
     effort = int(np.clip(EFFORT[0] * n, *EFFORT[1:]))
     ordered, permuted, leaves = depth_first(tree, similarity)
     state = state_of(ordered, permuted)
     pool = ScratchPool(state, run.n_jobs, run.stop)
     limit, smallest = n // REGIONS, 0.0
+    if n > RESTART_UP_TO:  # near the top of a large tree one kick takes seconds to repair
+        _search_regions(state, pool, LARGE_TREE_REGION, effort, run)
+        return tree_of(state, leaves, similarity.maximum(), tree.names)
     if limit >= SMALLEST_REGION:
         effort //= 2
         _search_regions(state, pool, limit, effort, run)
