@@ -260,14 +260,6 @@ def test_the_loss_curve_estimates_the_continuous_cost():
     assert abs(np.mean(seen) - exact) < 4 * error
 
 
-def test_the_papers_preset_runs_its_grid_and_finds_the_groups():
-    similarity = groups(24)
-    result = embed(similarity, preset="paper", random_state=0)
-    assert result.n_iter == 50
-    assert result.n_triplets == 9 * 50 * 24 * 23 // 2
-    assert len(set(result.tree.cut(2)[np.arange(24) % 4 < 2])) == 1
-
-
 def test_riemannian_adam_on_the_circle_is_adam_on_angles():
     rng = np.random.default_rng(0)
     params, adam = rng.normal(size=5), None

@@ -5,7 +5,6 @@
 | ``Circle`` | angles (n,) | one radius in the disk: compiled depths, decoding in O(n log n) |
 | ``Sphere`` | unit vectors (n, dim) | one radius in the ball |
 | ``Ball`` | points (n, dim) | themselves: every leaf has its own radius |
-| ``Directions`` | points (n, 2) | their directions, at one radius: the paper's |
 
 Each knows its metric, as Riemannian Adam needs it: ``gradient`` turns a Euclidean gradient into the Riemannian one, ``square`` is
 its squared length at each point, ``move`` follows the exponential map (or a retraction), ``carry`` takes a tangent vector along.
@@ -231,42 +230,6 @@ class Sphere(Chart):
     def move(self, params: Floats, step: Floats) -> Floats:
         moved = params + step
         return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True))
-
-
-class Directions(Ball):
-    """Free points of the disk of which only the directions count, at one radius: the paper's normalised embeddings.
-
-    Leaves start near the origin, where a short step turns them far, and drift outwards as they turn, which calms them.
-    """
-
-    has_radius = True
-
-    def points(self, params: Floats, radius: float) -> Floats:
-        return Circle().points(self.angles(params), radius)
-
-    def block(
-        self,
-        params: Floats,
-        radius: float,
-        weights: Floats,
-        tau: float,
-        sizes: Floats | None,
-        penalty: float,
-        mapping: Map,
-    ) -> tuple[float, Floats, float]:
-        value, grad, slope = Circle().block(self.angles(params), radius, weights, tau, sizes, penalty, mapping)
-        return value, _turning(params) * grad[:, None], slope
-
-    def triplets(
-        self, params: Floats, radius: float, ijk: Ints, weights: Floats, tau: float, penalties: Floats, mapping: Map
-    ) -> tuple[float, Floats, float]:
-        value, grad, slope = Circle().triplets(self.angles(params), radius, ijk, weights, tau, penalties, mapping)
-        return value, _turning(params) * grad[:, None], slope
-
-
-def _turning(points: Floats) -> Floats:
-    """∂angle/∂z = (−y, x)/|z|²."""
-    return np.asarray(np.column_stack([-points[:, 1], points[:, 0]]) / np.sum(points * points, axis=1, keepdims=True))
 
 
 def _conformal(points: Floats) -> Floats:

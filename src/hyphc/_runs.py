@@ -1,4 +1,4 @@
-"""Runs of the optimiser: schedules, the watch that keeps the best decoded leaves, ours and the paper's loop."""
+"""Runs of the optimiser: schedules, the watch that keeps the best decoded leaves, and the loop."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._charts import Chart, Circle, Directions
+from ._charts import Chart, Circle
 from ._kernels.circle_cost import features_cost_of_gaps
 from ._optimise import RiemannianAdam, minimize
 from .decode import circle_order
 from .metrics import dasgupta_cost
-from .objective import Map, check_radius, check_temperature
-from .sampling import Evaluation, Pairs, Sampler
+from .objective import check_radius, check_temperature
+from .sampling import Evaluation, Sampler
 from .similarity import Dense, Features, Similarity
 
 Floats = npt.NDArray[np.float64]
@@ -30,12 +30,6 @@ NORM_BOUNDS = (0.01, 0.999)
 NORM_RATE = 0.01
 # What decoding and scoring a tree costs, in triplets a point: scoring waits until steps have cost as much.
 SCORE_COST = 1000
-
-# The paper: 50 epochs of all pairs, the better of nine settings by decoded cost. It does not state its batches.
-PAPER_EPOCHS, PAPER_BATCH = 50, 256
-PAPER_RATES = (1e-3, 5e-4, 1e-4)
-PAPER_TEMPERATURES = (1e-1, 5e-2, 1e-2)
-PAPER_SPREAD = 1e-3  # leaves start at about this distance from the origin
 
 
 @dataclass(frozen=True)
@@ -191,52 +185,6 @@ def descend(
         return watch.after(t, run, params, radius, schedule.temperature(t / max(1, n_iter - 1)), seen.value)
 
     interrupted = minimize(update, n_iter, after)
-    watch.stopped = watch.stopped or interrupted
-    return run
-
-
-def paper_runs(
-    similarity: Similarity,
-    penalty: float,
-    max_iter: int | None,
-    max_triplets: int | None,
-    watch: Watch,
-    mapping: Map,
-    rng: np.random.Generator,
-) -> list[Run]:
-    """The paper's grid, one run a setting; an iteration is an epoch."""
-    n_epochs = PAPER_EPOCHS if max_iter is None else max_iter
-    n_epochs = 0 if similarity.n < 3 else n_epochs
-    per_epoch = None if max_triplets is None else max(1, max_triplets // max(1, n_epochs))
-    pairs = Pairs(similarity, penalty, mapping, per_epoch)
-    runs: list[Run] = []
-    for rate in PAPER_RATES:
-        for tau in PAPER_TEMPERATURES:
-            if not watch.stopped:
-                start = PAPER_SPREAD * rng.normal(size=(similarity.n, 2))
-                runs.append(_paper_run(pairs, start, rate, tau, n_epochs, watch, rng))
-    return runs
-
-
-def _paper_run(
-    pairs: Pairs, params: Floats, rate: float, tau: float, n_epochs: int, watch: Watch, rng: np.random.Generator
-) -> Run:
-    chart, norm, adam = Directions(), LearnedNorm(PAPER_SPREAD), RiemannianAdam(Directions(), params)
-    run = watch.begin(chart, params, norm.radius, n_epochs, pairs.work)
-    mean = 0.0
-
-    def update(epoch: int) -> None:
-        nonlocal params, mean
-        values = []
-        for triplets in pairs.epoch(rng, PAPER_BATCH):
-            seen = pairs.evaluate(chart, params, norm.radius, tau, triplets)
-            params = adam.step(params, seen.grad, rate)
-            norm.step(seen.grad_radius, rate)
-            values.append(seen.value)
-            run.n_triplets += seen.n_triplets
-        mean = float(np.mean(values))
-
-    interrupted = minimize(update, n_epochs, lambda t: watch.after(t, run, params, norm.radius, tau, mean))
     watch.stopped = watch.stopped or interrupted
     return run
 

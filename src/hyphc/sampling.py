@@ -4,7 +4,6 @@
 |---|---|
 | ``Blocks`` | all triplets inside blocks that partition the points at random; one block: the exact loss |
 | ``Edges`` | edges of a graph with third points |
-| ``Pairs`` | a batch of pairs, each with one third point: the paper's sampling |
 """
 
 from __future__ import annotations
@@ -153,45 +152,6 @@ class Edges:
         drawn = np.searchsorted(self._cumulative, rng.random(self._n_drawn) * total, side="right")
         drawn = np.minimum(drawn, len(self._i) - 1)
         return self._i[drawn], self._j[drawn], np.full(self._n_drawn, total / self._n_drawn)
-
-
-class Pairs:
-    """All pairs, each with one third point drawn from all the others, in batches: an epoch of the paper.
-
-    Σ_{i<j<k} L_ijk = ⅓ Σ_{i<j} Σ_{k≠i,j} L_ijk, so a pair's triplet counts (n − 2)/3 times.
-    """
-
-    def __init__(self, similarity: Similarity, penalty: float, mapping: Map, n_pairs: int | None = None) -> None:
-        self._similarity, self._penalty, self._mapping = similarity, penalty, mapping
-        n = similarity.n
-        self._n_all = n * (n - 1) // 2
-        self.n_triplets = self._n_all if n_pairs is None else min(n_pairs, self._n_all)
-        self.work = EXPLICIT_COST * self.n_triplets
-
-    def epoch(self, rng: np.random.Generator, batch: int) -> Iterator[Ints]:
-        """Batches of triplets (b, 3), in random order; the third point is never one of the pair."""
-        n = self._similarity.n
-        if self.n_triplets == self._n_all:
-            number = rng.permutation(self._n_all)
-        else:
-            number = rng.integers(self._n_all, size=self.n_triplets)
-        for start in range(0, self.n_triplets, batch):
-            i, j = pair_of_number(number[start : start + batch])
-            k = rng.integers(n - 2, size=len(i))
-            k += k >= i  # i < j: step over i, then over j
-            k += k >= j
-            yield np.column_stack([i, j, k])
-
-    def evaluate(self, chart: Chart, params: Floats, radius: float, tau: float, ijk: Ints) -> Evaluation:
-        """Estimate of the whole loss from a batch of triplets."""
-        n, (i, j, k) = self._similarity.n, ijk.T
-        sizes = self._similarity.sizes
-        w = np.column_stack([self._similarity.pairs(a, b) for a, b in ((i, j), (i, k), (j, k))])
-        w = w * np.column_stack([sizes[k], sizes[j], sizes[i]])
-        penalties = self._penalty * sizes[i] * sizes[j] * sizes[k]
-        scale = self._n_all / len(ijk) * (n - 2) / 3
-        value, grad, slope = chart.triplets(params, radius, ijk, w, tau, penalties, self._mapping)
-        return Evaluation(scale * value, scale * grad, scale * slope, len(ijk))
 
 
 def pair_of_number(number: Ints) -> tuple[Ints, Ints]:

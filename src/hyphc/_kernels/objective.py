@@ -236,43 +236,56 @@ def circle_blocks(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _circle_pair(angle: float, tanh: float, square: float) -> tuple[float, float, float]:
-    """Depth of two points an angle apart at one radius, and its slopes along the angle and the radius."""
-    s, c = math.sin(0.5 * angle), math.cos(0.5 * angle)
-    if c < 0.0:
-        s, c = -s, -c
+def half_angle_depth(s: float, c: float, tanh: float, square: float) -> tuple[float, float, float]:
+    """Depth of two points at one radius, and its slopes along the angle between them and the radius.
+
+    s and c >= 0 are sine and cosine of half the angle; tanh ρ and 1/cosh² ρ stand for the radius.
+    """
     rest = square + tanh * tanh * s * s
     return 0.5 * math.log((1.0 + tanh * c) * (1.0 + tanh * c) / rest), -0.5 * tanh * s / rest, square * c / rest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _circle_pair(angle: float, tanh: float, square: float) -> tuple[float, float, float]:
+    """`half_angle_depth` of any angle."""
+    s, c = math.sin(0.5 * angle), math.cos(0.5 * angle)
+    return half_angle_depth(-s, -c, tanh, square) if c < 0.0 else half_angle_depth(s, c, tanh, square)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def triplet_loss(
+    depths: tuple[float, float, float], weights: Floats, penalty: float, tau: float
+) -> tuple[float, float, float, float]:
+    """Σ w − ⟨w, softmax(d/τ)⟩ + penalty·hinge of one triplet, and its slopes along the three depths."""
+    d0, d1, d2 = depths
+    top = max(d0, d1, d2)
+    p0, p1, p2 = math.exp((d0 - top) / tau), math.exp((d1 - top) / tau), math.exp((d2 - top) / tau)
+    scale = 1.0 / (p0 + p1 + p2)
+    p0, p1, p2 = p0 * scale, p1 * scale, p2 * scale
+    w0, w1, w2 = weights[0], weights[1], weights[2]
+    value = w0 * (p1 + p2) + w1 * (p0 + p2) + w2 * (p0 + p1)
+    g0 = -p0 * ((w0 - w1) * p1 + (w0 - w2) * p2) / tau
+    g1 = -p1 * ((w1 - w0) * p0 + (w1 - w2) * p2) / tau
+    g2 = -p2 * ((w2 - w0) * p0 + (w2 - w1) * p1) / tau
+    if penalty > 0.0:
+        hinge, h0, h1, h2 = spread_terms(d0, d1, d2, tau)
+        value += penalty * hinge
+        g0, g1, g2 = g0 + penalty * h0, g1 + penalty * h1, g2 + penalty * h2
+    return value, g0, g1, g2
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def circle_triplets(
     angles: Floats, rho: float, tau: float, triplets: Ints, weights: Floats, penalties: Floats, out: Floats
 ) -> None:
-    """Loss of each triplet (i, j, k) with weights (w_ij, w_ik, w_jk), into out (T, 5): value, ∂/∂θ of i, j, k, and ∂/∂ρ.
-
-    The loss of a triplet is Σ w − ⟨w, softmax(d/τ)⟩ + penalties[t]·hinge.
-    """
+    """Loss of each triplet (i, j, k) with weights (w_ij, w_ik, w_jk), into out (T, 5): value, ∂/∂θ of i, j, k, and ∂/∂ρ."""
     tanh, square = math.tanh(rho), 1.0 / math.cosh(rho) ** 2
     for t in range(triplets.shape[0]):
         i, j, k = triplets[t, 0], triplets[t, 1], triplets[t, 2]
         d0, s0, r0 = _circle_pair(angles[i] - angles[j], tanh, square)
         d1, s1, r1 = _circle_pair(angles[i] - angles[k], tanh, square)
         d2, s2, r2 = _circle_pair(angles[j] - angles[k], tanh, square)
-        top = max(d0, d1, d2)
-        p0, p1, p2 = math.exp((d0 - top) / tau), math.exp((d1 - top) / tau), math.exp((d2 - top) / tau)
-        scale = 1.0 / (p0 + p1 + p2)
-        p0, p1, p2 = p0 * scale, p1 * scale, p2 * scale
-        w0, w1, w2 = weights[t, 0], weights[t, 1], weights[t, 2]
-        value = w0 * (p1 + p2) + w1 * (p0 + p2) + w2 * (p0 + p1)
-        g0 = -p0 * ((w0 - w1) * p1 + (w0 - w2) * p2) / tau
-        g1 = -p1 * ((w1 - w0) * p0 + (w1 - w2) * p2) / tau
-        g2 = -p2 * ((w2 - w0) * p0 + (w2 - w1) * p1) / tau
-        penalty = penalties[t]
-        if penalty > 0.0:
-            hinge, h0, h1, h2 = spread_terms(d0, d1, d2, tau)
-            value += penalty * hinge
-            g0, g1, g2 = g0 + penalty * h0, g1 + penalty * h1, g2 + penalty * h2
+        value, g0, g1, g2 = triplet_loss((d0, d1, d2), weights[t], penalties[t], tau)
         out[t, 0] = value
         out[t, 1] = g0 * s0 + g1 * s1
         out[t, 2] = g2 * s2 - g0 * s0
