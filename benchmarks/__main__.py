@@ -1,6 +1,7 @@
 """The whole benchmark from the repository's root.
 
     python -m benchmarks small [CASE ...]     the small sets, in minutes
+    python -m benchmarks classification       the paper's experiment on classes, in half an hour
     python -m benchmarks all [CASE ...]       everything, in hours; with names, only these cases
     python -m benchmarks report               the tables and figures of docs/ and README.md, from the stored results
 

@@ -40,7 +40,7 @@ def test_stored_results_name_versions_and_machine_but_neither_host_nor_path():
 
 
 def test_plans_name_known_methods_and_no_run_twice():
-    parts = {"bounds", "decoding", "triplets", "snapshots", *plans.STARTS}
+    parts = {"bounds", "decoding", "triplets", "snapshots", *plans.STARTS, *plans.CLASSIFIERS}
     everything = plans.everything()
     assert {task.method for task in everything} <= METHODS.keys() | parts
     assert len({task.key for task in everything}) == len(everything)

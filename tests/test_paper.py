@@ -4,13 +4,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from hyphc import _paper, as_similarity, embed, objective
 from hyphc._charts import Ball
 from hyphc._optimise import RiemannianAdam
 from hyphc._runs import LearnedNorm
 from hyphc.similarity import Dense
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 

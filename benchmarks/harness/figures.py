@@ -35,8 +35,11 @@ def draw_curves(store: Store, path: Path) -> None:
     panels = [(name, curves) for name in CURVES if (curves := curves_of(store, name))]
     if not panels:
         return
-    figure, axes = plt.subplots(1, len(panels), figsize=(3.6 * len(panels), 3.6), squeeze=False)
-    for axis, (name, curves) in zip(axes[0], panels, strict=True):
+    n_rows = -(-(len(panels) + 1) // 3)
+    figure, axes = plt.subplots(n_rows, 3, figsize=(10.8, 3.4 * n_rows), squeeze=False, layout="constrained")
+    for axis in axes.flat[len(panels) :]:
+        axis.axis("off")
+    for axis, (name, curves) in zip(axes.flat, panels, strict=False):
         least = lowest_cost(list(curves.values()))
         for k, start in enumerate(STARTS):
             if start in curves:
@@ -49,13 +52,13 @@ def draw_curves(store: Store, path: Path) -> None:
         axis.set_ylim(bottom=0)
         axis.yaxis.set_major_formatter(PLAIN)
         axis.grid(alpha=0.3)
-    axes[0, 0].set_ylabel("cost above the lowest found, %")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("cost above the lowest found, %")
     handles = [
         plt.Line2D([], [], color=COLOURS[k], linestyle=STYLES[k], marker=MARKERS[k], label=LABELS[start])
         for k, start in enumerate(STARTS)
     ]
-    figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False)
-    figure.tight_layout(rect=(0, 0.14, 1, 1))
+    axes.flat[len(panels)].legend(handles=handles, loc="center", frameon=False)  # one panel is kept free for it
     _save(figure, path)
 
 

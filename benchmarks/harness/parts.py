@@ -13,6 +13,7 @@ from hyphc.similarity import Similarity
 from sklearn.metrics import adjusted_rand_score
 
 from .cases import GRAPHS, Case
+from .classify import accuracies
 from .methods import METHODS, Method
 from .plans import Task
 
@@ -38,8 +39,7 @@ def records(task: Task) -> Iterator[Record]:
     if task.suite in ("tables", "graphs", "study") and task.method != "bounds":
         yield from _trees(case, similarity, METHODS[task.method])
     else:
-        part = {"tables": _bounds, "decoding": _decoding, "curves": _curve, "triplets": _triplets}
-        yield from part.get(task.suite, _snapshots)(task, similarity)
+        yield from PARTS[task.suite](task, similarity)
 
 
 def _trees(case: Case, similarity: Similarity, method: Method) -> Iterator[Record]:
@@ -145,3 +145,13 @@ def _snapshots(task: Task, similarity: Similarity) -> Iterator[Record]:
     embed(similarity, random_state=0, n_jobs=-1, callback=keep)
     labels = np.unique(Case(task.case).labels, return_inverse=True)[1].tolist()
     yield from ({**record, "labels": labels} for record in kept)
+
+
+PARTS: dict[str, Callable[[Task, Similarity], Iterator[Record]]] = {
+    "tables": _bounds,
+    "decoding": _decoding,
+    "curves": _curve,
+    "triplets": _triplets,
+    "snapshots": _snapshots,
+    "classification": accuracies,
+}

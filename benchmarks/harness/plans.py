@@ -41,6 +41,7 @@ GRAPH_METHODS = (
     "hyphc-continuous",
     "hyphc",
 )
+CLASSIFIERS = ("label-propagation", "two-step", "end-to-end")
 STARTS = ("continuous", "random", "average", "bisecting", "both")
 
 # the study: peers each on what they take, by their defaults; our candidates, one method on many similarities
@@ -66,7 +67,7 @@ CANDIDATES = (
 )
 MINUTE = 60.0
 # what took longer than this on two cores is stopped and reported as such
-LIMITS = {"hyphc-paper": 15 * MINUTE}
+LIMITS = {"hyphc-paper": 15 * MINUTE, "two-step": 15 * MINUTE, "end-to-end": 15 * MINUTE}
 DEFAULT_LIMIT = 5 * MINUTE
 
 
@@ -95,7 +96,7 @@ def small() -> list[Task]:
         _table(case, method)
         for case in SMALL
         for method in ("bounds", *TABLE_METHODS)
-        if method != "hyphc-paper" or case == "zoo"  # minutes on the others
+        if method != "hyphc-paper" or case != "segmentation"  # many minutes there
     ]
     tasks += [Task("decoding", case, "cosine", "decoding") for case in DECODED]
     tasks += [Task("curves", case, "cosine", start) for case in ("zoo", "glass") for start in STARTS]
@@ -108,6 +109,7 @@ def everything() -> list[Task]:
     tasks = small()
     tasks += [Task("graphs", case, "edges", method) for case in GRAPHS for method in GRAPH_METHODS]
     tasks += study()
+    tasks += classification()
     tasks += [Task("curves", case, "cosine", start) for case in CURVES for start in STARTS]
     tasks += [Task("triplets", case, "cosine", "triplets") for case in DECODED]
     tasks += [_table(case, method) for case in (*PAPER, PLANTED) for method in ("bounds", *TABLE_METHODS)]
@@ -126,9 +128,17 @@ def study() -> list[Task]:
     return tasks
 
 
+def classification() -> list[Task]:
+    """Classes from a few labels; needs the classifier's extra."""
+    limits = {method: LIMITS.get(method, DEFAULT_LIMIT) for method in CLASSIFIERS}
+    return [
+        Task("classification", case, "cosine", method, limits[method]) for case in DECODED for method in CLASSIFIERS
+    ]
+
+
 def _table(case: str, method: str) -> Task:
     return Task("tables", case, "cosine", method, LIMITS.get(method, DEFAULT_LIMIT))
 
 
-PLANS = {"small": small, "all": everything}
+PLANS = {"small": small, "classification": classification, "all": everything}
 assert set(SELECTING) | set(CONFIRMING) == set(STUDY)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import study, tables
 from .ablation import ablation_table
+from .classify import classification_findings, classification_table
 from .findings import findings
 from .store import Store
 
@@ -26,6 +27,8 @@ PARTS: dict[str, Callable[[Store], str]] = {
     "decoding": tables.decoding_table,
     "graphs": tables.graphs_table,
     "ablation": ablation_table,
+    "classification": classification_table,
+    "classification-findings": classification_findings,
     "machine": lambda store: machine_list(store),
     "verdict": study.verdict,
     "ranks": study.rank_table,
@@ -33,7 +36,7 @@ PARTS: dict[str, Callable[[Store], str]] = {
     "study-purity": lambda store: study.score_table(store, "purity"),
     "study-ari": lambda store: study.score_table(store, "ari"),
 }
-PAGES = (DOCS / "benchmarks.md", DOCS / "which_similarity.md", ROOT / "README.md")
+PAGES = (DOCS / "benchmarks.md", DOCS / "which_similarity.md", DOCS / "nn.md", ROOT / "README.md")
 _MARKED = re.compile(r"(<!-- ([a-z-]+):begin -->\n).*?(<!-- \2:end -->)", re.DOTALL)
 
 

@@ -56,10 +56,16 @@ def mean_ranks(store: Store, entries: Sequence[Entry], cases: Sequence[str], wha
     return {entry: mean(values) for entry, values in ranks.items() if values}
 
 
-def chosen(store: Store) -> Entry | None:
-    """The candidate of best mean rank in purity among candidates on the selecting half."""
+def best_candidates(store: Store) -> list[Entry]:
+    """The candidates of best mean rank in purity among candidates on the selecting half."""
     ranks = mean_ranks(store, OURS, SELECTING, "purity")
-    return min(ranks, key=ranks.__getitem__) if ranks else None
+    return [entry for entry in ranks if ranks[entry] == min(ranks.values())]
+
+
+def chosen(store: Store) -> Entry | None:
+    """The best candidate on the selecting half; of several the first that has the default weights, or else the first."""
+    tied = best_candidates(store)
+    return min(tied, key=lambda entry: not entry[0].endswith("-fuzzy"), default=None)
 
 
 def score_table(store: Store, what: str) -> str:
@@ -107,19 +113,29 @@ def verdict(store: Store) -> str:
     setting = chosen(store)
     if setting is None:
         return "No results of the study are stored."
-    complete = [case for case in STUDY if all(store.get("study", case, *entry) for entry in (*OURS, *PEERS))]
     lines = [f"Chosen on the selecting half: **{name_of(setting)}**, in code `{_code_of(setting[0])}`."]
+    lines += [_confirmed(store, setting)]
+    lines += [_tied(store, other) for other in best_candidates(store) if other != setting]
+    absent = [case for case in STUDY if not all(store.get("study", case, *entry) for entry in (*OURS, *PEERS))]
+    if absent:
+        lines.append(f"Not all runs are stored yet for: {', '.join(absent)}.")
+    return "\n".join(line for line in lines if line)
+
+
+def _confirmed(store: Store, setting: Entry) -> str:
     ranks = mean_ranks(store, (setting, *PEERS), CONFIRMING, "purity")
-    if ranks:
-        first = min(ranks, key=ranks.__getitem__)
-        if first == setting:
-            lines.append(f"On the confirming half it has the best mean rank, {ranks[setting]:.2f} of {len(ranks)}.")
-        else:
-            lines.append(
-                f"On the confirming half {name_of(first)} has the best mean rank, {ranks[first]:.2f}; the chosen setting "
-                f"has {ranks[setting]:.2f}."
-            )
-    if len(complete) < len(STUDY):
-        absent = ", ".join(case for case in STUDY if case not in complete)
-        lines.append(f"Not all runs are stored yet for: {absent}.")
-    return "\n".join(lines)
+    if not ranks:
+        return ""
+    first = min(ranks, key=ranks.__getitem__)
+    if first == setting:
+        return f"On the confirming half it has the best mean rank, {ranks[setting]:.2f} of {len(ranks)}."
+    return (
+        f"On the confirming half {name_of(first)} has the best mean rank, {ranks[first]:.2f}; the chosen setting has "
+        f"{ranks[setting]:.2f}."
+    )
+
+
+def _tied(store: Store, other: Entry) -> str:
+    rank = mean_ranks(store, (other, *PEERS), CONFIRMING, "purity").get(other)
+    instead = "" if rank is None else f", and would rank {rank:.2f} against the same peers on the confirming half"
+    return f"{name_of(other)}, does as well on the selecting half{instead}; the default weights were kept."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sp
 from hyphc import Tree
@@ -12,7 +14,9 @@ from sknetwork.hierarchy import LouvainHierarchy, Paris
 def paris(similarity: Similarity) -> Tree:
     """Paris (Bonald et al. 2018): agglomeration by the sampling ratio of pairs of clusters."""
     # its reordering numbers children after their parents where a graph has several parts; Tree sorts by height itself
-    return _tree(Paris(reorder=False).fit_predict(_adjacency(similarity)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # it calls SciPy in a way that will change
+        return _tree(Paris(reorder=False).fit_predict(_adjacency(similarity)))
 
 
 def louvain(similarity: Similarity) -> Tree:

@@ -58,12 +58,16 @@ def hdbscan_tree(similarity: Similarity) -> Tree:
 
 
 def sklearn_bisecting(similarity: Similarity, seed: int = 0) -> Tree:
-    """scikit-learn's BisectingKMeans down to the different rows; equal rows are joined first."""
+    """scikit-learn's BisectingKMeans down to the different rows; equal rows are joined first.
+
+    Down there every cluster gets split, whatever the order. By size, and not by inertia as is the default: rounding can give
+    a single row the largest inertia of all, and then it fails.
+    """
     from sklearn.cluster import BisectingKMeans
     from sklearn.exceptions import ConvergenceWarning
 
     rows, same = np.unique(_rows(similarity), axis=0, return_inverse=True)
-    model = BisectingKMeans(n_clusters=len(rows), random_state=seed)
+    model = BisectingKMeans(len(rows), bisecting_strategy="largest_cluster", random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels = model.fit_predict(rows)

@@ -94,7 +94,7 @@ class Leaves:
 
     @property
     def angles(self) -> Floats:
-        return np.arctan2(self._z[1], self._z[0])
+        return np.asarray(np.arctan2(self._z[1], self._z[0]))
 
     @property
     def radius(self) -> float:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from ._charts import Ball, Chart, Circle, Sphere
-from ._parallel import n_threads
 from ._paper import paper_runs
+from ._parallel import n_threads
 from ._runs import Callback, EmbedProgress, Range, Run, Schedule, Watch, descend
 from ._starts import start_directions
 from .decode import decode

@@ -95,7 +95,7 @@ def _batch(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _pair(unit: Floats, i: int, j: int, tanh: float, square: float) -> tuple[float, float, float]:
-    """Depth and slopes of two leaves: half their sum and half their difference are as long as cosine and sine of half the angle."""
+    """Depth and slopes of two leaves. Cosine and sine of half an angle are as long as half the sum and half the difference."""
     a, b, c, d = unit[0, i], unit[1, i], unit[0, j], unit[1, j]
     sine = 0.5 * math.sqrt((a - c) * (a - c) + (b - d) * (b - d))
     cosine = 0.5 * math.sqrt((a + c) * (a + c) + (b + d) * (b + d))
