@@ -45,7 +45,7 @@ def moved(kind: str, objective: str, X: np.ndarray, W: np.ndarray, sizes: np.nda
     else:
         graph = Graph(sp.csr_array(W))
         edges = graph.indptr, graph.indices, graph.data
-        bisect_moves.graph_moves(*edges, sizes, np.arange(m), np.arange(m), side, code)
+        bisect_moves.graph_moves(edges, sizes, np.arange(m), np.arange(m), side, code)
     return side
 
 

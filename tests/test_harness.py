@@ -4,13 +4,15 @@ import json
 import platform
 from pathlib import Path
 
+import numpy as np
 import pytest
-from benchmarks.harness import paper, plans, runner, study, tables
+from benchmarks.harness import classify, paper, plans, runner, study, tables
 from benchmarks.harness.cases import CONFIRMING, SELECTING
 from benchmarks.harness.methods import METHODS
 from benchmarks.harness.plans import Task
 from benchmarks.harness.report import PAGES, filled
 from benchmarks.harness.store import RESULTS, Store
+from benchmarks.peers.label_propagation import label_propagation
 from hyphc import baselines, dasgupta_cost, datasets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -131,6 +133,41 @@ def test_the_setting_is_chosen_on_the_selecting_half_alone(tmp_path):
             store.save(Task("study", case, *first), result(costs=(1.0,), purity=0.9))
             store.save(Task("study", case, *second), result(costs=(1.0,), purity=0.6))
     assert study.chosen(store) == good
+
+
+def test_a_tie_on_the_selecting_half_is_told_and_goes_to_the_default_weights(tmp_path):
+    store = Store(tmp_path)
+    kinds = ("euclidean-15-binary", "euclidean-15-fuzzy")
+    for case in (*SELECTING, *CONFIRMING):
+        for kind in kinds:
+            store.save(Task("study", case, kind, "hyphc-study"), result(costs=(1.0,), purity=0.9))
+    assert study.chosen(store) == ("euclidean-15-fuzzy", "hyphc-study")
+    assert "15 neighbours, binary, does as well on the selecting half" in study.verdict(store)
+
+
+def test_label_propagation_follows_the_stronger_ties():
+    W = np.full((6, 6), 0.1)
+    W[:3, :3] = W[3:, 3:] = 1.0
+    np.fill_diagonal(W, 0.0)
+    assert label_propagation(W, np.array([4, -1, -1, 7, -1, -1])).tolist() == [4, 4, 4, 7, 7, 7]
+
+
+def test_splits_are_stratified_and_leave_a_tenth_for_validation():
+    labels = np.repeat([0, 1, 2], 50)
+    train, test = classify.split(labels, 0)
+    assert np.bincount(labels[train]).tolist() == [15, 15, 15]
+    assert np.bincount(labels[test]).tolist() == [30, 30, 30]
+    assert not set(train) & set(test)
+
+
+def test_the_table_of_accuracies_says_what_was_reached(tmp_path):
+    store = Store(tmp_path)
+    for method, values in {"two-step": (0.8, 0.9), "end-to-end": (0.84, 0.86)}.items():
+        records = [{"seed": k, "accuracy": value, "seconds": 1.0} for k, value in enumerate(values)]
+        store.save(Task("classification", "iris", "cosine", method), {**result(), "records": records})
+    row = next(line for line in classify.classification_table(store).splitlines() if line.startswith("| iris"))
+    assert row == "| iris | – (76.7) | 85.0 ± 7.1 (84.4 ± 1.7) | 85.0 ± 1.4 (85.6 ± 0.8) | 84.8: reached |"
+    assert "2 splits of all sets End-to-End is 0.00 points above" in classify.classification_findings(store)
 
 
 def test_the_papers_figures_are_read_in_order():

@@ -162,6 +162,7 @@ def graphs_table(store: Store) -> str:
                 continue
             cost = f"{record['cost']:.1f}"
             cost = f"**{cost}**" if record["cost"] == lowest[name] else cost
+            cost += cut_short(found[method, name])
             cells.append(f"{cost} ({median(r['seconds'] for r in found[method, name]['records']):.2g} s)")
         rows.append([METHODS[method].label, *cells])
     return markdown(["", *GRAPHS], rows)
@@ -197,24 +198,22 @@ def headline_table(store: Store) -> str:
     """Costs of the best linkage, bisecting k-means, the paper and ours, for the README."""
     rows = []
     for name in SETS:
-        ours = store.get("tables", name, "cosine", "hyphc")
-        if name in ("wine", "planted") or best(ours) is None:
+        found = {method: store.get("tables", name, "cosine", method) for method in TABLE_METHODS}
+        if name in ("wine", "planted") or best(found["hyphc"]) is None:
             continue
-        linkages = [best(store.get("tables", name, "cosine", m)) for m in ("single", "average", "complete", "ward")]
+        linkages = [best(found[method]) for method in ("single", "average", "complete", "ward")]
         cheapest = min((r["cost"] for r in linkages if r), default=None)
-        others = [best(store.get("tables", name, "cosine", m)) for m in ("bkm-means", "hyphc-continuous", "hyphc")]
-        cells = [in_units(r["cost"], name) if r else NOTHING for r in others]
-        cells[-1] = f"**{cells[-1]}**"
-        seconds = median(record["seconds"] for record in ours["records"])
+        ours = [_headline_cell(found[method], name) for method in OURS]
         rows.append(
             [
-                f"{name} ({ours['n']})",
+                f"{name} ({found['hyphc']['n']})",
                 f"10^{paper.EXPONENT[name]}",
                 in_units(cheapest, name) if cheapest else NOTHING,
-                cells[0],
+                _headline_cell(found["bkm-means"], name),
                 paper.COST["hyphc-paper", name],
-                *cells[1:],
-                f"{seconds:.2g} s",
+                *ours[:-1],
+                f"**{ours[-1]}**",
+                f"{median(record['seconds'] for record in found['hyphc']['records']):.2g} s",
             ]
         )
     header = [
@@ -223,8 +222,12 @@ def headline_table(store: Store) -> str:
         "best linkage",
         "bisecting k-means",
         "HypHC as printed",
-        "HypHC, continuous only",
-        "HypHC",
+        *(METHODS[method].label for method in OURS),
         "time of a fit",
     ]
     return markdown(header, rows)
+
+
+def _headline_cell(result: Result | None, name: str) -> str:
+    record = best(result)
+    return missing(result) if record is None else in_units(record["cost"], name) + cut_short(result)

@@ -100,11 +100,11 @@ class _GraphSplitter(_Splitter):
 
     def split(self, begin: int, end: int) -> int:
         run = self.order[begin:end]
-        return int(bisect_runs.graph_split(*self._edges, self._sizes, run, self._position, self._objective))
+        return int(bisect_runs.graph_split(self._edges, self._sizes, run, self._position, self._objective))
 
     def split_all(self, begin: int, end: int, splits: Ints) -> None:
         run = self.order[begin:end]
-        bisect_runs.graph_split_all(*self._edges, self._sizes, run, self._position, self._objective, splits)
+        bisect_runs.graph_split_all(self._edges, self._sizes, run, self._position, self._objective, splits)
 
 
 def _splitter(similarity: Similarity, objective: int) -> _Splitter:

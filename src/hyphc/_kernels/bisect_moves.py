@@ -20,6 +20,7 @@ from numba import njit
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Sides = npt.NDArray[np.uint8]
+Edges = tuple[Ints, npt.NDArray[np.int32], Floats]  # of a graph in rows: where each begins, neighbours, weights
 
 MEANS, REWARD, CUT = 0, 1, 2
 
@@ -119,6 +120,30 @@ def features_moves(P: npt.NDArray[Any], sizes: Floats, offset: float, scale: flo
 
 
 @njit(cache=True, nogil=True)
+def _changes_sides(
+    i: int,
+    objective: int,
+    total: float,
+    to_first: Floats,
+    to_all: Floats,
+    sizes: Floats,
+    w: Floats,
+    n: Floats,
+    counts: Ints,
+    side: Sides,
+) -> bool:
+    """Let leaf i change sides if that improves the objective, given its similarities to the first side and to all."""
+    k = side[i]
+    to_own = to_first[i] if k == 0 else to_all[i] - to_first[i]
+    to_other = to_all[i] - to_own
+    if counts[k] == 1 or not _improves(objective, total, w, n, k, to_own, to_other, sizes[i]):
+        return False
+    _move(w, n, counts, k, to_own, to_other, sizes[i])
+    side[i] = 1 - k
+    return True
+
+
+@njit(cache=True, nogil=True)
 def matrix_moves(W: npt.NDArray[Any], sizes: Floats, run: Ints, side: Sides, objective: int) -> None:
     """Moves between the sides of the leaves ``run`` of a matrix; ``sizes`` are theirs. O(m²), and O(m) a move."""
     m = run.shape[0]
@@ -136,13 +161,9 @@ def matrix_moves(W: npt.NDArray[Any], sizes: Floats, run: Ints, side: Sides, obj
     for _ in range(_SWEEPS):
         moved = False
         for i in range(m):
-            k = side[i]
-            to_own = to_first[i] if k == 0 else to_all[i] - to_first[i]
-            to_other = to_all[i] - to_own
-            if counts[k] > 1 and _improves(objective, total, w, n, k, to_own, to_other, sizes[i]):
-                _move(w, n, counts, k, to_own, to_other, sizes[i])
-                side[i], moved = 1 - k, True
-                row, sign = W[run[i]], 1.0 if k == 1 else -1.0
+            if _changes_sides(i, objective, total, to_first, to_all, sizes, w, n, counts, side):
+                moved = True
+                row, sign = W[run[i]], 1.0 - 2.0 * side[i]
                 for j in range(m):
                     if j != i:
                         to_first[j] += sign * row[run[j]]
@@ -151,20 +172,12 @@ def matrix_moves(W: npt.NDArray[Any], sizes: Floats, run: Ints, side: Sides, obj
 
 
 @njit(cache=True, nogil=True)
-def graph_moves(
-    indptr: Ints,
-    indices: npt.NDArray[np.int32],
-    weights: Floats,
-    sizes: Floats,
-    run: Ints,
-    position: Ints,
-    side: Sides,
-    objective: int,
-) -> None:
+def graph_moves(edges: Edges, sizes: Floats, run: Ints, position: Ints, side: Sides, objective: int) -> None:
     """Moves between the sides of the leaves ``run`` of a graph; ``sizes`` are theirs. O(edges of the run) a sweep.
 
     ``position`` tells where in the order of all leaves one lies; those of the run are neighbours there.
     """
+    indptr, indices, weights = edges
     m, begin = run.shape[0], position[run[0]]
     n, counts = _count_sides(sizes, side)
     to_first, to_all, w = np.zeros(m), np.zeros(m), np.zeros(2)
@@ -180,13 +193,9 @@ def graph_moves(
     for _ in range(_SWEEPS):
         moved = False
         for i in range(m):
-            k = side[i]
-            to_own = to_first[i] if k == 0 else to_all[i] - to_first[i]
-            to_other = to_all[i] - to_own
-            if counts[k] > 1 and _improves(objective, total, w, n, k, to_own, to_other, sizes[i]):
-                _move(w, n, counts, k, to_own, to_other, sizes[i])
-                side[i], moved = 1 - k, True
-                sign = 1.0 if k == 1 else -1.0
+            if _changes_sides(i, objective, total, to_first, to_all, sizes, w, n, counts, side):
+                moved = True
+                sign = 1.0 - 2.0 * side[i]
                 for e in range(indptr[run[i]], indptr[run[i] + 1]):
                     j = position[indices[e]] - begin
                     if 0 <= j < m:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from .bisect import _partition, split_run
-from .bisect_moves import features_moves, graph_moves, matrix_moves
+from .bisect_moves import Edges, features_moves, graph_moves, matrix_moves
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -88,13 +88,12 @@ def _matrix_start(W: npt.NDArray[Any], run: Ints) -> Sides:
 
 
 @njit(cache=True, nogil=True)
-def _graph_start(
-    indptr: Ints, indices: npt.NDArray[np.int32], weights: Floats, run: Ints, position: Ints
-) -> tuple[Sides, bool]:
+def _graph_start(edges: Edges, run: Ints, position: Ints) -> tuple[Sides, bool]:
     """Sides of a run, and whether no edge crosses: whole components if there are several, else signs of an eigenvector.
 
     It is the second one of D^−½ W D^−½, by power steps.
     """
+    indptr, indices, weights = edges
     m, begin = run.shape[0], position[run[0]]
     side, reached = _first_components(indptr, indices, run, position)
     if reached < m:
@@ -179,22 +178,14 @@ def matrix_split(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: int) 
 
 
 @njit(cache=True, nogil=True)
-def graph_split(
-    indptr: Ints,
-    indices: npt.NDArray[np.int32],
-    weights: Floats,
-    sizes: Floats,
-    run: Ints,
-    position: Ints,
-    objective: int,
-) -> int:
+def graph_split(edges: Edges, sizes: Floats, run: Ints, position: Ints, objective: int) -> int:
     """As ``matrix_split``, for a graph; ``position`` is kept up to date."""
     if run.shape[0] == 2:
         return 1
     begin = position[run[0]]
-    side, separate = _graph_start(indptr, indices, weights, run, position)
+    side, separate = _graph_start(edges, run, position)
     if not separate:
-        graph_moves(indptr, indices, weights, sizes[run], run, position, side, objective)
+        graph_moves(edges, sizes[run], run, position, side, objective)
     middle = _order_by_side(run, side)
     for i in range(run.shape[0]):
         position[run[i]] = begin + i
@@ -249,20 +240,11 @@ def matrix_split_all(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: i
 
 
 @njit(cache=True, nogil=True)
-def graph_split_all(
-    indptr: Ints,
-    indices: npt.NDArray[np.int32],
-    weights: Floats,
-    sizes: Floats,
-    run: Ints,
-    position: Ints,
-    objective: int,
-    splits: Ints,
-) -> None:
+def graph_split_all(edges: Edges, sizes: Floats, run: Ints, position: Ints, objective: int, splits: Ints) -> None:
     """Split a run of leaves of a graph down to single ones."""
     stack, top = _stack_of(run.shape[0]), 1
     while top > 0:
         top -= 1
         b, e = stack[top, 0], stack[top, 1]
-        length = graph_split(indptr, indices, weights, sizes, run[b:e], position, objective)
+        length = graph_split(edges, sizes, run[b:e], position, objective)
         top = _push(stack, top, b, b + length, e, splits)
