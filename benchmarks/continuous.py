@@ -1,9 +1,9 @@
 """The continuous solver against PyTorch, and how it grows.
 
-    python benchmarks/continuous.py [speed|quality|preset|warm|growth|decoding|figure ...]
+    python benchmarks/continuous.py [speed|warm|growth ...]
 
-Needs torch and geoopt for ``speed``, the UCI files in HYPHC_DATA for ``speed``, ``quality`` and ``decoding``, and matplotlib for
-``figure``. Costs are in the paper's units (ordered pairs).
+Needs torch and geoopt for ``speed``, the UCI files in HYPHC_DATA for ``speed`` and ``warm``. Costs are in the paper's units
+(ordered pairs).
 """
 
 from __future__ import annotations
@@ -11,31 +11,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from _measure import best_seconds, in_own_process, peak_bytes
-from hyphc import HypHC, as_similarity, baselines, dasgupta_cost, datasets, decode, embed
+from hyphc import HypHC, as_similarity, baselines, dasgupta_cost, datasets, embed
 from hyphc.objective import circle_block_objective
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 if "HYPHC_DATA" not in os.environ and DATA.is_dir():
     os.environ["HYPHC_DATA"] = str(DATA)
 
-SETS = ("zoo", "iris", "glass", "segmentation", "spambase", "letter")
-GRAPHS = ("polblogs", "citeseer", "cora_ml")
-# the table of the paper; spambase is its BKM row, since today's file differs
-PAPER = {
-    "zoo": 2.802e5,
-    "iris": 7.881e5,
-    "glass": 2.902e6,
-    "segmentation": 3.341e9,
-    "spambase": 3.127e10,
-    "letter": 2.384e12,
-}
 ZOO_TARGET = 2.81e5
-METHODS = ("exact", "greedy")
 
 
 def speed() -> None:
@@ -96,23 +83,6 @@ def fit_to(similarity, seed: int = 0) -> float:
     return reached[0] if reached else np.inf
 
 
-def quality(names=(*SETS, *GRAPHS), seeds: int = 5, *, refine: bool = False) -> None:
-    print("reference: the paper's HypHC (spambase: its BKM); for graphs average linkage, per unit weight")
-    print(f"{'set':<14} {'best':>12} {'median':>12} {'reference':>12} {'s a fit':>8}")
-    for name in names:
-        similarity = datasets.paper_similarity(name)
-        units = "mean" if name in GRAPHS else "ordered"
-        costs, begin = [], time.perf_counter()
-        for seed in range(seeds):
-            tree = HypHC(refine=refine, random_state=seed).fit(similarity).tree_
-            costs.append(dasgupta_cost(tree, similarity, units=units))
-        seconds = (time.perf_counter() - begin) / seeds
-        reference = PAPER.get(name) or dasgupta_cost(baselines.average_linkage(similarity), similarity, units=units)
-        print(
-            f"{name:<14} {min(costs):>12.8g} {np.median(costs):>12.8g} {reference:>12.6g} {seconds:>8.2f}", flush=True
-        )
-
-
 def warm() -> None:
     print(f"{'set':<14} {'average linkage':>16} {'after the gradient':>19} {'gain':>8}")
     for name in ("zoo", "iris", "glass", "segmentation"):
@@ -121,18 +91,6 @@ def warm() -> None:
         before = dasgupta_cost(start, similarity, units="ordered")
         after = 2 * embed(similarity, init=start, random_state=0, n_jobs=-1).cost
         print(f"{name:<14} {before:>16.6g} {after:>19.6g} {1 - after / before:>8.3%}", flush=True)
-
-
-def preset() -> None:
-    print(
-        f"{'set':<14} {'best':>12} {'median':>12} {'seconds':>8}   the paper's protocol, its grid of nine, five seeds"
-    )
-    for name in ("zoo", "iris", "glass"):
-        similarity = datasets.paper_similarity(name)
-        begin = time.perf_counter()
-        costs = [2 * embed(similarity, preset="paper", random_state=seed, n_jobs=-1).cost for seed in range(5)]
-        seconds = (time.perf_counter() - begin) / 5
-        print(f"{name:<14} {min(costs):>12.6g} {np.median(costs):>12.6g} {seconds:>8.1f}", flush=True)
 
 
 def growth() -> None:
@@ -152,56 +110,10 @@ def _growth(n: int) -> tuple[float, float, float]:
     return seconds / result.n_iter, result.n_triplets / seconds, peak_bytes() / X.nbytes
 
 
-def decoding() -> None:
-    print(
-        f"{'set':<14} {'exact cost':>12} {'greedy cost':>12} {'more':>9} {'exact ms':>9} {'greedy ms':>9} {'ratio':>6}"
-    )
-    for name in ("zoo", "iris", "glass", "segmentation"):
-        similarity = datasets.paper_similarity(name)
-        Z = HypHC(refine=False, random_state=0).fit(similarity).embedding_
-        exact, greedy = (dasgupta_cost(decode(Z, method), similarity, units="ordered") for method in METHODS)
-        slow, fast = (1e3 * best_seconds(partial(decode, Z, method), 10) for method in METHODS)
-        more = greedy / exact - 1
-        print(f"{name:<14} {exact:>12.6g} {greedy:>12.6g} {more:>9.4%} {slow:>9.2f} {fast:>9.2f} {slow / fast:>6.1f}")
-
-
-def figure() -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6.4, 4.2))
-    for name, marker in zip(("zoo", "iris", "glass", "segmentation"), "osv^", strict=True):
-        similarity = datasets.paper_similarity(name)
-        n = similarity.n
-        best = dasgupta_cost(HypHC(refine=False, random_state=0).fit(similarity).tree_, similarity)
-        budgets = np.geomspace(0.3 * n * n, 300 * n * n, 9).astype(int)
-        excess = []
-        for budget in budgets:
-            costs = [
-                embed(similarity, max_triplets=int(budget), random_state=seed, n_jobs=-1).cost for seed in range(3)
-            ]
-            excess.append(100 * (np.median(costs) / best - 1))
-        axes.plot(budgets / n**2, excess, marker=marker, label=f"{name} (n = {n})")
-    axes.set(xscale="log", xlabel="triplets / n²", ylabel="cost above a default fit, %")
-    axes.set_yscale("symlog", linthresh=0.1)
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
-    axes.grid(alpha=0.3)
-    target = Path(__file__).resolve().parents[1] / "docs" / "images" / "triplets.png"
-    figure.savefig(target, dpi=110, bbox_inches="tight")
-    print(f"wrote {target.name}")
-
-
 PARTS = {
     "speed": speed,
-    "quality": quality,
-    "preset": preset,
     "warm": warm,
     "growth": growth,
-    "decoding": decoding,
-    "figure": figure,
 }
 
 if __name__ == "__main__":

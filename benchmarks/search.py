@@ -1,8 +1,8 @@
 """The default fit, search included.
 
-    python benchmarks/search.py [quality|budget|linkages|features|graph|insertion|starts ...]
+    python benchmarks/search.py [budget|linkages|features|graph|insertion|starts ...]
 
-Each part takes some minutes. ``quality``, ``budget``, ``linkages`` and ``starts`` need the UCI files in HYPHC_DATA; ``linkages``
+Each part takes some minutes. ``budget``, ``linkages`` and ``starts`` need the UCI files in HYPHC_DATA; ``linkages``
 needs fastcluster, ``features`` genieclust and pynndescent, ``graph`` scikit-network. Costs are in the paper's units (ordered
 pairs), those of graphs per unit weight.
 """
@@ -17,7 +17,6 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 from _measure import in_own_process, peak_bytes
-from continuous import quality
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, datasets, insert, refine
 from hyphc.grouping import expanded
 from scipy.cluster import hierarchy
@@ -243,7 +242,6 @@ def starts() -> None:
 
 
 PARTS = {
-    "quality": partial(quality, refine=True),
     "budget": budget,
     "linkages": linkages,
     "features": features,

@@ -69,7 +69,7 @@ METHODS = {
     "sklearn-bisecting": Method(
         "scikit-learn's BisectingKMeans", _peer("distances", "sklearn_bisecting"), seeds=FIVE, up_to=5_000
     ),
-    "hyphc-paper": Method("HypHC, the paper's protocol", _paper_preset, seeds=FIVE, up_to=5_000),
+    "hyphc-paper": Method("HypHC, the paper's protocol", _paper_preset, seeds=FIVE, up_to=2_500),
     "hyphc-continuous": Method("HypHC, continuous only", _continuous, seeds=FIVE, up_to=100_000),
     "hyphc": Method("HypHC", _default, seeds=FIVE, up_to=100_000),
     "hyphc-study": Method("HypHC", _default),

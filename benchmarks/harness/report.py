@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from . import study, tables
+from . import study, summaries, tables
 from .ablation import ablation_table
 from .classify import classification_findings, classification_table
 from .findings import findings
@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
 PARTS: dict[str, Callable[[Store], str]] = {
-    "headline": tables.headline_table,
+    "headline": summaries.headline_table,
+    "reached": summaries.reached_table,
     "findings": findings,
     "cost": tables.cost_table,
     "seeds": tables.seeds_table,
@@ -36,7 +37,10 @@ PARTS: dict[str, Callable[[Store], str]] = {
     "study-purity": lambda store: study.score_table(store, "purity"),
     "study-ari": lambda store: study.score_table(store, "ari"),
 }
-PAGES = (DOCS / "benchmarks.md", DOCS / "which_similarity.md", DOCS / "nn.md", ROOT / "README.md")
+PAGES = (
+    *(DOCS / f"{name}.md" for name in ("benchmarks", "which_similarity", "continuous", "search", "nn")),
+    ROOT / "README.md",
+)
 _MARKED = re.compile(r"(<!-- ([a-z-]+):begin -->\n).*?(<!-- \2:end -->)", re.DOTALL)
 
 
