@@ -202,3 +202,13 @@ def test_models_can_be_cloned_and_pickled():
 def test_bad_settings_name_the_value(settings, message):
     with pytest.raises(ValueError, match=message):
         fitted(**settings)
+
+
+def test_wide_features_start_from_bisecting_and_never_end_above_it(monkeypatch):
+    monkeypatch.setattr("hyphc.search.run.LARGE_FEATURES", 1_000)
+    X = np.random.default_rng(0).normal(size=(120, 40))
+    model = HypHC(random_state=0).fit(X)
+    assert model.n_iter_ == 0  # the continuous stage is left out
+    similarity = as_similarity(X)
+    assert model.cost_ <= dasgupta_cost(baselines.bisecting_kmeans(similarity), similarity)
+    assert HypHC(random_state=0, max_iter=5).fit(X).n_iter_ == 5  # unless it is asked for

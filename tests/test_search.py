@@ -234,6 +234,21 @@ def test_a_time_budget_ends_the_search_and_so_can_a_callback():
     assert all(later.cost <= earlier.cost * (1 + 1e-12) for earlier, later in pairwise(seen))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_large_problems_are_searched_region_by_region_with_any_number_of_threads(kind, seed, monkeypatch):
+    monkeypatch.setattr("hyphc.search.run.LARGE", 100)
+    monkeypatch.setattr("hyphc.search.sweeps.REGION", 32)
+    similarity, start = similarity_of_kind(kind, 300, seed), random_tree(300, seed)
+    stages: list[str] = []
+    one = refine(start, similarity, random_state=0, callback=lambda progress: stages.append(progress.stage))
+    assert not {"fresh trees", "iterated"} & set(stages)
+    assert np.array_equal(one.children, refine(start, similarity, random_state=0, n_jobs=2).children)
+    longer = refine(one, similarity, time_budget=0.3, random_state=0)
+    costs = [dasgupta_cost(tree, similarity) for tree in (start, one, longer)]
+    assert costs[2] <= costs[1] * (1 + 1e-12) < costs[0]
+
+
 def test_an_interrupt_keeps_the_best_tree():
     similarity = similarity_of_kind("features", 300, 0)
     tree = random_tree(300, 0)

@@ -205,6 +205,16 @@ def test_bad_input_is_named_with_its_remedy(call, message):
         call()
 
 
+@pytest.mark.parametrize("entries", [1, 7, 1_000])
+def test_pairs_of_features_are_the_same_however_few_rows_are_looked_at_together(entries, monkeypatch):
+    monkeypatch.setattr("hyphc.kinds.CACHED_ENTRIES", entries)
+    similarity = as_similarity(X, "cosine")
+    i, j = np.indices((20, 20))
+    assert_allclose(similarity.pairs(i, j), similarity.to_dense(), atol=1e-15)
+    assert similarity.pairs(3, 4).shape == ()
+    assert similarity.pairs(i[:0], j[:0]).shape == (0, 20)
+
+
 def test_a_safe_offset_is_required_where_pairs_cannot_be_checked(monkeypatch):
     monkeypatch.setattr(Features, "MAX_CHECKED", 10)
     with pytest.raises(ValueError, match="does not ensure similarities >= 0"):

@@ -81,7 +81,7 @@ def draw_triplets(store: Store, path: Path) -> None:
         )
     axes.set(xscale="log", xlabel="triplets / n²", ylabel="cost above the lowest of the line, %")
     axes.set_yscale("symlog", linthresh=0.1)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 2 * axes.dataLim.y1)  # room for the markers at the top
     axes.yaxis.set_major_formatter(PLAIN)
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)

@@ -25,8 +25,6 @@ Ints = npt.NDArray[np.int64]
 AnyProgress = EmbedProgress | Progress
 Callback = Callable[[AnyProgress], Any]
 
-# Above this many points the few triplets that a short continuous stage can visit teach little: the search has its own start.
-EMBED_UP_TO = 50_000
 # Up to this many points average linkage takes a moment, and the result is never worse than it.
 LINKAGE_UP_TO = 2_000
 

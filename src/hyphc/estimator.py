@@ -12,13 +12,14 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ._pipeline import EMBED_UP_TO, Callback, Clock, Distinct, automatic_n_clusters, cheapest_start, large_start, placed
+from ._pipeline import Callback, Clock, Distinct, automatic_n_clusters, cheapest_start, large_start, placed
 from .certificate import OptimalityGap, optimality_gap
 from .embed import TEMPERATURE, EmbedResult, embed
 from .extension import joined_clusters, rows_of_new_points, stacked, with_new_rows
 from .grouping import twins, weighted
 from .metrics import dasgupta_cost, with_similarity_heights
 from .search import Progress, insert, refine
+from .search.run import is_large
 from .similarity import Features, Graph, Metric, Similarity, as_similarity
 from .tree import Tree
 
@@ -282,9 +283,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return rows_of_new_points(self._fit_X, X, self.metric, self.n_neighbors, self.edge_weights)
 
     def _starts_large(self, similarity: Similarity) -> bool:
-        """Whether the search has a start of its own, and the continuous stage is left out."""
+        """Whether the search has a start of its own: the few triplets that a short continuous stage can visit teach little."""
         asked = self.max_iter is not None or not (isinstance(self.init, str) and self.init == "auto")
-        return self.refine and similarity.n > EMBED_UP_TO and not asked
+        return self.refine and is_large(similarity) and not asked
 
     def _embed(self, problem: Distinct, clock: Clock) -> EmbedResult:
         max_iter, max_triplets = self.max_iter, self.max_triplets

@@ -29,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 _SYMMETRY_RTOL = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-8}
 # ⟨x, y⟩ of unit rows in float32 may exceed 1 by a few ulp: a similarity this far below 0, relative to the largest, is 0.
 _NEGATIVE_RTOL = 1e-6
+CACHED_ENTRIES = 1 << 17  # of features looked at together: a megabyte
 
 
 class Similarity(ABC):
@@ -137,9 +138,18 @@ class Features(Similarity):
 
     def pairs(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Floats:
         i, j = np.broadcast_arrays(i, j)
-        products = np.einsum("...d,...d->...", self.X[i], self.X[j], dtype=np.float64)
+        products = self._products(i.ravel(), j.ravel()).reshape(i.shape)
         weights = self.offset * self.sizes[i] * self.sizes[j] + self.scale * products
         return np.asarray(np.where(i == j, 0.0, weights))
+
+    def _products(self, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> Floats:
+        """⟨x_i, x_j⟩ for vectors of leaves, few rows at a time: they stay in the cache, and memory does not grow with d."""
+        products = np.empty(len(i))
+        step = max(1, CACHED_ENTRIES // max(1, self.X.shape[1]))
+        for at in range(0, len(i), step):
+            some = slice(at, at + step)
+            products[some] = np.einsum("td,td->t", self.X[i[some]], self.X[j[some]], dtype=np.float64)
+        return products
 
     def block(self, index: npt.ArrayLike) -> Floats:
         return self._outer(np.asarray(index), np.asarray(index))

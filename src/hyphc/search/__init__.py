@@ -16,7 +16,7 @@ from ..similarity import SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from .fresh import fresh_tree
 from .iterated import iterated
-from .run import RESTART_UP_TO, Progress, Run
+from .run import Progress, Run, is_large
 from .state import scratch_of, state_of, tree_of
 from .sweeps import swept
 
@@ -35,12 +35,14 @@ def refine(
 ) -> Tree:
     """A tree of lower Dasgupta cost, never worse than the one given.
 
-    1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains (above 50 000 points: within 100
-       levels, until what is left promises less than a hundred-thousandth).
-    2. Fresh trees (up to 50 000 points): the tree of a small random subset is searched, grows threefold by points inserted at
-       their cheapest places, is searched again, and so on up to all points. The best of several is kept.
-    3. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose
-       (above 50 000 points only within a time budget: it gains next to nothing there).
+    1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains.
+    2. Fresh trees: the tree of a small random subset is searched, grows threefold by points inserted at their cheapest places,
+       is searched again, and so on up to all points. The best of several is kept.
+    3. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose.
+
+    Problems of more than 50 000 points, or of more than 10 million entries of features, are large: sweeps look within 100 levels
+    and end when what is left promises less than a hundred-thousandth, there are no fresh trees, and an iterated search, which
+    gains next to nothing there, only within a time budget.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def _stages(
 ) -> Iterator[tuple[str, Tree]]:
     """The trees found, with the name of the stage."""
     yield "sweeps", swept(tree, similarity, run, max_sweeps)
-    large = similarity.n > RESTART_UP_TO
+    large = is_large(similarity)
     if max_sweeps is not None or (large and not on_the_clock):
         return
     while not run.late():

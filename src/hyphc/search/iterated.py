@@ -8,16 +8,13 @@ from .._kernels.spr_state import Scratch, State
 from ..kinds import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
-from .run import RESTART_UP_TO, Run, ScratchPool, search
+from .run import Run, ScratchPool, is_large, search
 from .state import agenda_of, depth_first, state_of, tree_of
 
 EFFORT = 100, 5_000, 300_000  # trials: per leaf, at least, at most
-REGIONS, SMALLEST_REGION = (
-    8,
-    50,
-)  # subtrees of at most an eighth of the leaves are searched at once, if they have so many
-
-LARGE_TREE_REGION = 1_024  # leaves, in trees of more than RESTART_UP_TO
+# Subtrees of at most an eighth of the leaves are searched at once, if they have so many.
+REGIONS, SMALLEST_REGION = 8, 50
+LARGE_TREE_REGION = 1_024  # leaves, in large trees
 
 
 def iterated(tree: Tree, similarity: Similarity, run: Run) -> Tree:
@@ -31,7 +28,7 @@ def iterated(tree: Tree, similarity: Similarity, run: Run) -> Tree:
     state = state_of(ordered, permuted)
     pool = ScratchPool(state, run.n_jobs, run.stop)
     limit, smallest = n // REGIONS, 0.0
-    if n > RESTART_UP_TO:  # near the top of a large tree one kick takes seconds to repair
+    if is_large(similarity):  # near the top of a large tree one kick takes seconds to repair
         _search_regions(state, pool, LARGE_TREE_REGION, effort, run)
         return tree_of(state, leaves, similarity.maximum(), tree.names)
     if limit >= SMALLEST_REGION:

@@ -13,10 +13,17 @@ import numpy as np
 from .._kernels import spr_local
 from .._kernels.spr_state import Agenda, Scratch, State
 from .._parallel import n_threads, thread_map
+from ..kinds import Features, Similarity
 from .state import scratch_of
 
 PIECE = 1_024  # trials between two looks at the clock
-RESTART_UP_TO = 50_000  # leaves: above this one tree takes long enough
+# Large problems, by leaves or by entries of their features: one tree takes long enough.
+LARGE, LARGE_FEATURES = 50_000, 10_000_000
+
+
+def is_large(similarity: Similarity) -> bool:
+    """Whether the search should do with one tree and nearby moves, from a start that is good already."""
+    return similarity.n > LARGE or (isinstance(similarity, Features) and similarity.X.size > LARGE_FEATURES)
 
 
 @dataclass(frozen=True)

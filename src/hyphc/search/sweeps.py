@@ -10,7 +10,7 @@ from .._kernels.spr_state import Agenda, Ints, Scratch, State
 from ..kinds import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
-from .run import RESTART_UP_TO, Run, ScratchPool, pieces
+from .run import Run, ScratchPool, is_large, pieces
 from .state import agenda_of, cost_of, depth_first, state_of, tree_of
 
 CHUNK = 8_192  # at most so many subtrees are tried on one version of the tree
@@ -27,12 +27,13 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
     ordered, permuted, leaves = depth_first(tree, similarity)
     state = state_of(ordered, permuted)
     pool = ScratchPool(state, run.n_jobs, run.stop)
-    if similarity.n > RESTART_UP_TO:
+    large = is_large(similarity)
+    if large:
         state.numbers[5:7] = OPENED, CLIMBED
         _sweep_regions(state, pool, run)
     tried = _largest_first(state, np.arange(2 * similarity.n - 1))
     # in float32 moves that gain next to nothing could go on for ever
-    enough = NEGLIGIBLE if similarity.n > RESTART_UP_TO else 0.0
+    enough = NEGLIGIBLE if large else 0.0
     sweep, cost, before = 0, cost_of(state), np.inf
     while len(tried) and cost < before and not run.late() and (max_sweeps is None or sweep < max_sweeps):
         tried = _sweep(state, pool, tried, enough * cost, run)
