@@ -60,7 +60,7 @@ def _lowest(store: Store) -> list[str]:
         rival = min((m for m in costs if m not in OURS), key=costs.__getitem__, default=None)
         least = min(costs.values())
         if costs["hyphc"] <= least * (1 + SCALE):
-            gain = f" ({100 * (1 - costs['hyphc'] / costs[rival]):.2f} % below {METHODS[rival].label})" if rival else ""
+            gain = f" ({100 * (1 - costs['hyphc'] / costs[rival]):.2g} % below {METHODS[rival].label})" if rival else ""
             won.append(f"{name}{gain}")
         else:
             winner = min(costs, key=costs.__getitem__)
