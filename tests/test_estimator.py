@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, decode
+from hyphc.agglomerate import graph_agglomeration
 from hyphc.estimator import automatic_n_clusters
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
@@ -212,3 +213,14 @@ def test_wide_features_start_from_bisecting_and_never_end_above_it(monkeypatch):
     similarity = as_similarity(X)
     assert model.cost_ <= dasgupta_cost(baselines.bisecting_kmeans(similarity), similarity)
     assert HypHC(random_state=0, max_iter=5).fit(X).n_iter_ == 5  # unless it is asked for
+
+
+def test_large_graphs_start_from_agglomeration_and_never_end_above_it(monkeypatch):
+    monkeypatch.setattr("hyphc.search.run.LARGE_GRAPH", 50)
+    graph = as_similarity(X, "euclidean", n_neighbors=5)
+    stages: list[str] = []
+    model = HypHC(random_state=0, callback=lambda progress: stages.append(progress.stage)).fit(graph)
+    assert model.n_iter_ == 0
+    assert "iterated" in stages
+    assert "fresh trees" not in stages
+    assert model.cost_ <= dasgupta_cost(graph_agglomeration(graph), graph) * (1 + 1e-12)

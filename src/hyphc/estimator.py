@@ -19,7 +19,7 @@ from .extension import joined_clusters, rows_of_new_points, stacked, with_new_ro
 from .grouping import twins, weighted
 from .metrics import dasgupta_cost, with_similarity_heights
 from .search import Progress, insert, refine
-from .search.run import is_large
+from .search.run import has_own_start
 from .similarity import Features, Graph, Metric, Similarity, as_similarity
 from .tree import Tree
 
@@ -285,7 +285,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     def _starts_large(self, similarity: Similarity) -> bool:
         """Whether the search has a start of its own: the few triplets that a short continuous stage can visit teach little."""
         asked = self.max_iter is not None or not (isinstance(self.init, str) and self.init == "auto")
-        return self.refine and is_large(similarity) and not asked
+        return self.refine and has_own_start(similarity) and not asked
 
     def _embed(self, problem: Distinct, clock: Clock) -> EmbedResult:
         max_iter, max_triplets = self.max_iter, self.max_triplets

@@ -16,7 +16,7 @@ from ..similarity import SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from .fresh import fresh_tree
 from .iterated import iterated
-from .run import Progress, Run, is_large
+from .run import Progress, Run, has_own_start, is_large
 from .state import scratch_of, state_of, tree_of
 from .sweeps import swept
 
@@ -42,7 +42,7 @@ def refine(
 
     Problems of more than 50 000 points, or of more than 10 million entries of features, are large: sweeps look within 100 levels
     and end when what is left promises less than a hundred-thousandth, there are no fresh trees, and an iterated search, which
-    gains next to nothing there, only within a time budget.
+    gains next to nothing there, only within a time budget. Graphs of more than 10 000 points get no fresh trees either.
 
     Parameters
     ----------
@@ -116,11 +116,10 @@ def _stages(
 ) -> Iterator[tuple[str, Tree]]:
     """The trees found, with the name of the stage."""
     yield "sweeps", swept(tree, similarity, run, max_sweeps)
-    large = is_large(similarity)
-    if max_sweeps is not None or (large and not on_the_clock):
+    if max_sweeps is not None or (is_large(similarity) and not on_the_clock):
         return
     while not run.late():
-        if not large:
+        if not has_own_start(similarity):
             winner = fresh_tree(similarity, run)
             if winner is not None:
                 yield "fresh trees", Tree(winner.children, winner.heights, tree.names)

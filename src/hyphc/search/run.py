@@ -13,17 +13,23 @@ import numpy as np
 from .._kernels import spr_local
 from .._kernels.spr_state import Agenda, Scratch, State
 from .._parallel import n_threads, thread_map
-from ..kinds import Features, Similarity
+from ..kinds import Features, Graph, Similarity
 from .state import scratch_of
 
 PIECE = 1_024  # trials between two looks at the clock
 # Large problems, by leaves or by entries of their features: one tree takes long enough.
 LARGE, LARGE_FEATURES = 50_000, 10_000_000
+LARGE_GRAPH = 10_000  # leaves: a small random subset of them has hardly an edge left
 
 
 def is_large(similarity: Similarity) -> bool:
     """Whether the search should do with one tree and nearby moves, from a start that is good already."""
     return similarity.n > LARGE or (isinstance(similarity, Features) and similarity.X.size > LARGE_FEATURES)
+
+
+def has_own_start(similarity: Similarity) -> bool:
+    """Whether a start made for large problems leads as low as the continuous stage and fresh trees, and much sooner."""
+    return is_large(similarity) or (isinstance(similarity, Graph) and similarity.n > LARGE_GRAPH)
 
 
 @dataclass(frozen=True)
