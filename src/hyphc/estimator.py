@@ -60,8 +60,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         As in ``embed``.
     refine : bool
-        Whether the tree search of ``refine`` follows the continuous optimisation, which is then kept short. False is the
-        paper's method, the continuous optimisation alone.
+        Whether the tree search of ``refine`` follows the continuous optimisation, which is then kept short, and left out above
+        50 000 points, 10 000 points of a graph or 10 million entries of features unless ``init`` or ``max_iter`` is given.
+        False is the paper's method, the continuous optimisation alone.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     random_state : int, RandomState or None
