@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from _measure import best_seconds, in_own_process, peak_bytes
 from hyphc import HypHC, as_similarity, baselines, dasgupta_cost, datasets, embed
-from hyphc.objective import circle_block_objective
+from hyphc.continuous.objective import circle_block_objective
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 if "HYPHC_DATA" not in os.environ and DATA.is_dir():

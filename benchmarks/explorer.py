@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from hyphc import Tree, as_similarity, baselines, datasets
-from hyphc.explore import explore
+from hyphc.explorer import explore
 from selenium import webdriver
 
 COLUMNS = ("page MB", "opens s", "visible", "frame", "95 %", "cpu", "script", "slider")

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from _measure import best_seconds, in_own_process, peak_bytes
 from hyphc import Tree, as_similarity, baselines, dasgupta_cost, dendrogram_purity
-from hyphc.decode import decode_angles
+from hyphc.hyperbolic.decode import decode_angles
 from hyphc.similarity import Features
 
 

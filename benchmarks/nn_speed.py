@@ -2,7 +2,7 @@
 
     python benchmarks/nn_speed.py
 
-Both losses get the same points and similarities, one thread, float32. The compiled kernel of `hyphc.objective` is
+Both losses get the same points and similarities, one thread, float32. The compiled kernel of `hyphc.continuous.objective` is
 there for comparison.
 """
 
@@ -13,7 +13,8 @@ from math import comb
 import numpy as np
 import torch
 from _measure import best_seconds
-from hyphc import nn, objective
+from hyphc import nn
+from hyphc.continuous import objective
 
 TAU, RADIUS = 0.5, 5.0
 TRIPLETS = 100_000

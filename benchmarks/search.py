@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from _measure import in_own_process, peak_bytes
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, datasets, insert, refine
-from hyphc.grouping import expanded
+from hyphc.pipeline.grouping import expanded
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist
 

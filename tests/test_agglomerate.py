@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, baselines, dasgupta_cost, datasets
-from hyphc.agglomerate import graph_agglomeration
+from hyphc.baselines.agglomerate import graph_agglomeration
 from hyphc.similarity import Graph
 from hypothesis import given
 from hypothesis import strategies as st

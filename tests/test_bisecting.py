@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import as_similarity, baselines, dasgupta_cost, datasets
-from hyphc._kernels import bisect_moves
+from hyphc._kernels.baselines import bisect_moves
 from hyphc.similarity import Dense, Features, Graph
 from hypothesis import given
 from hypothesis import strategies as st

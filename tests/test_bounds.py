@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import as_similarity, cost_bounds, dasgupta_cost
-from hyphc.bounds import _distinct_triplets
+from hyphc.scores.bounds import _distinct_triplets
 from hyphc.similarity import Dense, Graph
 from hypothesis import given
 from numpy.testing import assert_allclose

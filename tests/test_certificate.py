@@ -6,18 +6,9 @@ from math import comb
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hyphc import (
-    Tree,
-    as_similarity,
-    baselines,
-    cost_bounds,
-    dasgupta_cost,
-    datasets,
-    exact_tree,
-    optimality_gap,
-)
-from hyphc._confidence import betting_interval
-from hyphc.certificate import _LARGEST_SHARE, _random_subsets
+from hyphc import Tree, as_similarity, baselines, cost_bounds, dasgupta_cost, datasets, exact_tree, optimality_gap
+from hyphc.scores.certificate import _LARGEST_SHARE, _random_subsets
+from hyphc.scores.confidence import betting_interval
 from hyphc.similarity import Dense, Features, Graph, Similarity
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -379,7 +379,7 @@ def test_a_terminal_shows_a_bar_with_cost_and_time_left(tmp_path, monkeypatch):
 
 
 def test_the_bar_knows_the_time_left_of_an_embedding():
-    from hyphc.embed import EmbedProgress
+    from hyphc.continuous.solver import EmbedProgress
 
     watch = Watch(None)
     watch.begin -= 10

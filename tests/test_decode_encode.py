@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hyphc import Tree, decode, encode, geometry
-from hyphc.decode import decode_angles
-from hyphc.encode import encode_angles, encode_by_height
+from hyphc.hyperbolic.decode import decode_angles
+from hyphc.hyperbolic.encode import encode_angles, encode_by_height
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -290,7 +290,7 @@ def test_a_radius_that_float64_cannot_hold_gets_an_error(radius: float) -> None:
 
 
 def test_a_tree_too_deep_for_float64_gets_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.import_module("hyphc.encode"), "GAP_RESOLUTION", 1e-3)
+    monkeypatch.setattr(importlib.import_module("hyphc.hyperbolic.encode"), "GAP_RESOLUTION", 1e-3)
     assert encode(chain(50)).shape == (50, 2)
     with pytest.raises(ValueError, match="The levels of the tree add up to"):
         encode(chain(1000))

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, baselines, dasgupta_cost, decode, embed
-from hyphc._charts import Ball, Circle, Sphere
-from hyphc._optimise import BETA1, BETA2, RiemannianAdam, minimize
-from hyphc._runs import Watch
-from hyphc.embed import EmbedProgress, EmbedResult
-from hyphc.geometry import distance
+from hyphc._kernels.continuous.adam import BETA1, BETA2
+from hyphc.continuous.adam import RiemannianAdam, minimize
+from hyphc.continuous.charts import Ball, Circle, Sphere
+from hyphc.continuous.run import Watch
+from hyphc.continuous.solver import EmbedProgress, EmbedResult
+from hyphc.hyperbolic.geometry import distance
 from hyphc.similarity import Features, Similarity
 from numpy.testing import assert_allclose
 
@@ -236,7 +237,7 @@ def test_the_spread_penalty_spreads():
     """With a large penalty the depths of a triplet's LCAs differ more."""
 
     def mean_spread(penalty: float) -> float:
-        from hyphc.geometry import lca_depth
+        from hyphc.hyperbolic.geometry import lca_depth
 
         result = embed(groups(12), radius=2.0, spread_penalty=penalty, random_state=0, max_iter=150)
         points = result.embedding

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, decode
-from hyphc.agglomerate import graph_agglomeration
-from hyphc.estimator import automatic_n_clusters
+from hyphc.baselines.agglomerate import graph_agglomeration
+from hyphc.tree.cut import automatic_n_clusters
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 from sklearn.base import clone

@@ -10,9 +10,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hyphc import Tree, baselines, dasgupta_cost, encode, explore
-from hyphc._explorer.groups import group
-from hyphc._explorer.sprite import MAX_SIDE, shrink, sprite
+from hyphc import Tree, baselines, dasgupta_cost, encode
+from hyphc.explorer import page
+from hyphc.explorer.groups import group
+from hyphc.explorer.sprite import MAX_SIDE, shrink, sprite
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,7 +55,7 @@ class Page(html.parser.HTMLParser):
 
 
 def written(tmp_path, tree, **options):
-    path = explore.explore(tree, tmp_path / "page.html", **options)
+    path = page.explore(tree, tmp_path / "page.html", **options)
     assert path == tmp_path / "page.html"
     return Page(path.read_text(encoding="utf-8"))
 
@@ -81,12 +82,12 @@ def test_a_linkage_matrix_is_a_tree(tree, tmp_path):
 
 
 def test_nothing_is_loaded_from_elsewhere_and_only_the_pages_own_script_may_run(tree, tmp_path):
-    text = explore.explore(tree, tmp_path / "page.html").read_text(encoding="utf-8")
+    text = page.explore(tree, tmp_path / "page.html").read_text(encoding="utf-8")
     assert not re.search(r"https?://|@import|url\(", text)
-    page = Page(text)
-    (script,) = [body for kind, body in page.scripts if kind is None]
-    rules = dict(rule.strip().split(" ", 1) for rule in page.policy.split(";"))
-    for name, content in {"script-src": script, "style-src": page.style}.items():
+    parsed = Page(text)
+    (script,) = [body for kind, body in parsed.scripts if kind is None]
+    rules = dict(rule.strip().split(" ", 1) for rule in parsed.policy.split(";"))
+    for name, content in {"script-src": script, "style-src": parsed.style}.items():
         assert rules[name] == f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
     assert rules["default-src"] == "'none'"
     assert rules["img-src"] == "data:"
@@ -130,7 +131,7 @@ def test_names_come_from_the_tree_unless_given(tmp_path):
 
 @given(strategies.trees(min_leaves=1, max_leaves=12))
 def test_every_cluster_is_an_arc_of_the_angles(tree):
-    fields = explore._embedding_fields(tree, None, tree.n_leaves, None)
+    fields = page._embedding_fields(tree, None, tree.n_leaves, None)
     angles = array(fields["angles"], "<f8")
     order = np.argsort(angles)
     assert np.ptp(angles) < 2 * np.pi
@@ -229,15 +230,15 @@ def test_pixels_are_stretched_from_their_range_to_bytes():
 def test_mistakes_name_the_value_and_the_remedy_and_leave_the_old_file_alone(options, message, tmp_path):
     (tmp_path / "page.html").write_text("old")
     with pytest.raises(ValueError, match=message):
-        explore.explore(Tree([[0, 1], [3, 2]]), tmp_path / "page.html", **options)
+        page.explore(Tree([[0, 1], [3, 2]]), tmp_path / "page.html", **options)
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (tmp_path / "page.html").read_text() == "old"
 
 
 def test_too_many_features_are_refused_with_the_number_that_fits(tree, tmp_path, monkeypatch):
-    monkeypatch.setattr(explore, "MAX_VALUES", 100)
+    monkeypatch.setattr(page, "MAX_VALUES", 100)
     with pytest.raises(ValueError, match="features has 5 columns for 30 leaves; pass at most 3"):
-        explore.explore(tree, tmp_path / "page.html", features=np.ones((30, 5)))
+        page.explore(tree, tmp_path / "page.html", features=np.ones((30, 5)))
 
 
 def test_the_callers_arrays_stay_as_they_are(tree, tmp_path):
@@ -266,7 +267,7 @@ def test_groups_are_the_clusters_of_a_cut_joined_as_the_tree_joins_them(tree, da
 
 
 def test_a_tree_too_large_shows_its_top_and_says_how_many_points_a_leaf_stands_for(tree, tmp_path, monkeypatch):
-    monkeypatch.setattr(explore, "MAX_LEAVES", 8)
+    monkeypatch.setattr(page, "MAX_LEAVES", 8)
     labels = np.random.default_rng(0).integers(0, 3, 30)
     values = np.random.default_rng(1).normal(size=(30, 2))
     images = np.random.default_rng(2).integers(0, 256, (30, 4, 4), dtype=np.uint8)
@@ -292,5 +293,5 @@ def test_a_million_leaves_make_a_page_of_groups(tmp_path):
     heights = np.sort(rng.random(n - 1))
     chain = np.column_stack([np.r_[0, np.arange(n, 2 * n - 2)], np.arange(1, n)])
     data = written(tmp_path, Tree(chain, heights)).data
-    assert data["n"] == explore.MAX_LEAVES
+    assert data["n"] == page.MAX_LEAVES
     assert array(data["weights"], "<i4").sum() == data["points"] == n

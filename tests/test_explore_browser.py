@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from hyphc import Tree, as_similarity, baselines, geometry
-from hyphc.explore import explore
+from hyphc.explorer import explore
 from sklearn.datasets import load_digits
 
 import strategies

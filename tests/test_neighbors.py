@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hyphc import neighbors
-from hyphc.neighbors import EDGE_WEIGHTS, METRICS, fuzzy_memberships, neighbor_graph
+from hyphc.similarity import neighbors
+from hyphc.similarity.neighbors import EDGE_WEIGHTS, METRICS, fuzzy_memberships, neighbor_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp

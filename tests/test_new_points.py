@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity, dasgupta_cost, decode, insert
-from hyphc.extension import joined_clusters
-from hyphc.grouping import expanded, weighted
-from hyphc.kinds import Dense
+from hyphc.pipeline.grouping import expanded, weighted
+from hyphc.pipeline.new_points import joined_clusters
+from hyphc.similarity.kinds import Dense
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hyphc import as_similarity, dasgupta_cost, datasets, decode, geometry, objective
+from hyphc import as_similarity, dasgupta_cost, datasets, decode, geometry
+from hyphc.continuous import objective
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose

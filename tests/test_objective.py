@@ -8,9 +8,10 @@ from math import comb
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hyphc import as_similarity, dasgupta_cost, decode, objective, sampling
-from hyphc._charts import Ball, Circle, Sphere
-from hyphc._kernels import objective as kernels
+from hyphc import as_similarity, dasgupta_cost, decode
+from hyphc._kernels.continuous import objective as kernels
+from hyphc.continuous import objective, sampling
+from hyphc.continuous.charts import Ball, Circle, Sphere
 from hyphc.similarity import Dense
 from hypothesis import given
 from hypothesis import strategies as st

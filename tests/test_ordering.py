@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity
-from hyphc.ordering import order_leaves, untangle
+from hyphc.tree.ordering import order_leaves, untangle
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal

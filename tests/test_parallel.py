@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hyphc._parallel import n_threads, thread_map
+from hyphc._shared.parallel import n_threads, thread_map
 
 
 def test_n_jobs_means_what_it_means_in_scikit_learn():

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, as_similarity, decode, embed, encode, geometry, plot
-from hyphc.ordering import untangle
-from hyphc.plot._common import BASE_COLORS, MAX_GROUPS, group_color
-from hyphc.plot._dendrogram import layout
-from hyphc.plot._disk import arcs, klein_nodes, poincare
-from hyphc.plot._heatmap import block_means
+from hyphc.plot import animation
+from hyphc.plot.common import BASE_COLORS, MAX_GROUPS, group_color
+from hyphc.plot.dendrogram import layout
+from hyphc.plot.disk import arcs, klein_nodes, poincare
+from hyphc.plot.heatmap import block_means
 from hyphc.similarity import Features
+from hyphc.tree.ordering import untangle
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection
@@ -428,9 +429,9 @@ def test_an_animation_has_a_frame_for_each_that_was_recorded(tmp_path):
 
 def test_frames_show_the_tree_that_their_leaves_decode_to(monkeypatch):
     shown = []
-    monkeypatch.setattr(plot._animation.Artists, "update", lambda self, tree, points: shown.append((tree, points)))
-    animation = plot.animate(as_similarity(X), max_iter=10, random_state=0)
-    animation.to_jshtml()
+    monkeypatch.setattr(animation.Artists, "update", lambda self, tree, points: shown.append((tree, points)))
+    played = plot.animate(as_similarity(X), max_iter=10, random_state=0)
+    played.to_jshtml()
     assert len(shown) >= 10
     assert all(decode(points) == tree for tree, points in shown)
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree, insert, refine
-from hyphc._kernels import spr_batch, spr_local, spr_search, spr_weights
-from hyphc.kinds import Dense, Features, Graph
+from hyphc._kernels.search import local, passes, places, weights
 from hyphc.search import Progress
 from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
+from hyphc.similarity.kinds import Dense, Features, Graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,10 +56,10 @@ def test_the_change_of_cost_that_the_search_reports_is_the_exact_one_and_never_p
     n = tree.n_leaves
     state = state_of(tree, similarity)
     scratch, agenda = scratch_of(state), agenda_of(np.arange(n), seed)
-    spr_batch.wake_all(state.nodes, scratch, agenda, 2 * n - 2)
+    passes.wake_all(state.nodes, scratch, agenda, 2 * n - 2)
     cost = start = dasgupta_cost(tree, similarity)
     for smallest in [np.inf] * 10 + [0.0] * 10:
-        change = spr_local.search(state, scratch, agenda, 2 * n - 1, smallest, 7)
+        change = local.search(state, scratch, agenda, 2 * n - 1, smallest, 7)
         found = tree_of(state, np.arange(n), 1.0, None)
         assert change <= 1e-9 * start
         cost += change
@@ -84,11 +84,11 @@ def graft_costs(state, scratch, A):
     a, root = nodes[A].points, nodes[-1].left
     acc, f = {root: 0.0}, {}
     for v in [root, *places_below(nodes, root)]:
-        w = spr_weights.weight(state, work, A, v)
+        w = weights.weight(state, work, A, v)
         f[v] = acc[v] + (nodes[v].points + a) * w
         if nodes[v].left >= 0:
             for c, o in ((nodes[v].left, nodes[v].right), (nodes[v].right, nodes[v].left)):
-                other = spr_weights.weight(state, work, A, o)
+                other = weights.weight(state, work, A, o)
                 acc[c] = acc[v] + a * nodes[v].cut + (nodes[v].points + a) * other
     return acc, f
 
@@ -104,13 +104,13 @@ def test_no_place_below_a_node_costs_less_than_the_bound_says(n, seed, narrow, w
         similarity = with_sizes(similarity, rng.integers(1, 5, n).astype(float))
     state = state_of(random_tree(n - 1, seed), similarity)
     scratch, agenda = scratch_of(state), agenda_of(np.arange(n - 1), seed)
-    spr_local.search(state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40)))  # some moves, kept and undone
-    cap, reach = spr_weights.aim(state, scratch, n - 1, 2 * n - 1)
+    local.search(state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40)))  # some moves, kept and undone
+    cap, reach = weights.aim(state, scratch, n - 1, 2 * n - 1)
     acc, f = graft_costs(state, scratch, n - 1)
     nodes, a = state.nodes, state.nodes[n - 1].points
     for v in acc:
-        w = spr_weights.weight(state, scratch.work, n - 1, v)
-        bound = spr_search.floor_below(nodes, v, a, acc[v], w, max(cap, 1e-300), reach, similarity.sizes.min())
+        w = weights.weight(state, scratch.work, n - 1, v)
+        bound = places.floor_below(nodes, v, a, acc[v], w, max(cap, 1e-300), reach, similarity.sizes.min())
         below = [f[u] for u in places_below(nodes, v)]
         assert bound <= min(below, default=np.inf) + 1e-9 * max(f.values())
 

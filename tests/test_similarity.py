@@ -207,7 +207,7 @@ def test_bad_input_is_named_with_its_remedy(call, message):
 
 @pytest.mark.parametrize("entries", [1, 7, 1_000])
 def test_pairs_of_features_are_the_same_however_few_rows_are_looked_at_together(entries, monkeypatch):
-    monkeypatch.setattr("hyphc.kinds.CACHED_ENTRIES", entries)
+    monkeypatch.setattr("hyphc.similarity.kinds.CACHED_ENTRIES", entries)
     similarity = as_similarity(X, "cosine")
     i, j = np.indices((20, 20))
     assert_allclose(similarity.pairs(i, j), similarity.to_dense(), atol=1e-15)
@@ -222,7 +222,7 @@ def test_a_safe_offset_is_required_where_pairs_cannot_be_checked(monkeypatch):
 
 
 def test_what_does_not_fit_in_memory_says_so_first(monkeypatch):
-    monkeypatch.setattr("hyphc._checks.available_memory", lambda: 1000)
+    monkeypatch.setattr("hyphc._shared.checks.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="set n_neighbors"):
         as_similarity(X, "rbf")
     with pytest.raises(MemoryError, match="use a subset"):

@@ -336,7 +336,8 @@ def test_algorithm_1_on_the_depths_of_a_tree_returns_the_tree(n: int) -> None:
 
 def test_without_mpmath_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mpmath", None)
-    monkeypatch.delitem(sys.modules, "hyphc._high_precision")
+    monkeypatch.delitem(sys.modules, "hyphc.hyperbolic.high_precision")
+    monkeypatch.delitem(sys.modules, "hyphc.hyperbolic.theory")
     monkeypatch.delitem(sys.modules, "hyphc.theory")
     with pytest.raises(ImportError, match=r"pip install 'hyphc\[dev\]'"):
         import_module("hyphc.theory")

@@ -6,20 +6,20 @@ scikit-learn, matplotlib nor torch.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import baselines, datasets, explore, geometry, grouping, io, nn, ordering, plot, theory
-    from .bounds import cost_bounds
-    from .certificate import exact_tree, optimality_gap
-    from .decode import decode
-    from .embed import embed
-    from .encode import encode
+    from . import baselines, datasets, geometry, io, nn, plot, theory
+    from .continuous.solver import embed
     from .estimator import HypHC
-    from .metrics import (
+    from .explorer import explore
+    from .hyperbolic.decode import decode
+    from .hyperbolic.encode import encode
+    from .pipeline import grouping
+    from .scores.bounds import cost_bounds
+    from .scores.certificate import exact_tree, optimality_gap
+    from .scores.metrics import (
         dasgupta_cost,
         dendrogram_purity,
         moseley_wang_reward,
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     )
     from .search import insert, refine
     from .similarity import as_similarity
-    from .tree import Tree
-    from .tree_distances import robinson_foulds_distance, triplet_distance
+    from .tree import Tree, ordering
+    from .tree.distances import robinson_foulds_distance, triplet_distance
 
     __version__: str
 
@@ -37,23 +37,34 @@ _HOME = {
     "HypHC": "estimator",
     "Tree": "tree",
     "as_similarity": "similarity",
-    "cost_bounds": "bounds",
-    "dasgupta_cost": "metrics",
-    "decode": "decode",
-    "dendrogram_purity": "metrics",
-    "embed": "embed",
-    "encode": "encode",
-    "exact_tree": "certificate",
+    "cost_bounds": "scores.bounds",
+    "dasgupta_cost": "scores.metrics",
+    "decode": "hyperbolic.decode",
+    "dendrogram_purity": "scores.metrics",
+    "embed": "continuous.solver",
+    "encode": "hyperbolic.encode",
+    "exact_tree": "scores.certificate",
+    "explore": "explorer",
     "insert": "search",
-    "moseley_wang_reward": "metrics",
-    "optimality_gap": "certificate",
+    "moseley_wang_reward": "scores.metrics",
+    "optimality_gap": "scores.certificate",
     "refine": "search",
-    "robinson_foulds_distance": "tree_distances",
-    "split_weights": "metrics",
-    "tree_sampling_divergence": "metrics",
-    "triplet_distance": "tree_distances",
+    "robinson_foulds_distance": "tree.distances",
+    "split_weights": "scores.metrics",
+    "tree_sampling_divergence": "scores.metrics",
+    "triplet_distance": "tree.distances",
 }
-_MODULES = ("baselines", "datasets", "explore", "geometry", "grouping", "io", "nn", "ordering", "plot", "theory")
+_MODULES = {
+    "baselines": "baselines",
+    "datasets": "datasets",
+    "geometry": "geometry",
+    "grouping": "pipeline.grouping",
+    "io": "io",
+    "nn": "nn",
+    "ordering": "tree.ordering",
+    "plot": "plot",
+    "theory": "theory",
+}
 
 __all__ = [
     "HypHC",
@@ -96,23 +107,9 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
     if name in _MODULES:
-        return import_module(f".{name}", __name__)
+        return import_module(f".{_MODULES[name]}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """Keeps ``hyphc.decode`` the function although a submodule of that name exists.
-
-    The import system binds every loaded submodule to its package; for a name in ``_HOME`` that would hide the public function.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

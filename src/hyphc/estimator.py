@@ -12,21 +12,22 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ._pipeline import Callback, Clock, Distinct, automatic_n_clusters, cheapest_start, large_start, placed
-from .certificate import OptimalityGap, optimality_gap
-from .embed import TEMPERATURE, EmbedResult, embed
-from .extension import joined_clusters, rows_of_new_points, stacked, with_new_rows
-from .grouping import twins, weighted
-from .metrics import dasgupta_cost, with_similarity_heights
+from ._shared.arrays import Floats, Ints
+from .continuous.solver import TEMPERATURE, EmbedResult, embed
+from .pipeline.grouping import twins, weighted
+from .pipeline.new_points import joined_clusters, rows_of_new_points, stacked, with_new_rows
+from .pipeline.stages import Callback, Clock, Distinct, cheapest_start, large_start, placed
+from .scores.certificate import OptimalityGap, optimality_gap
+from .scores.metrics import dasgupta_cost, with_similarity_heights
 from .search import Progress, insert, refine
 from .search.run import has_own_start
-from .similarity import Features, Graph, Metric, Similarity, as_similarity
+from .similarity import Features, Graph, Similarity, as_similarity
+from .similarity.build import Metric
 from .tree import Tree
+from .tree.cut import automatic_n_clusters
 
-__all__ = ["HypHC", "automatic_n_clusters"]
+__all__ = ["HypHC"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 # With a search to follow, the continuous stage gets this many triplets (about a second), on a graph so many steps (some seconds:
 # ten times as many gain nothing that the search does not find), and this share of a time budget.

@@ -19,12 +19,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .. import baselines, datasets
-from .._catalogue import BUNDLED, GRAPHS, TABLES
-from .._files import replaced_atomically
-from ..bounds import cost_bounds
+from .._shared.files import replaced_atomically
+from ..datasets.catalogue import BUNDLED, GRAPHS, TABLES
+from ..datasets.load import DATA_VARIABLE, homes
 from ..estimator import HypHC
 from ..io import write_tree
-from ..metrics import dasgupta_cost, dendrogram_purity
+from ..scores.bounds import cost_bounds
+from ..scores.metrics import dasgupta_cost, dendrogram_purity
 from ..similarity import Similarity, as_similarity, standardize
 from ..tree import Tree
 from .common import require_writable_file, require_writable_folder
@@ -55,14 +56,14 @@ def _shape(name: str) -> tuple[int, str]:
 def _at_hand(name: str) -> str:
     if name in BUNDLED:
         return "yes, with scikit-learn"
-    for home in datasets._homes(None):
+    for home in homes(None):
         if all((home / file).is_file() for file in _files(name)):
             return f"yes, in {home}"
     if name == "iris":
         return "yes, with scikit-learn"
     if name in TABLES:
         return "no, fetched from OpenML when asked for"
-    return f"no, put {_files(name)[0]} into a folder and set {datasets.DATA_VARIABLE} to it"
+    return f"no, put {_files(name)[0]} into a folder and set {DATA_VARIABLE} to it"
 
 
 def _write(name: str, file: str) -> None:
@@ -93,7 +94,7 @@ def _load(name: str) -> datasets.Dataset:
     except FileNotFoundError:
         files = " and ".join(_files(name))
         raise ValueError(
-            f"data set {name} is not at hand and could not be fetched; set {datasets.DATA_VARIABLE} to a folder with {files}."
+            f"data set {name} is not at hand and could not be fetched; set {DATA_VARIABLE} to a folder with {files}."
         ) from None
 
 
@@ -122,7 +123,7 @@ def _edge_rows(adjacency: Any) -> tuple[list[str], Iterable[Any]]:
 
 def run_demo(arguments: argparse.Namespace) -> None:
     """Compare methods on the digits, keep the cheapest tree, and write its explorer."""
-    from ..explore import explore
+    from ..explorer import explore
 
     folder: Path = arguments.output
     require_writable_folder(folder)

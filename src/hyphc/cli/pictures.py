@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._files import replaced_atomically
+from .._shared.files import replaced_atomically
 from ..io import Points, read_tree
 from ..similarity import Similarity
 from ..tree import Tree
@@ -69,7 +69,7 @@ def _clusters(tree: Tree, n_clusters: int | None) -> npt.NDArray[np.int64]:
     if n_clusters is not None and n_clusters > tree.n_leaves:
         raise ValueError(f"--n-clusters {n_clusters} is more than the {tree.n_leaves} leaves; give at most that many.")
     if n_clusters is None:
-        from .._pipeline import automatic_n_clusters
+        from ..tree.cut import automatic_n_clusters
 
         n_clusters = automatic_n_clusters(tree)
     return tree.cut(n_clusters)
@@ -119,7 +119,7 @@ def write_explorer(
     similarity: Similarity | None = None,
 ) -> None:
     """The explorer page with what the data says about the leaves."""
-    from ..explore import explore
+    from ..explorer import explore
 
     if points is None:
         explore(tree, path, embedding=embedding, similarity=similarity)
@@ -149,7 +149,7 @@ def _features(points: Points) -> _Frame | None:
     """The features as far as a page holds them; None for similarities, graphs and sparse tables."""
     if points.kind != "features" or not isinstance(points.data, np.ndarray):
         return None
-    from ..explore import MAX_LEAVES, MAX_VALUES
+    from ..explorer import MAX_LEAVES, MAX_VALUES
 
     d = min(points.data.shape[1], MAX_VALUES // min(points.n, MAX_LEAVES))
     columns = points.columns or [str(c + 1) for c in range(d)]

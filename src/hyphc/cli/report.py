@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import baselines
-from ..bounds import CostBounds, cost_bounds
-from ..certificate import OptimalityGap, optimality_gap
-from ..metrics import dasgupta_cost, dendrogram_purity, in_units
+from ..scores.bounds import CostBounds, cost_bounds
+from ..scores.certificate import OptimalityGap, optimality_gap
+from ..scores.metrics import dasgupta_cost, dendrogram_purity, in_units
 from ..similarity import Similarity
 from ..tree import Tree
 

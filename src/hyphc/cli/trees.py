@@ -5,17 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .._files import replaced_atomically
+from .._shared.files import replaced_atomically
 from ..io import read_tree, require_tree_suffix, write_tree
-from .common import (
-    check_usage,
-    clusters_csv,
-    print_notes,
-    read_data,
-    require_writable_file,
-    similarity_of,
-    tree_for,
-)
+from .common import check_usage, clusters_csv, print_notes, read_data, require_writable_file, similarity_of, tree_for
 
 
 def run_score(arguments: argparse.Namespace) -> None:
@@ -39,7 +31,7 @@ def run_cut(arguments: argparse.Namespace) -> None:
     tree = read_tree(arguments.tree)
     n_clusters = arguments.n_clusters
     if n_clusters is None and arguments.height is None and arguments.max_size is None:
-        from .._pipeline import automatic_n_clusters
+        from ..tree.cut import automatic_n_clusters
 
         n_clusters = automatic_n_clusters(tree)
         print(f"hyphc: cut where the heights jump most, into {n_clusters} clusters", file=sys.stderr)

@@ -13,7 +13,7 @@ from zipfile import is_zipfile
 import numpy as np
 import scipy.sparse as sp
 
-from .._files import replaced_atomically
+from .._shared.files import replaced_atomically
 from ..tree import Tree
 from .arrays import read_array_file
 from .columns import Wanted

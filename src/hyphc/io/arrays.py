@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._checks import CHUNK_BYTES
+from .._shared.checks import CHUNK_BYTES
 from .columns import Column, Wanted, assign_roles, find_column, listed
 from .delimited import LARGEST
 from .sources import FORMAT_NAMES, Source

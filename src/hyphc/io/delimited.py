@@ -11,12 +11,10 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._shared.arrays import Floats
 from .columns import Column, Kind, Roles, Wanted, assign_roles
 from .sources import Source, encoding_error, text_of
-
-Floats = npt.NDArray[np.float64]
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
 LARGEST = 1e100  # squares and products of three such numbers still fit a float64 with room for a sum over all rows

@@ -12,12 +12,10 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..decode import decode
+from .._shared.arrays import Floats, Ints
+from ..hyperbolic.decode import decode
 from ..similarity import Features, Similarity, as_similarity, unit_rows
 from .training import Plan, Range, fit_leaves_and_head
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 UNLABELLED = -1
 METRICS = ("cosine", "precomputed")

@@ -8,7 +8,7 @@ import geoopt
 import torch
 from torch import Tensor, nn
 
-from ..decode import decode
+from ..hyperbolic.decode import decode
 from ..tree import Tree
 
 Mode = Literal["normalised", "learned", "free"]

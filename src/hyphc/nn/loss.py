@@ -2,7 +2,7 @@
 
     mean over triplets of  w_ij + w_ik + w_jk − ⟨(w_ij, w_ik, w_jk), softmax(d_ij/τ, d_ik/τ, d_jk/τ)⟩
 
-with d the depths of lowest common ancestors. `hyphc.objective` is the NumPy reference, and has the sum instead of
+with d the depths of lowest common ancestors. `hyphc.continuous.objective` is the NumPy reference, and has the sum instead of
 the mean.
 """
 

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..sampling import blocks_of, pair_of_number
+from .._shared.arrays import Ints
+from ..continuous.sampling import blocks_of, pair_of_number
 from ..similarity import Graph, Similarity, SimilarityLike, check_similarity
 
-Ints = npt.NDArray[np.int64]
 Seed = int | np.random.Generator | None
 
 

@@ -12,19 +12,17 @@ from typing import Any
 
 import geoopt
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from .._shared.arrays import Floats, Ints
 from ..similarity import Similarity
 from .embedding import MAX_RADIUS, ToBall
 from .logistic import HyperbolicLogisticRegression
 from .loss import block_loss, check_temperature
 from .sampling import BlockSampler
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Range = float | tuple[float, float]
 
 

@@ -12,11 +12,11 @@ try:
 except ImportError as error:
     raise ImportError("hyphc.plot needs matplotlib: pip install hyphc[plot].") from error
 
-from ._animation import Recorder, animate
-from ._curve import training_curve
-from ._dendrogram import dendrogram
-from ._disk import disk
-from ._heatmap import heatmap
-from ._tanglegram import tanglegram
+from .animation import Recorder, animate
+from .curve import training_curve
+from .dendrogram import dendrogram
+from .disk import disk
+from .heatmap import heatmap
+from .tanglegram import tanglegram
 
 __all__ = ["Recorder", "animate", "dendrogram", "disk", "heatmap", "tanglegram", "training_curve"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels import spr_batch
-from .._parallel import thread_map
-from ..kinds import Similarity
+from .._kernels.search import passes
+from .._shared.parallel import thread_map
+from ..similarity.kinds import Similarity
 from ..tree import Tree
 from .run import Run, pieces, search
 from .state import agenda_of, cost_of, scratch_of, state_of, tree_of
@@ -51,10 +51,10 @@ def _grow(tree: Tree, similarity: Similarity, seed: int, run: Run) -> tuple[Tree
     scratch, agenda = scratch_of(state), agenda_of(np.arange(n), seed)
     new, spare = np.arange(m, n), np.arange(n + m - 1, 2 * n - 1)
     for piece in pieces(n - m, run):
-        spr_batch.grow(state, scratch, new[piece], spare[piece])
+        passes.grow(state, scratch, new[piece], spare[piece])
     if run.late():
         return None
-    spr_batch.wake_all(state.nodes, scratch, agenda, state.nodes["left"][-1])
+    passes.wake_all(state.nodes, scratch, agenda, state.nodes["left"][-1])
     search(state, scratch, agenda, 2 * n - 1, 0.0, min(50 * n, 30_000), run)
     return tree_of(state, np.arange(n), similarity.maximum(), None), cost_of(state)
 

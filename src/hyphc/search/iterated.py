@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.spr_state import Scratch, State
-from ..kinds import Similarity
+from .._kernels.search.state import Scratch, State
+from ..similarity.kinds import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, is_large, search

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._kernels import spr_batch
-from .._kernels.spr_state import FEATURES, Agenda, State
+from .._kernels.search import passes
+from .._kernels.search.state import FEATURES, Agenda, State
 from .run import Run
 from .state import agenda_of, scratch_of
 
@@ -23,12 +23,12 @@ class Region:
 def open_regions(state: State, limit: int, run: Run) -> list[Region]:
     """The largest subtrees of three to ``limit`` leaves. Leaves of a graph see only edges inside, until ``close_regions``."""
     scratch = scratch_of(state)
-    counts = spr_batch.count_leaves(state.nodes)
-    roots = spr_batch.largest_subtrees(state.nodes, scratch, counts, limit)
+    counts = passes.count_leaves(state.nodes)
+    roots = passes.largest_subtrees(state.nodes, scratch, counts, limit)
     roots = roots[counts[roots] > 2]
     regions = []
     for number, (root, seed) in enumerate(zip(roots, run.seeds(len(roots)), strict=True)):
-        leaves = spr_batch.leaves_below(state.nodes, scratch, root, counts[root])
+        leaves = passes.leaves_below(state.nodes, scratch, root, counts[root])
         state.nodes["region"][leaves] = number + 1
         parent = int(state.nodes["parent"][root])
         regions.append(Region(agenda_of(leaves, seed), parent, int(root), int(counts[root])))
@@ -40,4 +40,4 @@ def close_regions(state: State) -> None:
     state.nodes["region"] = 0
     state.nodes["waiting"] = 0
     if state.kind == FEATURES:
-        spr_batch.settle_all(state, spr_batch.merge_order(state.nodes, scratch_of(state)))
+        passes.settle_all(state, passes.merge_order(state.nodes, scratch_of(state)))

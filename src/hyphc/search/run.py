@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels import spr_local
-from .._kernels.spr_state import Agenda, Scratch, State
-from .._parallel import n_threads, thread_map
-from ..kinds import Features, Graph, Similarity
+from .._kernels.search import local
+from .._kernels.search.state import Agenda, Scratch, State
+from .._shared.parallel import n_threads, thread_map
+from ..similarity.kinds import Features, Graph, Similarity
 from .state import scratch_of
 
 PIECE = 1_024  # trials between two looks at the clock
@@ -110,6 +110,6 @@ def search(
 ) -> None:
     """The kernel of that name, with a look at the clock now and then. What waits is tried first, beyond the effort."""
     while agenda.state[1] > 0 and not run.late():
-        spr_local.search(state, scratch, agenda, ceiling, np.inf, PIECE)
+        local.search(state, scratch, agenda, ceiling, np.inf, PIECE)
     for piece in pieces(effort, run):
-        spr_local.search(state, scratch, agenda, ceiling, smallest, piece.stop - piece.start)
+        local.search(state, scratch, agenda, ceiling, smallest, piece.stop - piece.start)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels import spr_batch
-from .._kernels.spr_state import DENSE, FEATURES, GRAPH, NODE, PLAN, WORK, Agenda, Ints, Scratch, State
-from .._kernels.trees import lifted_heights, subtree_sums
-from ..kinds import Dense, Features, Graph, Similarity
-from ..metrics import split_weights
+from .._kernels.search import passes
+from .._kernels.search.state import DENSE, FEATURES, GRAPH, NODE, PLAN, WORK, Agenda, Scratch, State
+from .._kernels.tree.passes import lifted_heights, subtree_sums
+from .._shared.arrays import Ints
+from ..scores.metrics import split_weights
+from ..similarity.kinds import Dense, Features, Graph, Similarity
 from ..tree import Tree
 
 # Rounding of sums over many rows, relative to the terms compared: moves that gain less are not made.
@@ -75,7 +76,7 @@ def state_of(tree: Tree, similarity: Similarity) -> State:
     nodes["order"][:m] = tree.leaf_order()
     nodes["first"][number] = tree._first
     nodes["last"][number] = tree._first + tree.sizes
-    spr_batch.settle_all(state, inner if state.kind != GRAPH else inner[:0])
+    passes.settle_all(state, inner if state.kind != GRAPH else inner[:0])
     return state
 
 
@@ -121,7 +122,7 @@ def tree_of(state: State, leaves: npt.NDArray[np.int64], highest: float, names: 
     Heights are ``highest`` − (mean similarity across the split), lifted so that none lies below a child's.
     """
     n = len(leaves)
-    order = spr_batch.merge_order(state.nodes, scratch_of(state))
+    order = passes.merge_order(state.nodes, scratch_of(state))
     left, right = state.nodes["left"][order], state.nodes["right"][order]
     means = state.nodes["cut"][order] / (state.nodes["points"][left] * state.nodes["points"][right])
     number = np.empty(2 * n - 1, dtype=np.int64)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels import spr_batch, spr_local
-from .._kernels.spr_state import Agenda, Ints, Scratch, State
-from ..kinds import Similarity
+from .._kernels.search import local, passes
+from .._kernels.search.state import Agenda, Scratch, State
+from .._shared.arrays import Ints
+from ..similarity.kinds import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, is_large, pieces
@@ -46,9 +47,9 @@ def _sweep_regions(state: State, pool: ScratchPool, run: Run) -> None:
     """Sweep within subtrees that fit into a core's cache, many at once: most moves of a large tree are short ones."""
 
     def work(region: Region, scratch: Scratch) -> None:
-        spr_batch.wake_all(state.nodes, scratch, region.agenda, region.root)
+        passes.wake_all(state.nodes, scratch, region.agenda, region.root)
         for piece in pieces(2 * region.n_leaves, run):
-            spr_local.search(state, scratch, region.agenda, region.ceiling, np.inf, piece.stop - piece.start)
+            local.search(state, scratch, region.agenda, region.ceiling, np.inf, piece.stop - piece.start)
 
     pool.map(work, open_regions(state, REGION, run))
     close_regions(state)
@@ -90,10 +91,10 @@ def _largest_first(state: State, subtrees: Ints) -> Ints:
 
 def _propose(state: State, scratch: Scratch, tried: Ints, gains: npt.NDArray[np.float64], run: Run) -> None:
     if not run.late():
-        spr_batch.propose(state, scratch, tried, gains)
+        passes.propose(state, scratch, tried, gains)
 
 
 def _drain(state: State, scratch: Scratch, agenda: Agenda, effort: int, run: Run) -> None:
     """Try the first ``effort`` subtrees that wait."""
     for piece in pieces(effort, run):
-        spr_local.search(state, scratch, agenda, len(state.nodes) - 1, np.inf, piece.stop - piece.start)
+        local.search(state, scratch, agenda, len(state.nodes) - 1, np.inf, piece.stop - piece.start)

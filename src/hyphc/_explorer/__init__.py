@@ -1,1 +1,0 @@
-"""The explorer's page: its template, style and scripts, and what `hyphc.explore` packs into it."""

@@ -1,0 +1,315 @@
+"""Agglomeration of a sparse graph by nearest-neighbour chains, made so that hubs do not cost their degree at each merge.
+
+The likeness of two clusters is w(A, B) / (|A|·|B|): average linkage with 0 for absent edges. Ties go to the pair whose larger
+label is smaller, then to the smaller other label; a cluster's label is its last leaf. Neither likeness nor rank can rise when
+clusters merge: the pair (A ∪ B, C) never comes before both (A, C) and (B, C). Hence any two clusters that are each other's first
+choice can be merged at once, in any order, and the tree is that of always merging the first pair of all.
+
+Each cluster A keeps its neighbours C in a heap by (w(A, C) / |C|, label of C): |A| is the same for all and left out, so that a
+hub may grow without touching its heap. When C and C' merge, the entries of both stay: w(A, C ∪ C') / |C ∪ C'| is at most the
+larger of their keys, and an entry is brought up to date when it comes to the top. When A and B merge, the entries of the one with
+fewer move to the other; weights of pairs lie in one hash table.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ..._shared.arrays import Floats, Ints
+
+Records = Any  # numpy.recarray
+
+CLUSTER = np.dtype(
+    [
+        ("leader", np.int64),  # union–find: a cluster goes by one of its leaves
+        ("heap", np.int64),  # the first of its entries, −1 if none
+        ("count", np.int64),  # entries in the heap
+        ("label", np.int64),  # last leaf
+        ("node", np.int64),  # of the tree
+        ("points", np.float64),
+    ]
+)
+ENTRY = np.dtype(
+    [
+        ("key", np.float64),
+        ("label", np.int64),
+        ("partner", np.int64),  # a leaf of the neighbour
+        ("left", np.int64),
+        ("right", np.int64),
+    ]
+)
+PAIR = np.dtype([("code", np.int64), ("weight", np.float64)])
+
+
+class Clusters(NamedTuple):
+    """The present clusters, their neighbours and the weights between them."""
+
+    clusters: Records  # (n,) of CLUSTER
+    entries: Records  # (stored edges,) of ENTRY
+    pairs: Records  # a power of two of PAIR, open addressing, code −1 where free
+
+
+@njit(cache=True, nogil=True)
+def find(clusters: Records, v: int) -> int:
+    """The leaf that the cluster of leaf v goes by."""
+    root = v
+    while clusters[root].leader != root:
+        root = clusters[root].leader
+    while clusters[v].leader != root:
+        following = clusters[v].leader
+        clusters[v].leader = root
+        v = following
+    return root
+
+
+@njit(cache=True, nogil=True)
+def shared_neighbours(indptr: Ints, indices: Ints, weights: Floats, points: Floats) -> Floats:
+    """Σ_k w_ik·w_kj / |k| for each stored edge (i, j): O(Σ min(deg i, deg j)·log) for sorted indices, no n² for hubs."""
+    shared = np.zeros(weights.shape[0])
+    for i in range(indptr.shape[0] - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            few, many = i, indices[e]
+            lengths = indptr[few + 1] - indptr[few], indptr[many + 1] - indptr[many]
+            # the order does not depend on the direction of the edge, so that both sums round alike
+            if lengths[0] > lengths[1] or (lengths[0] == lengths[1] and few > many):
+                few, many = many, few
+            for f in range(indptr[few], indptr[few + 1]):
+                low, end = indptr[many], indptr[many + 1]
+                while low < end:
+                    middle = (low + end) >> 1
+                    if indices[middle] < indices[f]:
+                        low = middle + 1
+                    else:
+                        end = middle
+                if low < indptr[many + 1] and indices[low] == indices[f]:
+                    shared[e] += weights[f] * weights[low] / points[indices[f]]
+    return shared
+
+
+@njit(cache=True, nogil=True)
+def _code(A: int, B: int) -> int:
+    """One number for a pair of leaves, both below 2³¹."""
+    return (min(A, B) << 31) | max(A, B)
+
+
+@njit(cache=True, nogil=True)
+def _home(pairs: Records, code: int) -> int:
+    """Where the search for a pair begins. Products stay below 2⁶³."""
+    mixed = (code & 0x7FFFFFFF) * 1_597_334_677 + (code >> 31) * 1_640_531_527
+    return (mixed ^ (mixed >> 29)) & (pairs.shape[0] - 1)  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def _slot(pairs: Records, A: int, B: int) -> int:
+    """The slot that holds the pair, or the free one where it belongs."""
+    code = _code(A, B)
+    slot = _home(pairs, code)
+    while pairs[slot].code >= 0 and pairs[slot].code != code:
+        slot = (slot + 1) & (pairs.shape[0] - 1)
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def weight_between(pairs: Records, A: int, B: int) -> float:
+    """w(A, B); 0 if there is no edge."""
+    return pairs[_slot(pairs, A, B)].weight  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def add_weight(pairs: Records, A: int, B: int, weight: float) -> float:
+    """Add to w(A, B); the new weight."""
+    slot = _slot(pairs, A, B)
+    pairs[slot].code = _code(A, B)
+    pairs[slot].weight += weight
+    return pairs[slot].weight  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def take_weight(pairs: Records, A: int, B: int) -> float:
+    """w(A, B), and forget it; 0 if there is none."""
+    hole = _slot(pairs, A, B)
+    weight = pairs[hole].weight
+    mask = pairs.shape[0] - 1
+    slot = hole
+    while pairs[slot].code >= 0:  # close the hole with what would no longer be found behind it
+        slot = (slot + 1) & mask
+        if pairs[slot].code >= 0 and ((slot - _home(pairs, pairs[slot].code)) & mask) >= ((slot - hole) & mask):
+            pairs[hole].code = pairs[slot].code
+            pairs[hole].weight = pairs[slot].weight
+            hole = slot
+    pairs[hole].code = -1
+    pairs[hole].weight = 0.0
+    return weight  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def meld(entries: Records, one: int, two: int) -> int:
+    """Join two skew heaps, the largest key first, among equals the smallest label; the first entry."""
+    if one < 0 or two < 0:
+        return max(one, two)
+    first = -1
+    last = -1  # the end of the path along which they are joined
+    while two >= 0:
+        if entries[two].key > entries[one].key or (
+            entries[two].key == entries[one].key and entries[two].label < entries[one].label
+        ):
+            one, two = two, one
+        if last < 0:
+            first = one
+        else:
+            entries[last].left = one
+        last = one
+        one, entries[last].right = entries[last].right, entries[last].left
+        if one < 0:
+            one, two = two, one
+            entries[last].left = one
+    return first
+
+
+@njit(cache=True, nogil=True)
+def nearest(state: Clusters, A: int) -> int:
+    """The first choice of cluster A; −1 if it has no neighbour. Entries that come to the top are brought up to date."""
+    clusters, entries, pairs = state.clusters, state.entries, state.pairs
+    while clusters[A].heap >= 0:
+        top = clusters[A].heap
+        C = find(clusters, entries[top].partner)
+        key, label = weight_between(pairs, A, C) / clusters[C].points, clusters[C].label
+        if C != A and entries[top].key <= key and entries[top].label == label:
+            return C
+        rest = meld(entries, entries[top].left, entries[top].right)
+        if C == A:
+            clusters[A].count -= 1
+        else:
+            rest = meld(entries, rest, _renewed(entries, top, C, key, label))
+        clusters[A].heap = rest
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _renewed(entries: Records, e: int, C: int, key: float, label: int) -> int:
+    """Entry e as a heap of its own."""
+    entries[e].partner = C
+    entries[e].key = key
+    entries[e].label = label
+    entries[e].left = -1
+    entries[e].right = -1
+    return e
+
+
+@njit(cache=True, nogil=True)
+def merge(state: Clusters, A: int, B: int, node: int, stack: Ints) -> None:
+    """Join clusters A and B as ``node`` of the tree; the entries of the one that has fewer are moved."""
+    clusters, entries, pairs = state.clusters, state.entries, state.pairs
+    if clusters[A].count > clusters[B].count:
+        A, B = B, A
+    take_weight(pairs, A, B)
+    top = 0
+    if clusters[A].heap >= 0:
+        stack[0] = clusters[A].heap
+        top = 1
+    while top > 0:
+        top -= 1
+        e = stack[top]
+        for below in (entries[e].left, entries[e].right):
+            if below >= 0:
+                stack[top] = below
+                top += 1
+        C = find(clusters, entries[e].partner)
+        weight = take_weight(pairs, A, C)
+        if weight > 0.0:  # else an entry of B, or a second one of C
+            key = add_weight(pairs, B, C, weight) / clusters[C].points
+            clusters[B].heap = meld(entries, clusters[B].heap, _renewed(entries, e, C, key, clusters[C].label))
+            clusters[B].count += 1
+    clusters[A].leader = B
+    clusters[B].label = max(clusters[A].label, clusters[B].label)
+    clusters[B].points += clusters[A].points
+    clusters[B].node = node
+
+
+@njit(cache=True, nogil=True)
+def load(state: Clusters, indptr: Ints, indices: Ints, weights: Floats) -> None:
+    """One cluster for each leaf, and their edges."""
+    clusters, entries = state.clusters, state.entries
+    for i in range(clusters.shape[0]):
+        clusters[i].leader = i
+        clusters[i].label = i
+        clusters[i].node = i
+        clusters[i].count = indptr[i + 1] - indptr[i]
+        clusters[i].heap = -1
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            entry = _renewed(entries, e, j, weights[e] / clusters[j].points, j)
+            clusters[i].heap = meld(entries, clusters[i].heap, entry)
+            if i < j:
+                add_weight(state.pairs, i, j, weights[e])
+
+
+@njit(cache=True, nogil=True)
+def _likeness(state: Clusters, A: int, B: int) -> float:
+    """w(A, B) / (|A|·|B|)."""
+    return weight_between(state.pairs, A, B) / (state.clusters[A].points * state.clusters[B].points)  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def _prefers(state: Clusters, A: int, B: int, P: int) -> bool:
+    """Does A rather join B than P? Rounding is the same seen from either side, so that no chain runs in a circle."""
+    with_B, with_P = _likeness(state, A, B), _likeness(state, A, P)
+    return with_B > with_P or (with_B == with_P and state.clusters[B].label < state.clusters[P].label)
+
+
+@njit(cache=True, nogil=True)
+def merge_neighbours(state: Clusters, children: Ints) -> int:
+    """Merge until no two clusters are neighbours; how many merges were made and written to ``children``.
+
+    Walk from a cluster to its first choice, and on from there, until two are each other's.
+    """
+    clusters = state.clusters
+    n = clusters.shape[0]
+    stack, chain = np.empty(state.entries.shape[0] + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+    made = 0
+    for leaf in range(n):
+        length = 0
+        while True:
+            if length == 0:
+                chain[0] = find(clusters, leaf)
+                length = 1
+            A = chain[length - 1]
+            B = nearest(state, A)
+            if B < 0:
+                break
+            if length == 1 or _prefers(state, A, B, chain[length - 2]):
+                chain[length] = B
+                length += 1
+                continue
+            P = chain[length - 2]
+            children[made, 0], children[made, 1] = clusters[P].node, clusters[A].node
+            merge(state, A, P, n + made, stack)
+            made += 1
+            length -= 2
+    return made
+
+
+@njit(cache=True, nogil=True)
+def join_parts(parts: Ints, points: Floats, children: Ints, made: int) -> None:
+    """Join parts that no edge connects, always the two with the fewest points, so that the tree is balanced there.
+
+    ``parts`` and their ``points`` are sorted by points; their joins grow, too, so two queues suffice.
+    """
+    n = children.shape[0] + 1
+    k = parts.shape[0]
+    joined = np.empty(k)
+    taken, used = 0, 0
+    for t in range(k - 1):
+        for side in range(2):
+            if taken < k and (used == t or points[taken] <= joined[used]):
+                children[made + t, side] = parts[taken]
+                weight = points[taken]
+                taken += 1
+            else:
+                children[made + t, side] = n + made + used
+                weight = joined[used]
+                used += 1
+            joined[t] = weight if side == 0 else joined[t] + weight

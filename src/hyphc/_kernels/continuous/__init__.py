@@ -1,0 +1,1 @@
+"""Kernels of the continuous objective and of its optimisation."""

@@ -1,0 +1,331 @@
+"""The continuous cost: all triplets of a block, explicit triplets, and the third points of edges.
+
+Everything is float64. Three habits let the compiler vectorise the loop over all triplets: divisions that may not raise
+(``error_model="numpy"``), sums that may be reordered, and no branch: a padded entry is so large that its triplets vanish.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ..._shared.arrays import Floats, Ints
+
+# Rows are padded to whole vectors, so that the loop over k has no remainder.
+LANES = 16
+# Logits are centred, and those of a block may span this much: then e is within e^±250 = 1e±109 of 1, and PAD beats the
+# largest e by 1e41 while its square still fits float64.
+MAX_SPAN = 500.0
+PAD = 1e150
+# Depth by which the deepest LCA of a triplet should exceed the shallowest, for the spread penalty.
+SPREAD_MARGIN = 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def circle_depths(angles: Floats, rho: float) -> tuple[Floats, Floats]:
+    """LCA depths of points at one radius, and their slopes.
+
+    depth[i, j] for i < j, 0 elsewhere; slope[i, j] = ∂d/∂θ_i = −∂d/∂θ_j and slope[j, i] = ∂d/∂ρ, both for i < j.
+    """
+    m = angles.shape[0]
+    depth, slope = np.zeros((m, m)), np.zeros((m, m))
+    tanh, square = math.tanh(rho), 1.0 / math.cosh(rho) ** 2
+    cosines, sines = np.cos(0.5 * angles), np.sin(0.5 * angles)
+    for i in range(m):
+        for j in range(i + 1, m):
+            # the sine from the difference: a difference of products would lose the digits of close angles
+            s = math.sin(0.5 * (angles[i] - angles[j]))
+            c = cosines[i] * cosines[j] + sines[i] * sines[j]
+            if c < 0.0:
+                s, c = -s, -c
+            rest = square + tanh * tanh * s * s  # 1 − tanh²d, a sum where 1 − x² would cancel
+            depth[i, j] = 0.5 * math.log((1.0 + tanh * c) * (1.0 + tanh * c) / rest)
+            slope[i, j] = -0.5 * tanh * s / rest
+            slope[j, i] = square * c / rest
+    return depth, slope
+
+
+@njit(cache=True, nogil=True)
+def depth_span(depth: Floats) -> tuple[float, float]:
+    """Smallest and largest entry above the diagonal."""
+    low, high = np.inf, -np.inf
+    for i in range(depth.shape[0]):
+        for j in range(i + 1, depth.shape[0]):
+            low, high = min(low, depth[i, j]), max(high, depth[i, j])
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def exponentials(depth: Floats, centre: float, tau: float, means: Floats) -> tuple[Floats, Floats]:
+    """e = exp((d − centre)/τ) and u = e·v, symmetric, with PAD and 0 on the diagonal and in the padding.
+
+    ``means`` holds v_ij = w_ij/(s_i s_j), the mean similarity between the points of two leaves.
+    """
+    m = depth.shape[0]
+    width = (m + LANES - 1) // LANES * LANES
+    e, u = np.full((m, width), PAD), np.zeros((m, width))
+    for i in range(m):
+        for j in range(i + 1, m):
+            e[i, j] = math.exp((depth[i, j] - centre) / tau)
+            u[i, j] = e[i, j] * means[i, j]
+    for i in range(m):
+        for j in range(i):
+            e[i, j], u[i, j] = e[j, i], u[j, i]
+    return e, u
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
+def block_rows(e: Floats, u: Floats, sizes: Floats, first: int, step: int, grad: Floats, values: Floats) -> None:
+    """Rows first, first + step, … of the block's loss: values[i] and ∂L/∂(d_ij/τ) for j > i.
+
+    With s the sizes (0 in the padding) and p_ij^k = e_ij/(e_ij + e_ik + e_jk) the loss is
+    Σ_{i<j} s_i s_j v_ij Σ_k s_k (1 − p_ij^k). Its constant part is left out: values[i] = Σ_{j>i} s_i s_j v_ij Σ_k s_k p_ij^k
+    is to be subtracted from it. And
+
+        ∂L/∂(d_ij/τ) = −s_i s_j e_ij Σ_k s_k [v_ij (e_ik + e_jk) − (u_ik + u_jk)] / (e_ij + e_ik + e_jk)²
+
+    Each pair takes every k, so a triplet is visited three times, but rows are independent: no sums in memory, no conflicts.
+    """
+    m, width = e.shape
+    for i in range(first, m, step):
+        e_i, u_i = e[i], u[i]
+        value = 0.0
+        for j in range(i + 1, m):
+            e_j, u_j = e[j], u[j]
+            e_ij = e_i[j]
+            v_ij = u_i[j] / e_ij
+            loss, slope = 0.0, 0.0
+            for k in range(width):
+                others = e_i[k] + e_j[k]
+                r = 1.0 / (e_ij + others)
+                share = sizes[k] * r
+                loss += share
+                slope += share * (r * (v_ij * others - (u_i[k] + u_j[k])))
+            size = sizes[i] * sizes[j]
+            value += size * v_ij * e_ij * loss
+            grad[i, j] = -size * e_ij * slope
+        values[i] = value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def block_rows_in_logs(
+    depth: Floats, means: Floats, sizes: Floats, tau: float, first: int, step: int, grad: Floats, values: Floats
+) -> None:
+    """`block_rows` for any span of d/τ: three exponentials a visit, relative to the triplet's own maximum."""
+    m = depth.shape[0]
+    for i in range(first, m, step):
+        values[i] = 0.0
+        for j in range(i + 1, m):
+            share, slope = 0.0, 0.0
+            for k in range(m):
+                if k in (i, j):
+                    continue
+                a, b = min(i, k), max(i, k)
+                c, d = min(j, k), max(j, k)
+                top = max(depth[i, j], depth[a, b], depth[c, d])
+                e_ij = math.exp((depth[i, j] - top) / tau)
+                e_ik, e_jk = math.exp((depth[a, b] - top) / tau), math.exp((depth[c, d] - top) / tau)
+                r = 1.0 / (e_ij + e_ik + e_jk)
+                share += sizes[k] * r * e_ij
+                excess = (means[i, j] - means[a, b]) * e_ik + (means[i, j] - means[c, d]) * e_jk
+                slope += sizes[k] * r * r * e_ij * excess
+            size = sizes[i] * sizes[j]
+            values[i] += size * means[i, j] * share
+            grad[i, j] = -size * slope
+
+
+@njit(cache=True, nogil=True)
+def spread_terms(d0: float, d1: float, d2: float, tau: float) -> tuple[float, float, float, float]:
+    """Hinge of the spread penalty on one triplet, max(0, SPREAD_MARGIN − (max d − min d)), and its three slopes.
+
+    max and min are relaxed to Σ d·softmax(d/τ) and Σ d·softmax(−d/τ).
+    """
+    top, bottom = max(d0, d1, d2), min(d0, d1, d2)
+    a0, a1, a2 = math.exp((d0 - top) / tau), math.exp((d1 - top) / tau), math.exp((d2 - top) / tau)
+    b0, b1, b2 = math.exp((bottom - d0) / tau), math.exp((bottom - d1) / tau), math.exp((bottom - d2) / tau)
+    a, b = a0 + a1 + a2, b0 + b1 + b2
+    high, low = (a0 * d0 + a1 * d1 + a2 * d2) / a, (b0 * d0 + b1 * d1 + b2 * d2) / b
+    hinge = SPREAD_MARGIN - (high - low)
+    if hinge <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    g0 = b0 / b * (1.0 - (d0 - low) / tau) - a0 / a * (1.0 + (d0 - high) / tau)
+    g1 = b1 / b * (1.0 - (d1 - low) / tau) - a1 / a * (1.0 + (d1 - high) / tau)
+    g2 = b2 / b * (1.0 - (d2 - low) / tau) - a2 / a * (1.0 + (d2 - high) / tau)
+    return hinge, g0, g1, g2
+
+
+@njit(cache=True, nogil=True)
+def block_spread(depth: Floats, sizes: Floats, tau: float, penalty: float, grad: Floats) -> float:
+    """penalty·Σ_{i<j<k} s_i s_j s_k·hinge of a block; adds ∂/∂d_ij to grad above the diagonal."""
+    m = depth.shape[0]
+    total = 0.0
+    for i in range(m):
+        for j in range(i + 1, m):
+            for k in range(j + 1, m):
+                hinge, g_ij, g_ik, g_jk = spread_terms(depth[i, j], depth[i, k], depth[j, k], tau)
+                size = penalty * sizes[i] * sizes[j] * sizes[k]
+                total += size * hinge
+                grad[i, j] += size * g_ij
+                grad[i, k] += size * g_ik
+                grad[j, k] += size * g_jk
+    return total
+
+
+@njit(cache=True, nogil=True)
+def circle_chain_rule(slope: Floats, grad: Floats) -> tuple[Floats, float]:
+    """∂L/∂θ, (m,), and ∂L/∂ρ from grad = ∂L/∂d above the diagonal and the slopes of `circle_depths`."""
+    m = slope.shape[0]
+    by_angle, by_radius = np.zeros(m), 0.0
+    for i in range(m):
+        for j in range(i + 1, m):
+            pull = grad[i, j] * slope[i, j]
+            by_angle[i] += pull
+            by_angle[j] -= pull
+            by_radius += grad[i, j] * slope[j, i]
+    return by_angle, by_radius
+
+
+@njit(cache=True, nogil=True)
+def block_loss(depth: Floats, weights: Floats, sizes: Floats, tau: float, penalty: float, grad: Floats) -> float:
+    """Loss of all triplets of one block, and ∂/∂d_ij into grad above the diagonal: the pieces above, put together."""
+    m = depth.shape[0]
+    low, high = depth_span(depth)
+    means, rows = np.empty((m, m)), np.empty(m)
+    total, everyone = 0.0, 0.0
+    for i in range(m):
+        everyone += sizes[i]
+    for i in range(m):
+        for j in range(i + 1, m):
+            means[i, j] = weights[i, j] / (sizes[i] * sizes[j])
+            total += weights[i, j] * (everyone - sizes[i] - sizes[j])
+    if (high - low) / tau <= MAX_SPAN:
+        e, u = exponentials(depth, 0.5 * (low + high), tau, means)
+        padded = np.zeros(e.shape[1])
+        for i in range(m):
+            padded[i] = sizes[i]
+        block_rows(e, u, padded, 0, 1, grad, rows)
+    else:
+        block_rows_in_logs(depth, means, sizes, tau, 0, 1, grad, rows)
+    for i in range(m):
+        for j in range(i + 1, m):
+            grad[i, j] /= tau
+    value = total
+    for i in range(m):
+        value -= rows[i]
+    if penalty > 0.0:
+        value += block_spread(depth, sizes, tau, penalty, grad)
+    return value
+
+
+@njit(cache=True, nogil=True)
+def circle_blocks(
+    angles: Floats, rho: float, weights: Floats, sizes: Floats, tau: float, penalty: float, grad: Floats, sums: Floats
+) -> None:
+    """Many blocks of one size, angles and sizes (b, m), weights (b, m, m): ∂/∂angles into grad, loss and ∂/∂ρ into sums."""
+    for block in range(angles.shape[0]):
+        depth, slope = circle_depths(angles[block], rho)
+        by_depth = np.zeros(depth.shape)
+        sums[block, 0] = block_loss(depth, weights[block], sizes[block], tau, penalty, by_depth)
+        by_angle, sums[block, 1] = circle_chain_rule(slope, by_depth)
+        for k in range(by_angle.shape[0]):
+            grad[block, k] = by_angle[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def half_angle_depth(s: float, c: float, tanh: float, square: float) -> tuple[float, float, float]:
+    """Depth of two points at one radius, and its slopes along the angle between them and the radius.
+
+    s and c >= 0 are sine and cosine of half the angle; tanh ρ and 1/cosh² ρ stand for the radius.
+    """
+    rest = square + tanh * tanh * s * s
+    return 0.5 * math.log((1.0 + tanh * c) * (1.0 + tanh * c) / rest), -0.5 * tanh * s / rest, square * c / rest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _circle_pair(angle: float, tanh: float, square: float) -> tuple[float, float, float]:
+    """`half_angle_depth` of any angle."""
+    s, c = math.sin(0.5 * angle), math.cos(0.5 * angle)
+    return half_angle_depth(-s, -c, tanh, square) if c < 0.0 else half_angle_depth(s, c, tanh, square)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def triplet_loss(
+    depths: tuple[float, float, float], weights: Floats, penalty: float, tau: float
+) -> tuple[float, float, float, float]:
+    """Σ w − ⟨w, softmax(d/τ)⟩ + penalty·hinge of one triplet, and its slopes along the three depths."""
+    d0, d1, d2 = depths
+    top = max(d0, d1, d2)
+    p0, p1, p2 = math.exp((d0 - top) / tau), math.exp((d1 - top) / tau), math.exp((d2 - top) / tau)
+    scale = 1.0 / (p0 + p1 + p2)
+    p0, p1, p2 = p0 * scale, p1 * scale, p2 * scale
+    w0, w1, w2 = weights[0], weights[1], weights[2]
+    value = w0 * (p1 + p2) + w1 * (p0 + p2) + w2 * (p0 + p1)
+    g0 = -p0 * ((w0 - w1) * p1 + (w0 - w2) * p2) / tau
+    g1 = -p1 * ((w1 - w0) * p0 + (w1 - w2) * p2) / tau
+    g2 = -p2 * ((w2 - w0) * p0 + (w2 - w1) * p1) / tau
+    if penalty > 0.0:
+        hinge, h0, h1, h2 = spread_terms(d0, d1, d2, tau)
+        value += penalty * hinge
+        g0, g1, g2 = g0 + penalty * h0, g1 + penalty * h1, g2 + penalty * h2
+    return value, g0, g1, g2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def circle_triplets(
+    angles: Floats, rho: float, tau: float, triplets: Ints, weights: Floats, penalties: Floats, out: Floats
+) -> None:
+    """Loss of each triplet (i, j, k) with weights (w_ij, w_ik, w_jk), into out (T, 5): value, ∂/∂θ of i, j, k, and ∂/∂ρ."""
+    tanh, square = math.tanh(rho), 1.0 / math.cosh(rho) ** 2
+    for t in range(triplets.shape[0]):
+        i, j, k = triplets[t, 0], triplets[t, 1], triplets[t, 2]
+        d0, s0, r0 = _circle_pair(angles[i] - angles[j], tanh, square)
+        d1, s1, r1 = _circle_pair(angles[i] - angles[k], tanh, square)
+        d2, s2, r2 = _circle_pair(angles[j] - angles[k], tanh, square)
+        value, g0, g1, g2 = triplet_loss((d0, d1, d2), weights[t], penalties[t], tau)
+        out[t, 0] = value
+        out[t, 1] = g0 * s0 + g1 * s1
+        out[t, 2] = g2 * s2 - g0 * s0
+        out[t, 3] = -g1 * s1 - g2 * s2
+        out[t, 4] = g0 * r0 + g1 * r1 + g2 * r2
+
+
+@njit(cache=True, nogil=True)
+def third_points(i: Ints, j: Ints, uniform: Floats, order: Ints, rank: Ints, near: float) -> tuple[Ints, Floats]:
+    """A third point k for each edge ij, and 1 / (probability of drawing k), from one uniform number each.
+
+    With probability 1 − near, k is uniform over all points. Otherwise it stands, in the circular order of the points
+    (rank[order] = 0 … n − 1), a log-uniform number of places to either side of one end of the edge. A draw of i or j
+    itself forms no triplet: it gets the weight 0 and some other point.
+    """
+    n = order.shape[0]
+    reach = (n - 1) // 2  # up to here the two sides of a point do not overlap
+    log_reach = math.log(reach + 1.0)
+    thirds, weights = np.empty(i.shape[0], np.int64), np.empty(i.shape[0])
+    for t in range(i.shape[0]):
+        u = uniform[t]
+        if u >= near:
+            k = min(int((u - near) / (1.0 - near) * n), n - 1)
+        else:
+            u *= 4.0 / near
+            side = int(u)
+            offset = min(int(math.exp((u - side) * log_reach)), reach)
+            place = rank[i[t]] if side % 2 == 0 else rank[j[t]]
+            k = order[(place + offset) % n] if side < 2 else order[(place - offset) % n]
+        if k == i[t] or k == j[t]:
+            k = 0
+            while k == i[t] or k == j[t]:
+                k += 1
+            thirds[t], weights[t] = k, 0.0
+            continue
+        from_i, from_j = abs(rank[k] - rank[i[t]]), abs(rank[k] - rank[j[t]])
+        from_i, from_j = min(from_i, n - from_i), min(from_j, n - from_j)
+        chance = 0.0
+        if from_i <= reach:
+            chance += math.log((from_i + 1.0) / from_i)
+        if from_j <= reach:
+            chance += math.log((from_j + 1.0) / from_j)
+        # each end is chosen with probability ½, and each side of it with probability ½
+        thirds[t], weights[t] = k, 1.0 / ((1.0 - near) / n + near * 0.25 * chance / log_reach)
+    return thirds, weights

@@ -1,0 +1,205 @@
+"""Which child goes first: by similarity to the neighbours on both sides, or by the positions of leaves in another tree.
+
+The first three kernels undo merges from the root down. The clusters that stand at any moment form a row, a doubly linked list;
+a cluster v between L and R makes way for its children, and the child more like L, or less like R, goes to the left. Which is
+which is decided by mean similarities m between clusters: the children (a, b) swap when
+
+    m(a, L) − m(b, L) − m(a, R) + m(b, R) < 0,        terms of a missing neighbour left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ..._shared.arrays import Floats, Ints
+
+Bools = npt.NDArray[np.bool_]
+
+
+@njit(cache=True, nogil=True)
+def _take_place(before: Ints, after: Ints, v: int, first: int, second: int) -> None:
+    """Put first and second where v stands in the row."""
+    left, right = before[v], after[v]
+    before[first], after[first] = left, second
+    before[second], after[second] = first, right
+    if left >= 0:
+        after[left] = first
+    if right >= 0:
+        before[right] = second
+
+
+@njit(cache=True, nogil=True)
+def _mean_dot(X: npt.NDArray[Any], sums: npt.NDArray[Any], points: Floats, u: int, v: int) -> float:
+    """⟨mean of the rows below u, mean of the rows below v⟩; 0 for a missing neighbour v = −1."""
+    if v < 0:
+        return 0.0
+    n = X.shape[0]
+    rows_u, rows_v = (X[u] if u < n else sums[u - n]), (X[v] if v < n else sums[v - n])
+    total = 0.0
+    for k in range(X.shape[1]):
+        total += rows_u[k] * rows_v[k]
+    return float(total / (points[u] * points[v]))
+
+
+@njit(cache=True, nogil=True)
+def swaps_by_features(children: Ints, points: Floats, X: npt.NDArray[Any], scale: float) -> Bools:
+    """Whether to swap the children of each merge, for m = offset + scale·⟨mean, mean⟩; O(n d), sums in the dtype of X.
+
+    ``points`` counts the points below each node. The offset cancels.
+    """
+    n, d = X.shape
+    sums = np.empty((max(n - 1, 0), d), dtype=X.dtype)
+    for t in range(n - 1):
+        a, b = children[t, 0], children[t, 1]
+        rows_a, rows_b = (X[a] if a < n else sums[a - n]), (X[b] if b < n else sums[b - n])
+        for k in range(d):
+            sums[t, k] = rows_a[k] + rows_b[k]
+    before, after = np.full(2 * n - 1, -1), np.full(2 * n - 1, -1)
+    swaps = np.zeros(n - 1, dtype=np.bool_)
+    for t in range(n - 2, -1, -1):
+        a, b = children[t, 0], children[t, 1]
+        left, right = before[n + t], after[n + t]
+        towards_left = _mean_dot(X, sums, points, a, left) - _mean_dot(X, sums, points, b, left)
+        towards_right = _mean_dot(X, sums, points, a, right) - _mean_dot(X, sums, points, b, right)
+        swaps[t] = scale * (towards_left - towards_right) < 0.0
+        _take_place(before, after, n + t, b if swaps[t] else a, a if swaps[t] else b)
+    return swaps
+
+
+@njit(cache=True, nogil=True)
+def _split(
+    t: int, children: Ints, sizes: Ints, points: Floats, row: Ints, to_next: Floats, sums: Floats, swaps: Bools
+) -> None:
+    """Undo merge t, given the weights between its smaller child and the cluster before, the other child, the cluster after.
+
+    ``to_next`` is the weight between a cluster and the one after it, so the larger child's weights are what remains.
+    """
+    v, a, b = children.shape[0] + 1 + t, children[t, 0], children[t, 1]
+    left, right = row[0, v], row[1, v]
+    a_is_small = sizes[a] <= sizes[b]
+    rest_left, rest_right = (to_next[left] if left >= 0 else 0.0) - sums[0], to_next[v] - sums[2]
+    a_left, b_left = (sums[0], rest_left) if a_is_small else (rest_left, sums[0])
+    a_right, b_right = (sums[2], rest_right) if a_is_small else (rest_right, sums[2])
+    gain = 0.0
+    if left >= 0:
+        gain += (b_left / points[b] - a_left / points[a]) / points[left]
+    if right >= 0:
+        gain += (a_right / points[a] - b_right / points[b]) / points[right]
+    swaps[t] = gain > 0.0
+    one, two = (b, a) if swaps[t] else (a, b)
+    _take_place(row[0], row[1], v, one, two)
+    if left >= 0:
+        to_next[left] = b_left if swaps[t] else a_left
+    to_next[one], to_next[two] = sums[1], (a_right if swaps[t] else b_right)
+
+
+@njit(cache=True, nogil=True)
+def swaps_by_edges(
+    children: Ints, sizes: Ints, points: Floats, first: Ints, indptr: Ints, indices: npt.NDArray[Any], data: Floats
+) -> Bools:
+    """The same for a graph; ``indices`` are positions in leaf order, and node v holds first[v] … first[v] + sizes[v] − 1.
+
+    Rows are in leaf order too. A split reads the edges of the smaller child only, so an edge is read once for each of
+    the at most log₂ n smaller children above each of its ends: O(n + m log n).
+    """
+    n = children.shape[0] + 1
+    row, to_next = np.full((2, 2 * n - 1), -1), np.zeros(2 * n - 1)
+    swaps, sums, group = np.zeros(n - 1, dtype=np.bool_), np.zeros(3), np.zeros(3, dtype=np.int64)
+    for t in range(n - 2, -1, -1):
+        a, b = children[t, 0], children[t, 1]
+        small, large = (a, b) if sizes[a] <= sizes[b] else (b, a)
+        group[0], group[1], group[2] = row[0, n + t], large, row[1, n + t]
+        sums[0] = sums[1] = sums[2] = 0.0
+        for p in range(first[small], first[small] + sizes[small]):
+            for e in range(indptr[p], indptr[p + 1]):
+                for g in range(3):
+                    v = group[g]
+                    if v >= 0 and first[v] <= indices[e] < first[v] + sizes[v]:
+                        sums[g] += data[e]
+        _split(t, children, sizes, points, row, to_next, sums, swaps)
+    return swaps
+
+
+@njit(cache=True, nogil=True)
+def swaps_by_matrix(
+    children: Ints, sizes: Ints, points: Floats, first: Ints, order: Ints, W: npt.NDArray[Any]
+) -> Bools:
+    """The same for a full matrix; ``order`` are the leaves by position. At most O(n² log n), about n² for most trees."""
+    n = children.shape[0] + 1
+    row, to_next = np.full((2, 2 * n - 1), -1), np.zeros(2 * n - 1)
+    swaps, sums, group = np.zeros(n - 1, dtype=np.bool_), np.zeros(3), np.zeros(3, dtype=np.int64)
+    for t in range(n - 2, -1, -1):
+        a, b = children[t, 0], children[t, 1]
+        small, large = (a, b) if sizes[a] <= sizes[b] else (b, a)
+        group[0], group[1], group[2] = row[0, n + t], large, row[1, n + t]
+        for g in range(3):
+            v, total = group[g], 0.0
+            if v >= 0:
+                for p in range(first[small], first[small] + sizes[small]):
+                    for q in range(first[v], first[v] + sizes[v]):
+                        total += W[order[p], order[q]]
+            sums[g] = total
+        _split(t, children, sizes, points, row, to_next, sums, swaps)
+    return swaps
+
+
+@njit(cache=True, nogil=True)
+def _add(counts: Ints, position: int, amount: int) -> None:
+    """Fenwick tree: add to the count at a position."""
+    k = position + 1
+    while k < counts.shape[0]:
+        counts[k] += amount
+        k += k & -k
+
+
+@njit(cache=True, nogil=True)
+def _count_below(counts: Ints, position: int) -> int:
+    """Sum of the counts at positions < position."""
+    total, k = 0, position
+    while k > 0:
+        total += counts[k]
+        k -= k & -k
+    return total
+
+
+@njit(cache=True, nogil=True)
+def crossings(children: Ints, sizes: Ints, first: Ints, order: Ints, place: Ints) -> Ints:
+    """For each merge, how many pairs (i, j), i below its first child and j below its second, have place[i] > place[j].
+
+    ``place`` is a permutation of 0 … n − 1. Along a heavy path, from its leaf up, the leaves of each lighter sibling are
+    first counted against those already seen, then added to them; a leaf joins one such count for each lighter subtree that
+    holds it, so O(n log² n) for any tree.
+    """
+    n = children.shape[0] + 1
+    result, counts = np.zeros(n - 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    on_path = np.zeros(2 * n - 1, dtype=np.bool_)  # whether the node continues its parent's heavy path
+    path = np.empty(n, dtype=np.int64)
+    for t in range(n - 1):
+        a, b = children[t, 0], children[t, 1]
+        on_path[a if sizes[a] >= sizes[b] else b] = True
+    for top in range(2 * n - 2, n - 1, -1):
+        if on_path[top]:
+            continue
+        length, v = 0, top
+        while v >= n:
+            path[length] = v - n
+            length += 1
+            a, b = children[v - n, 0], children[v - n, 1]
+            v = a if on_path[a] else b
+        _add(counts, place[v], 1)
+        for step in range(length - 1, -1, -1):
+            a, b = children[path[step], 0], children[path[step], 1]
+            heavy, light = (a, b) if on_path[a] else (b, a)
+            begin, end = first[light], first[light] + sizes[light]
+            for p in range(begin, end):
+                below = _count_below(counts, place[order[p]])
+                result[path[step]] += sizes[heavy] - below if light == b else below
+            for p in range(begin, end):
+                _add(counts, place[order[p]], 1)
+        for p in range(first[top], first[top] + sizes[top]):
+            _add(counts, place[order[p]], -1)
+    return result

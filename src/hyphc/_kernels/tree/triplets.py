@@ -1,0 +1,68 @@
+"""Triplets that two trees resolve alike."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ..._shared.arrays import Ints
+from .lca import Merges, largest_between
+
+
+@njit(cache=True, nogil=True)
+def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, merges: Merges, table: Merges) -> int:
+    """Number of triplets that a first tree (children, first, sizes) and a second one (merges, table) resolve alike.
+
+    ``positions`` holds, in the first tree's leaf order, each leaf's position in the second; it is sorted in place within each
+    subtree from the bottom up. O(Σ sizes) time: n log n for balanced first trees, n² for chains.
+    """
+    n = positions.shape[0]
+    merged = np.empty(n, dtype=np.int64)
+    sides = np.empty(n, dtype=np.int64)
+    counts = np.empty((n, 2), dtype=np.int64)
+    bounds = np.empty(n, dtype=np.int64)
+    shared = 0
+    for t in range(n - 1):
+        a, b = children[t, 0], children[t, 1]
+        low, middle, high = first[a], first[b], first[b] + sizes[b]
+        p, q = low, middle
+        for m in range(high - low):
+            side = 0 if q == high or (p < middle and positions[p] < positions[q]) else 1
+            sides[m] = side
+            if side == 0:
+                merged[m] = positions[p]
+                p += 1
+            else:
+                merged[m] = positions[q]
+                q += 1
+        for m in range(high - low):
+            positions[low + m] = merged[m]
+        shared += _alike_at_split(merged[: high - low], sides, counts, bounds, merges, table)
+    return shared
+
+
+@njit(cache=True, nogil=True)
+def _alike_at_split(positions: Ints, sides: Ints, counts: Ints, bounds: Ints, merges: Merges, table: Merges) -> int:
+    """Triplets with two leaves on one side of a split and one on the other that the second tree joins the same way.
+
+    The second tree restricted to ``positions`` is the Cartesian tree of the merges between them; it is folded on a stack.
+    """
+    shared = 0
+    top = -1
+    for m in range(positions.shape[0] + 1):
+        bound = 1 << 62  # past the end: fold everything
+        if 0 < m < positions.shape[0]:
+            bound = largest_between(merges, table, positions[m - 1], positions[m])
+        while top > 0 and bounds[top] < bound:
+            l0, l1 = counts[top - 1]
+            r0, r1 = counts[top]
+            shared += (l0 * (l0 - 1) * r1 + r0 * (r0 - 1) * l1 + l1 * (l1 - 1) * r0 + r1 * (r1 - 1) * l0) // 2
+            counts[top - 1, 0] += r0
+            counts[top - 1, 1] += r1
+            top -= 1
+        if m < positions.shape[0]:
+            top += 1
+            bounds[top] = bound
+            counts[top, 0] = 1 - sides[m]
+            counts[top, 1] = sides[m]
+    return shared

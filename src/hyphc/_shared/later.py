@@ -1,0 +1,11 @@
+"""The one way in which an object calls a stage below its own: by name, when a method of convenience is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def later(module: str, name: str) -> Any:
+    """``name`` of ``hyphc.module``, imported now. Only methods of convenience, such as ``Tree.explore``, may use it."""
+    return getattr(import_module(f"hyphc.{module}"), name)

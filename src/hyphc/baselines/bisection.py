@@ -1,0 +1,157 @@
+"""Bisection of every kind of similarity: one driver, three ways to split a run of leaves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .._kernels.baselines import bisect as bisect_kernels
+from .._kernels.baselines import bisect_moves, bisect_runs
+from .._shared.arrays import Ints
+from .._shared.parallel import thread_map
+from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..tree import Tree
+
+Objective = Literal["means", "reward", "cut"]
+
+OBJECTIVES = {"means": bisect_moves.MEANS, "reward": bisect_moves.REWARD, "cut": bisect_moves.CUT}
+_SPLIT_TOGETHER = 16  # runs shorter than n / 16 are split to the end by one thread each
+
+
+def bisecting_kmeans(
+    similarity: SimilarityLike, *, objective: Objective | None = None, n_jobs: int | None = -1
+) -> Tree:
+    """Split the points in two, each half again, down to single points; a local search improves every split.
+
+    A split starts from the first principal direction (features: followed by a few Lloyd steps) or, for a graph, from the
+    second eigenvector of D^−½ W D^−½, components apart. Then points change sides, one at a time, while the objective grows.
+    There is nothing random, and the tree does not depend on ``n_jobs``.
+
+    Parameters
+    ----------
+    similarity : Similarity, dense matrix or sparse matrix
+    objective : {"means", "reward", "cut"}, optional
+        What a split into A and B maximises, w(A) the similarity of all pairs within A.
+
+        - ``"means"``: w(A) / |A| + w(B) / |B|, kernel two-means. The default for features and matrices.
+        - ``"reward"``: (|B| − 1)·w(A) + (|A| − 1)·w(B), the local search of Moseley & Wang (2017), which prefers even splits.
+          This is the BKM of the HypHC paper.
+        - ``"cut"``: −w(A, B) / (|A|·|B|), the sparsest cut. The default for graphs.
+    n_jobs : int or None
+        Threads (None is 1, −1 is all cores).
+
+    Notes
+    -----
+    O(n d log n) time for features, O(n²) for a matrix and O(edges·log n) for a graph where splits are about even.
+
+    Examples
+    --------
+    >>> W = [[0, 9, 1, 1], [9, 0, 1, 1], [1, 1, 0, 9], [1, 1, 9, 0]]
+    >>> bisecting_kmeans(W).cut(n_clusters=2)
+    array([0, 0, 1, 1])
+    """
+    similarity = check_similarity(similarity)
+    if objective is None:
+        objective = "cut" if isinstance(similarity, Graph) else "means"
+    if objective not in OBJECTIVES:
+        raise ValueError(f"objective={objective!r} is unknown; choose one of {', '.join(map(repr, OBJECTIVES))}.")
+    return Tree(bisection_merges(similarity, objective, n_jobs))
+
+
+def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int | None) -> Ints:
+    """Merges (n − 1, 2) of the tree that halves the leaves, each half again, and so on."""
+    splitter = _splitter(similarity, OBJECTIVES[objective])
+    n = similarity.n
+    # a split of the run [begin, end) at m is noted at m − 1: the place is unique to it
+    splits = np.zeros((n - 1, 2), dtype=np.int64)
+    small: list[tuple[int, int]] = []
+    large = [(0, n)]
+    while large:
+        begin, end = large.pop()
+        if end - begin > max(n // _SPLIT_TOGETHER, 2):
+            middle = begin + splitter.split(begin, end)
+            splits[middle - 1] = begin, end
+            large += [(begin, middle), (middle, end)]
+        elif end - begin > 1:
+            small.append((begin, end))
+
+    def split_down(run: tuple[int, int]) -> None:
+        own = splits[run[0] : run[1] - 1]
+        splitter.split_all(*run, own)
+        own += run[0]
+
+    thread_map(split_down, small, n_jobs)
+    lengths = splits[:, 1] - splits[:, 0]
+    return bisect_kernels.split_merges(splitter.order, splits, np.argsort(lengths, kind="stable"))
+
+
+class _Splitter(ABC):
+    """Leaves in an order in which every run is one cluster; runs that do not overlap may be split at the same time."""
+
+    def __init__(self, similarity: Similarity, objective: int) -> None:
+        self.order = np.arange(similarity.n)
+        self._sizes = similarity.sizes.copy()
+        self._objective = objective
+
+    @abstractmethod
+    def split(self, begin: int, end: int) -> int:
+        """Reorder the run so that its two sides come one after the other; the length of the first."""
+
+    @abstractmethod
+    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+        """Split the run down to single leaves and note the splits, places counted from ``begin``."""
+
+
+class _FeaturesSplitter(_Splitter):
+    def __init__(self, similarity: Features, objective: int) -> None:
+        super().__init__(similarity, objective)
+        self._points = similarity.X / self._sizes[:, None].astype(similarity.X.dtype)
+        self._settings = similarity.offset, similarity.scale, objective
+
+    def split(self, begin: int, end: int) -> int:
+        return int(bisect_runs.features_split(*self._run(begin, end), *self._settings, np.empty(end - begin)))
+
+    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+        bisect_runs.features_split_all(*self._run(begin, end), *self._settings, splits)
+
+    def _run(self, begin: int, end: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Ints]:
+        return self._points[begin:end], self._sizes[begin:end], self.order[begin:end]
+
+
+class _MatrixSplitter(_Splitter):
+    def __init__(self, similarity: Dense, objective: int) -> None:
+        super().__init__(similarity, objective)
+        self._matrix = np.ascontiguousarray(similarity.W)
+
+    def split(self, begin: int, end: int) -> int:
+        return int(bisect_runs.matrix_split(self._matrix, self._sizes, self.order[begin:end], self._objective))
+
+    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+        bisect_runs.matrix_split_all(self._matrix, self._sizes, self.order[begin:end], self._objective, splits)
+
+
+class _GraphSplitter(_Splitter):
+    def __init__(self, similarity: Graph, objective: int) -> None:
+        super().__init__(similarity, objective)
+        self._edges = similarity.indptr, similarity.indices, similarity.data
+        self._position = self.order.copy()
+
+    def split(self, begin: int, end: int) -> int:
+        run = self.order[begin:end]
+        return int(bisect_runs.graph_split(self._edges, self._sizes, run, self._position, self._objective))
+
+    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+        run = self.order[begin:end]
+        bisect_runs.graph_split_all(self._edges, self._sizes, run, self._position, self._objective, splits)
+
+
+def _splitter(similarity: Similarity, objective: int) -> _Splitter:
+    if isinstance(similarity, Features):
+        return _FeaturesSplitter(similarity, objective)
+    if isinstance(similarity, Dense):
+        return _MatrixSplitter(similarity, objective)
+    assert isinstance(similarity, Graph)
+    return _GraphSplitter(similarity, objective)

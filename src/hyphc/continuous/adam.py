@@ -1,0 +1,63 @@
+"""Riemannian Adam and the loop around it. Nothing here knows what is minimised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from .._kernels.continuous.adam import BETA1, BETA2, REST
+from .._shared.arrays import Floats
+
+
+class Manifold(Protocol):
+    """What Riemannian Adam asks of a manifold; see ``charts`` for the three at hand."""
+
+    def gradient(self, params: Floats, grad: Floats) -> Floats: ...
+    def square(self, params: Floats, tangent: Floats) -> Floats: ...
+    def carry(self, params: Floats, target: Floats, tangent: Floats) -> Floats: ...
+    def move(self, params: Floats, step: Floats) -> Floats: ...
+
+
+class RiemannianAdam:
+    """Adam on a product of manifolds, one factor a leaf (Bécigneul and Ganea 2019).
+
+    First moments are tangent vectors, carried along with their leaf; second moments are one number a leaf, the running mean
+    of the squared Riemannian length of its gradient. A step has the length lr·|m|/√v, whatever the scale of the loss. On the
+    circle a leaf has one coordinate and the metric is constant: this is then Adam on angles, to the letter.
+    """
+
+    def __init__(self, manifold: Manifold, params: Floats) -> None:
+        self._manifold = manifold
+        self._first = np.zeros_like(params)
+        self._second = np.zeros_like(manifold.square(params, params))
+        self._n_steps = 0
+
+    def step(self, params: Floats, grad: Floats, learning_rate: float) -> Floats:
+        """New parameters, after a step against the Euclidean gradient ``grad``."""
+        self._n_steps += 1
+        tangent = self._manifold.gradient(params, grad)
+        self._first = BETA1 * self._first + (1 - BETA1) * tangent
+        self._second = BETA2 * self._second + (1 - BETA2) * self._manifold.square(params, tangent)
+        second = self._second / (1 - BETA2**self._n_steps)
+        floor = REST * float(second.max(initial=0.0)) + np.finfo(np.float64).tiny
+        direction = self._first / (1 - BETA1**self._n_steps) / np.sqrt(np.maximum(second, floor))
+        target = self._manifold.move(params, -learning_rate * direction)
+        self._first = self._manifold.carry(params, target, self._first)
+        return target
+
+
+def minimize(update: Callable[[int], None], n_iter: int, after: Callable[[int], bool]) -> bool:
+    """Call ``update(t)`` and ``after(t)`` for t = 0 … n_iter − 1, until ``after`` says that it is enough.
+
+    An interrupt from the keyboard also ends the loop, and only that: what was found so far is worth keeping. True tells of it.
+    """
+    try:
+        for t in range(n_iter):
+            update(t)
+            if after(t):
+                break
+    except KeyboardInterrupt:
+        return True
+    return False

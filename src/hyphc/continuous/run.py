@@ -1,0 +1,205 @@
+"""Runs of the optimiser: schedules, the watch that keeps the best decoded leaves, and the loop."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._kernels.continuous.circle_cost import features_cost_of_gaps
+from .._shared.arrays import Floats
+from ..hyperbolic.decode import circle_order
+from ..scores.metrics import dasgupta_cost
+from ..similarity import Dense, Features, Similarity
+from .adam import RiemannianAdam, minimize
+from .charts import Chart, Circle
+from .objective import check_radius, check_temperature
+from .sampling import Evaluation, Sampler
+
+Range = float | tuple[float, float]
+
+# Each step is blurred by this share of the learning rate. Exact gradients otherwise lead every seed along one path into one
+# basin, on zoo a bad one for most lengths of the run; with it all seeds find the better one.
+NOISE = 0.1
+# A learned radius is a norm |z| moved by Adam, within these bounds (ρ = 0.02 and 7.6, the reference's limit).
+NORM_BOUNDS = (0.01, 0.999)
+NORM_RATE = 0.01
+# What decoding and scoring a tree costs, in triplets a point: scoring waits until steps have cost as much.
+SCORE_COST = 1000
+
+
+@dataclass(frozen=True)
+class EmbedProgress:
+    """What a callback sees after each iteration; ``cost`` is that of the last tree decoded."""
+
+    iteration: int
+    max_iter: int
+    loss: float
+    cost: float
+    best_cost: float
+    radius: float
+    temperature: float
+    embedding: Floats
+
+
+Callback = Callable[[EmbedProgress], Any]
+
+
+class Schedule:
+    """Temperature, radius and learning rate as functions of the share of the run that is done."""
+
+    def __init__(self, temperature: Range, radius: Range | str, learning_rate: Range, start: float) -> None:
+        self.learned = isinstance(radius, str)
+        if self.learned and radius != "learned":
+            raise ValueError(f"radius={radius!r} is unknown; pass a number, a pair of numbers or 'learned'.")
+        self._tau = tuple(map(check_temperature, _pair(temperature)))
+        self._radius = (1.0, 1.0) if isinstance(radius, str) else tuple(map(check_radius, _pair(radius)))
+        self._rate = _pair(learning_rate)
+        if not all(0.0 < rate < np.inf for rate in self._rate):
+            raise ValueError(f"learning_rate={learning_rate} must be positive.")
+        self._start = start
+
+    def temperature(self, done: float) -> float:
+        return _between(self._tau, self._share(done))
+
+    def learning_rate(self, done: float) -> float:
+        return _between(self._rate, self._share(done))
+
+    def radius(self, done: float) -> float:
+        first, last = self._radius
+        return first + (last - first) * self._share(done)
+
+    def _share(self, done: float) -> float:
+        return self._start + (1.0 - self._start) * done
+
+
+class LearnedNorm:
+    """|z| of all leaves as one parameter of plain Adam; the hyperbolic radius is 2 artanh|z|."""
+
+    def __init__(self, radius: float) -> None:
+        self._norm = np.clip(np.array([np.tanh(0.5 * radius)]), *NORM_BOUNDS)
+        self._adam = RiemannianAdam(Circle(), self._norm)  # a line is as flat as a circle
+
+    @property
+    def radius(self) -> float:
+        return 2.0 * float(np.arctanh(self._norm[0]))
+
+    def step(self, grad_radius: float, learning_rate: float) -> None:
+        grad = np.array([grad_radius * 2.0 / (1.0 - self._norm[0] ** 2)])
+        self._norm = np.clip(self._adam.step(self._norm, grad, learning_rate), *NORM_BOUNDS)
+
+
+@dataclass
+class Run:
+    """Best leaves so far and the story of the run."""
+
+    cost: float
+    embedding: Floats
+    losses: list[float]
+    n_triplets: int = 0
+
+
+class Watch:
+    """Scores decoded trees, keeps copies of the best leaves, reports progress and says when to stop."""
+
+    def __init__(self, similarity: Similarity, callback: Callback | None, verbose: int, patience: int | None) -> None:
+        self._similarity, self._callback, self._verbose = similarity, callback, verbose
+        self._patience = np.inf if patience is None else patience
+        # C_HypHC = triplets + Σ_{i<j} w_ij (s_i + s_j)
+        self._constant = float(similarity.sizes @ similarity.degrees())
+        self.stopped = False  # by the callback or the keyboard: no further run starts
+
+    def begin(self, chart: Chart, params: Floats, radius: float, n_iter: int, step_work: int) -> Run:
+        self._chart, self._n_iter = chart, n_iter
+        n = self._similarity.n
+        work = n * (SCORE_COST + (n if isinstance(self._similarity, Dense) else 0))
+        self._interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
+        self._cost = self._score(params, radius)
+        self._since_best = 0
+        return Run(self._cost, chart.points(params, radius).copy(), [])
+
+    def after(self, t: int, run: Run, params: Floats, radius: float, tau: float, value: float) -> bool:
+        """Take in iteration t; True when the run should end."""
+        run.losses.append(value + self._constant)
+        self._since_best += 1
+        if (t + 1) % self._interval == 0 or t + 1 == self._n_iter:
+            self._cost = self._score(params, radius)
+            if self._cost < run.cost:
+                run.cost, run.embedding = self._cost, self._chart.points(params, radius).copy()
+                self._since_best = 0
+        stop = self._since_best >= self._patience
+        if self._callback is not None:
+            points = self._chart.points(params, radius).copy()
+            told = self._callback(
+                EmbedProgress(t, self._n_iter, run.losses[-1], self._cost, run.cost, radius, tau, points)
+            )
+            self.stopped = told is True
+            stop = stop or self.stopped
+        if self._verbose:
+            _show_bar(t + 1, self._n_iter, run, ended=stop or t + 1 == self._n_iter)
+        return bool(stop)
+
+    def _score(self, params: Floats, radius: float) -> float:
+        similarity = self._similarity
+        if isinstance(self._chart, Circle) and isinstance(similarity, Features):
+            leaves, gaps = circle_order(params)
+            return float(
+                features_cost_of_gaps(similarity.X, similarity.sizes, leaves, gaps, similarity.offset, similarity.scale)
+            )
+        return dasgupta_cost(self._chart.tree(params, radius), similarity)
+
+
+def descend(
+    sampler: Sampler,
+    chart: Chart,
+    params: Floats,
+    schedule: Schedule,
+    n_iter: int,
+    watch: Watch,
+    rng: np.random.Generator,
+) -> Run:
+    """One run: a step a sample of triplets."""
+    norm = LearnedNorm(schedule.radius(0.0)) if schedule.learned and chart.has_radius else None
+    radius = schedule.radius(0.0) if norm is None else norm.radius
+    run = watch.begin(chart, params, radius, n_iter, sampler.work)
+    adam = RiemannianAdam(chart, params)
+    seen: Evaluation
+
+    def update(t: int) -> None:
+        nonlocal params, radius, seen
+        done = t / max(1, n_iter - 1)
+        radius = schedule.radius(done) if norm is None else norm.radius
+        rate = schedule.learning_rate(done)
+        seen = sampler(chart, params, radius, schedule.temperature(done), rng)
+        params = adam.step(params, seen.grad, rate)
+        params = chart.move(params, NOISE * rate * chart.noise(params, rng))
+        run.n_triplets += seen.n_triplets
+        if norm is not None:
+            norm.step(seen.grad_radius, min(rate, NORM_RATE))
+
+    def after(t: int) -> bool:
+        return watch.after(t, run, params, radius, schedule.temperature(t / max(1, n_iter - 1)), seen.value)
+
+    interrupted = minimize(update, n_iter, after)
+    watch.stopped = watch.stopped or interrupted
+    return run
+
+
+def _show_bar(done: int, n_iter: int, run: Run, ended: bool) -> None:
+    filled = 24 * done // max(1, n_iter)
+    bar = "#" * filled + "." * (24 - filled)
+    sys.stderr.write(f"\r[{bar}] {done}/{n_iter}  loss {run.losses[-1]:.6g}  best cost {run.cost:.6g} ")
+    sys.stderr.write("\n" if ended else "")
+    sys.stderr.flush()
+
+
+def _pair(value: Range) -> tuple[float, float]:
+    first, last = (value, value) if np.ndim(value) == 0 else tuple(value)  # type: ignore[arg-type]
+    return float(first), float(last)  # type: ignore[arg-type]
+
+
+def _between(ends: tuple[float, ...], share: float) -> float:
+    return float(ends[0] * (ends[1] / ends[0]) ** share)

@@ -1,0 +1,241 @@
+"""Similarity → leaves in the Poincaré ball, by gradient descent on the continuous cost → the best decoded tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from .._shared.arrays import Floats
+from .._shared.parallel import n_threads
+from ..hyperbolic.decode import decode
+from ..scores.metrics import dasgupta_cost
+from ..similarity import Graph, Similarity, SimilarityLike, check_similarity
+from ..tree import Tree
+from .charts import Ball, Chart, Circle, Sphere
+from .objective import Map
+from .paper import paper_runs
+from .run import Callback, EmbedProgress, Range, Run, Schedule, Watch, descend
+from .sampling import Blocks, Edges, Sampler
+from .starts import start_directions
+
+__all__ = ["EmbedProgress", "EmbedResult", "embed"]
+
+Seed = int | np.random.Generator | np.random.RandomState | None
+
+# One setting for all data, found on the paper's sets; docs/continuous.md has the measurements.
+TEMPERATURE = (0.7, 0.5)
+RADIUS = (1.0, 10.0)
+LEARNING_RATE = (0.3, 5e-4)
+MAX_ITER = {"blocks": 600, "edges": 4000}
+MAX_TRIPLETS = 4 * 10**9
+# A tree as a start is not to be thrown away: the schedules begin where they are after this share of a run.
+WARM_START = 0.7
+# Blocks are made smaller before a triplet budget shortens the run, but not below this.
+MIN_BLOCK = 16
+
+
+@dataclass(frozen=True)
+class EmbedResult:
+    """What `embed` found. ``decode(embedding) == tree`` always holds.
+
+    Attributes
+    ----------
+    tree : Tree
+        Decoded tree of least cost seen in the run.
+    embedding : array (n, n_components)
+        The positions it was decoded from, in the open unit ball.
+    cost : float
+        Its Dasgupta cost, over unordered pairs.
+    loss_curve : array (n_iter,)
+        The continuous cost C_HypHC at each iteration, estimated from that iteration's triplets, in the units of ``cost``.
+    n_iter : int
+    n_triplets : int
+        Triplets visited, with repetition, by all runs.
+    """
+
+    tree: Tree
+    embedding: Floats
+    cost: float
+    loss_curve: Floats
+    n_iter: int
+    n_triplets: int
+
+
+def embed(
+    similarity: SimilarityLike,
+    *,
+    init: str | npt.ArrayLike | Tree = "auto",
+    n_init: int = 1,
+    n_components: int = 2,
+    normalized: bool = True,
+    temperature: Range = TEMPERATURE,
+    radius: Range | Literal["learned"] = RADIUS,
+    learning_rate: Range = LEARNING_RATE,
+    max_iter: int | None = None,
+    block_size: int = 256,
+    max_triplets: int | None = None,
+    spread_penalty: float = 0.0,
+    patience: int | None = None,
+    preset: Literal["paper"] | None = None,
+    callback: Callback | None = None,
+    verbose: int = 0,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> EmbedResult:
+    """Embed leaves by minimising the continuous cost, and keep the best tree decoded on the way.
+
+    Leaves are points of one radius in the disk, so the parameters are n angles. The radius grows during the run: at a small
+    one depths are nearly linear, the loss is smooth and leaves can pass each other; at a large one the cost is nearly that of
+    the decoded tree. The optimiser is Riemannian Adam, which on a circle is Adam on the angles: the circle is flat, its
+    exponential map an addition.
+
+    Parameters
+    ----------
+    similarity : Similarity, dense matrix or sparse matrix, n points
+    init : {"auto", "random", "pca", "spectral"}, array (n, n_components) or Tree
+        Directions to start from. "auto" is "random". "pca" and "spectral" directions get some noise, so that seeds differ. A
+        tree enters through ``encode``, and the run starts late in its schedules; the result is never worse than that tree.
+    n_init : int
+        Runs from different random numbers; the best is kept.
+    n_components : int
+        2 is the fast path; otherwise points are unit vectors times a radius and trees are decoded in O(n²). 1 is legal but
+        has only two directions.
+    normalized : bool
+        False frees the radius of each leaf (any dimension; ``radius[0]`` is where they start).
+    temperature, radius, learning_rate : float or (first, last)
+        τ and the learning rate go from first to last geometrically, the radius linearly. ``radius="learned"`` optimises the
+        radius along with the leaves, up to ρ = 7.6.
+    max_iter : int, optional
+        Iterations of a run. Default: 600 passes over the points, or 4000 steps on a graph. 0 decodes the start.
+    block_size : int
+        A pass takes all triplets inside random blocks of at most this size. Up to this n the gradient is exact.
+    max_triplets : int, optional
+        Budget of a run, by default 4·10⁹ (seconds). A pass takes n·block_size²/6 triplets; where the budget falls short blocks
+        shrink first, since more passes gain more than larger blocks, then the run: any n gets a tree in any time.
+    spread_penalty : float
+        λ of the hinge that asks the depths of a triplet's LCAs to differ, relative to the mean similarity.
+    patience : int, optional
+        Stop after so many iterations without a better decoded tree.
+    preset : {"paper"}, optional
+        The paper's protocol in place of ours: every pair with one random third point in batches of 256, 50 epochs (an iteration
+        is an epoch), normalised points with a learned radius, and the best of three learning rates × three temperatures by
+        decoded cost. Only ``n_init``, ``max_iter``, ``max_triplets`` (then pairs are drawn at random), ``patience``,
+        ``spread_penalty`` and what follows apply.
+    callback : callable, optional
+        Called with an `EmbedProgress` after each iteration; returning True ends the run.
+    verbose : int
+        1 shows a progress bar.
+    random_state : int, Generator, RandomState or None
+    n_jobs : int, optional
+        Threads. None is 1, −1 all cores. The result does not depend on it.
+
+    Returns
+    -------
+    EmbedResult
+
+    Notes
+    -----
+    Ctrl-C ends a run and keeps the best so far. No n² memory for features and graphs.
+
+    Examples
+    --------
+    >>> from hyphc import as_similarity
+    >>> X = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
+    >>> embed(as_similarity(X), random_state=0).tree.cut(2)
+    array([0, 0, 1, 1])
+    """
+    points = check_similarity(similarity)
+    _check_whole("n_init", n_init, 1)
+    _check_whole("n_components", n_components, 1)
+    _check_whole("block_size", block_size, 3)
+    if preset not in (None, "paper"):
+        raise ValueError(f"preset={preset!r} is unknown; choose None or 'paper'.")
+    if not 0.0 <= spread_penalty < np.inf:
+        raise ValueError(f"spread_penalty={spread_penalty} must be a finite number of at least 0.")
+    n = points.n
+    penalty = spread_penalty * points.total() / max(1, n * (n - 1) // 2)
+    with _threads(n_jobs) as mapping:
+        runs: list[Run] = []
+        watch = Watch(points, callback, verbose, patience)
+        for rng in _generators(random_state, n_init):
+            if watch.stopped:
+                break
+            if preset == "paper":
+                runs += paper_runs(points, penalty, max_iter, max_triplets, watch, mapping, rng)
+            else:
+                graph = isinstance(points, Graph)
+                n_iter = MAX_ITER["edges" if graph else "blocks"] if max_iter is None else max_iter
+                sampler, n_iter = _plan(points, n_iter, block_size, max_triplets, penalty, mapping)
+                chart: Chart = Ball() if not normalized else Circle() if n_components == 2 else Sphere()
+                schedule = Schedule(temperature, radius, learning_rate, WARM_START if isinstance(init, Tree) else 0.0)
+                directions = start_directions(points, init, n_components, rng)
+                params = _place(chart, directions, schedule.radius(0.0), rng)
+                runs.append(descend(sampler, chart, params, schedule, n_iter, watch, rng))
+    best = min(runs, key=lambda run: run.cost)
+    tree = decode(best.embedding)
+    n_triplets = sum(run.n_triplets for run in runs)
+    cost = dasgupta_cost(tree, points)
+    return EmbedResult(tree, best.embedding, cost, np.array(best.losses), len(best.losses), n_triplets)
+
+
+def _plan(
+    similarity: Similarity, n_iter: int, block_size: int, max_triplets: int | None, penalty: float, mapping: Map
+) -> tuple[Sampler, int]:
+    """The sampler, and the number of iterations that the budget of triplets leaves."""
+    _check_whole("max_iter", n_iter, 0)
+    budget = MAX_TRIPLETS if max_triplets is None else max_triplets
+    _check_whole("max_triplets", budget, 1)
+    sampler: Sampler
+    if isinstance(similarity, Graph):
+        sampler = Edges(similarity, penalty, mapping)
+    else:
+        affordable = int(np.sqrt(6.0 * budget / max(1, n_iter * similarity.n)))
+        sampler = Blocks(similarity, min(block_size, max(MIN_BLOCK, affordable)), penalty, mapping)
+    if similarity.n < 3 or sampler.n_triplets == 0:
+        return sampler, 0
+    return sampler, min(n_iter, max(1, budget // sampler.n_triplets))
+
+
+def _place(chart: Chart, directions: Floats, radius: float, rng: np.random.Generator) -> Floats:
+    """Parameters of a chart for unit vectors, at the first radius where that is part of them."""
+    if isinstance(chart, Circle):
+        return np.arctan2(directions[:, 1], directions[:, 0])
+    if isinstance(chart, Ball):
+        # radii that differ, so that no two leaves start at one place
+        return np.tanh(0.5 * radius * rng.uniform(0.5, 1.0, size=(len(directions), 1))) * directions
+    return directions
+
+
+@contextmanager
+def _threads(n_jobs: int | None) -> Iterator[Map]:
+    """A `map` on n_jobs threads. BLAS gets one thread throughout: blocks are small, and its sums then never vary."""
+    workers = n_threads(n_jobs)
+    with threadpool_limits(1, user_api="blas"):
+        if workers == 1:
+            yield map
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                yield pool.map
+
+
+def _generators(random_state: Seed, n: int) -> list[np.random.Generator]:
+    """Independent generators, one for each run; a caller's generator moves on by one draw."""
+    if isinstance(random_state, np.random.Generator):
+        entropy: int | None = int(random_state.integers(2**63))
+    elif isinstance(random_state, np.random.RandomState):
+        entropy = int(random_state.randint(2**31 - 1))
+    else:
+        entropy = random_state
+    return [np.random.default_rng(seed) for seed in np.random.SeedSequence(entropy).spawn(n)]
+
+
+def _check_whole(name: str, value: int, least: int) -> None:
+    if isinstance(value, bool) or value != int(value) or value < least:
+        raise ValueError(f"{name}={value} must be a whole number of at least {least}.")

@@ -1,0 +1,53 @@
+"""The top of a tree that is too large for a page: its lowest merges become leaves that stand for groups of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._shared.arrays import Ints
+from ..tree import Tree
+
+
+@dataclass(frozen=True)
+class Groups:
+    """``tree`` over the groups; ``of`` is the group of each point, ``first`` a member of each, ``sizes`` their sizes."""
+
+    tree: Tree
+    of: Ints
+    first: Ints
+    sizes: Ints
+
+    def most_frequent(self, codes: Ints) -> Ints:
+        """The most frequent code in each group; of several the first member's, else the smallest."""
+        pairs, counts = np.unique(np.column_stack([self.of, codes]), axis=0, return_counts=True)
+        foreign = pairs[:, 1] != codes[self.first][pairs[:, 0]]
+        order = np.lexsort((pairs[:, 1], foreign, -counts, pairs[:, 0]))
+        begins = np.searchsorted(pairs[order, 0], np.arange(len(self.sizes)))
+        return np.asarray(pairs[order, 1][begins])
+
+    def means(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Mean of each column in each group."""
+        sums = [np.bincount(self.of, weights=column, minlength=len(self.sizes)) for column in values.T]
+        return np.column_stack(sums) / self.sizes[:, None]
+
+    def names(self, names: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Of each group, the name of its first member and how many more there are."""
+        called = [names[i] if names else str(i) for i in self.first.tolist()]
+        return tuple(
+            name if size == 1 else f"{name} and {size - 1} more"
+            for name, size in zip(called, self.sizes.tolist(), strict=True)
+        )
+
+
+def group(tree: Tree, k: int) -> Groups:
+    """Undo all but the lowest n − k merges of the tree: k groups, and the tree that joins them."""
+    n = tree.n_leaves
+    of = tree.cut(n_clusters=k)
+    _, first, sizes = np.unique(of, return_index=True, return_counts=True)
+    some_leaf = tree.leaf_order()[tree._first]  # of each node
+    node = np.where(np.arange(2 * n - 1) < 2 * n - k, of[some_leaf], np.arange(2 * n - 1) - 2 * (n - k))
+    return Groups(Tree(node[tree.children[n - k :]], tree.heights[n - k :]), of, first, sizes)

@@ -1,0 +1,238 @@
+"""The explorer: a tree as one HTML file that opens in any browser, without a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import re
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._shared.checks import as_floats
+from .._shared.files import replaced_atomically
+from ..hyperbolic import geometry
+from ..hyperbolic.decode import circle_order
+from ..hyperbolic.encode import encode_by_height
+from ..scores.metrics import split_weights
+from ..tree import Tree, TreeLike, as_tree
+from ..tree.checks import check_names
+from .groups import Groups, group
+from .sprite import sprite
+
+if TYPE_CHECKING:
+    from ..similarity import SimilarityLike
+
+Fields = dict[str, Any]
+
+# What is drawn does not grow with the number of leaves, but the page's weight does, to about 15 MB here, and so does the time
+# it takes to open; of a larger tree the top is shown, its lowest merges closed.
+MAX_LEAVES = 200_000
+# Values of features in a page: 20 MB, a third more when written as text.
+MAX_VALUES = 5_000_000
+# Radii that differ by less than this share count as one; then only the angles say anything about the tree.
+ONE_RADIUS = 1e-6
+
+_SCRIPTS = (
+    "hyperbolic",
+    "model",
+    "colours",
+    "scene",
+    "thumbs",
+    "disk",
+    "overlay",
+    "dendrogram",
+    "panel",
+    "explorer",
+    "controls",
+    "main",
+)
+
+
+def explore(
+    tree: TreeLike,
+    path: str | os.PathLike[str],
+    *,
+    labels: npt.ArrayLike | None = None,
+    names: Iterable[str] | None = None,
+    images: npt.ArrayLike | None = None,
+    features: Any = None,
+    embedding: npt.ArrayLike | None = None,
+    similarity: SimilarityLike | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write a page to look around in a tree: Poincaré disk, dendrogram, search, cuts, lists of members.
+
+    Parameters
+    ----------
+    tree : Tree or SciPy linkage matrix
+        n leaves, one or more. Above `MAX_LEAVES` (200 000) the lowest merges are closed: a leaf of the page then stands for a
+        group of points, says of how many, and has their most frequent label and their mean features.
+    path : path
+        The HTML file; one that exists is replaced in one step.
+    labels : array (n,), optional
+        Classes, of any type; leaves can be coloured by them, and clusters say what they are made of.
+    names : sequence of n str, optional
+        Names of the leaves. Default: the tree's, else the numbers of the rows.
+    images : array (n, h, w) or (n, h, w, 3), optional
+        Thumbnails: uint8, or numbers that are stretched to it. Scaled down to 48 pixels at the most.
+    features : array or frame (n, d), optional
+        Numbers of which the page shows the means of a cluster and exports the rows.
+    embedding : array (n, 2), optional
+        Points of the Poincaré disk, as ``HypHC.embedding_``. Default: `hyphc.hyperbolic.encode.encode_by_height`.
+    similarity : Similarity, dense or sparse matrix, optional
+        Adds Dasgupta's cost, and for each cluster the mean similarity across its split.
+    title : str, optional
+        Heading of the page.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+
+    Notes
+    -----
+    O(n) but for sorting and for what `similarity` takes. Labels and names are data in the page, never markup, and its
+    content security policy allows no script but its own and no connection at all. docs/explorer.md shows what it looks like.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = explore(Tree([[0, 1], [3, 2]]), f"{folder}/tree.html", labels=["a", "a", "b"])
+    ...     page.name, page.stat().st_size < 100_000
+    ('tree.html', True)
+    """
+    tree = as_tree(tree)
+    n = tree.n_leaves
+    called = tree.names if names is None else check_names(names, n)
+    groups = group(tree, MAX_LEAVES) if n > MAX_LEAVES else None
+    shown = groups.tree if groups else tree
+    heading = title if title is not None else f"Tree of {n:,} point{'s' * (n > 1)}".replace(",", "\u202f")
+    data: Fields = {
+        "title": heading,
+        "n": shown.n_leaves,
+        "points": n,
+        "children": _packed(shown.children, "<i4"),
+        "heights": _packed(shown.heights, "<f8"),
+        "weights": _packed(groups.sizes, "<i4") if groups else None,
+        "rows": _packed(groups.first, "<i4") if groups else None,
+        "names": groups.names(called) if groups else called,
+        "labels": None if labels is None else _label_fields(labels, n, groups),
+        "features": None if features is None else _feature_fields(features, n, groups),
+        "sprite": None if images is None else sprite(_chosen(images, n, groups), shown.n_leaves),
+        **_embedding_fields(shown, embedding, n, groups),
+        **_similarity_fields(tree, similarity, shown.n_leaves),
+    }
+    content = page(heading, data)
+    with replaced_atomically(path) as file:
+        file.write(content)
+    return Path(path)
+
+
+def page(title: str, data: Fields) -> bytes:
+    """The HTML file: template, style, data and scripts in one, with a policy that names the hashes of style and script."""
+    folder = resources.files(__package__) / "assets"
+    style = (folder / "style.css").read_text(encoding="utf-8")
+    script = "".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{script}}})();\n'
+    from .. import __version__
+
+    parts = {
+        "title": html.escape(title),
+        "version": __version__,
+        "style": style,
+        "style_hash": _hash(style),
+        "script": script,
+        "script_hash": _hash(script),
+        # The one sequence that could end the data block, or open a comment in it, starts with "<".
+        "data": json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
+    }
+    template = (folder / "page.html").read_text(encoding="utf-8")
+    # One pass, so that what is filled in is not searched for more to fill in.
+    filled = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+    return filled.encode("utf-8", errors="replace")
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _packed(array: npt.NDArray[Any], dtype: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(array, dtype=dtype).tobytes()).decode()
+
+
+def _chosen(values: npt.ArrayLike, n: int, groups: Groups | None) -> npt.NDArray[Any]:
+    """Rows of ``values`` that the page shows: all, or those of the groups' first members."""
+    array = np.asarray(values)
+    return array[groups.first] if groups and len(array) == n else array
+
+
+def _label_fields(labels: npt.ArrayLike, n: int, groups: Groups | None) -> Fields:
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise ValueError(f"labels has shape {values.shape}; pass ({n},), one for each leaf.")
+    if values.dtype.kind == "O":  # mixed types have no order of their own
+        values = np.array(["" if _is_missing(value) else str(value) for value in values.tolist()])
+    distinct, codes = np.unique(values, return_inverse=True)
+    codes = groups.most_frequent(codes) if groups else codes
+    return {"names": [str(value) for value in distinct.tolist()], "codes": _packed(codes, "<i4")}
+
+
+def _is_missing(value: object) -> bool:
+    """None, NaN (which does not equal itself) or pandas' NA (of which no comparison is true or false)."""
+    same = value == value
+    return value is None or not isinstance(same, bool | np.bool_) or not same
+
+
+def _feature_fields(features: Any, n: int, groups: Groups | None) -> Fields:
+    columns = [str(name) for name in features.columns] if hasattr(features, "columns") else None
+    values = as_floats(features, "features")
+    if values.ndim != 2 or len(values) != n or values.shape[1] == 0:
+        raise ValueError(f"features has shape {values.shape}; pass ({n}, d), a row for each leaf.")
+    values = groups.means(values) if groups else values
+    if values.size > MAX_VALUES:
+        most = MAX_VALUES // len(values)
+        raise ValueError(f"features has {values.shape[1]} columns for {len(values)} leaves; pass at most {most}.")
+    if columns is None:
+        columns = [f"feature {j}" for j in range(values.shape[1])]
+    return {"names": columns, "values": _packed(values, "<f4")}
+
+
+def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, groups: Groups | None) -> Fields:
+    """Angles counter-clockwise from the widest gap and, unless the points have one radius, their depths."""
+    if embedding is None:
+        points = encode_by_height(shown)
+    else:
+        if np.shape(embedding) != (n, 2):
+            raise ValueError(f"embedding has shape {np.shape(embedding)}; pass ({n}, 2), a point for each leaf.")
+        points, _ = geometry.check_ball("embedding", _chosen(embedding, n, groups))
+    angles = np.arctan2(points[:, 1], points[:, 0])
+    order, _ = circle_order(angles)
+    unrolled = np.empty_like(angles)
+    unrolled[order] = np.where(angles[order] < angles[order[0]], angles[order] + 2 * np.pi, angles[order])
+    if len(order) > 1:
+        unrolled -= 2 * np.pi * np.round(unrolled.mean() / (2 * np.pi))
+    radii = np.hypot(points[:, 0], points[:, 1])
+    one_radius = np.ptp(radii) <= ONE_RADIUS * radii.max()
+    depths = None if one_radius else _packed(geometry.distance_to_origin(points), "<f4")
+    return {"angles": _packed(unrolled, "<f8"), "depths": depths}
+
+
+def _similarity_fields(tree: Tree, similarity: SimilarityLike | None, k: int) -> Fields:
+    if similarity is None:
+        return {"cost": None, "across": None}
+    n = tree.n_leaves
+    across = split_weights(tree, similarity)
+    pairs = tree.sizes[tree.children].prod(axis=1)
+    return {
+        "cost": float(across @ tree.sizes[n:]),
+        "across": _packed((across / pairs)[n - k :], "<f4"),
+    }

@@ -1,0 +1,1 @@
+"""The Poincaré ball: its geometry, and trees to embeddings and back."""

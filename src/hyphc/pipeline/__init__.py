@@ -1,0 +1,1 @@
+"""A fit from start to end: its plan, weighted leaves, new points."""

@@ -1,0 +1,231 @@
+"""Weighted leaves: a leaf that stands for several points, duplicates as one leaf, coarse trees over groups, and back.
+
+A leaf of size s carries s points: its row is the sum of their rows, its similarity to another leaf the sum over all pairs. The
+cost of a tree of groups then differs from that of the same tree with the groups expanded only by what lies inside the groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._shared.arrays import Floats, Ints
+from ..similarity import SimilarityLike, check_similarity
+from ..similarity.kinds import Dense, Features, Graph, Similarity
+from ..tree import Tree, TreeLike, as_tree
+
+Hashes = npt.NDArray[np.uint64]
+
+AT_ONCE = 1_024  # rows compared at a time
+
+
+def weighted(similarity: SimilarityLike, weights: npt.ArrayLike) -> Similarity:
+    """Each leaf taken ``weights[i]`` times: similarities become weights_i·weights_j·w_ij and sizes weights_i·sizes_i.
+
+    Examples
+    --------
+    >>> weighted([[0, 3], [3, 0]], [1, 2]).to_dense()
+    array([[0., 6.],
+           [6., 0.]])
+    """
+    similarity = check_similarity(similarity)
+    factor = np.asarray(weights, dtype=np.float64)
+    if factor.shape != (similarity.n,):
+        raise ValueError(f"{similarity.n} points need as many weights; got shape {factor.shape}.")
+    if not (np.isfinite(factor) & (factor > 0)).all():
+        i = int(np.flatnonzero(~(np.isfinite(factor) & (factor > 0)))[0])
+        raise ValueError(
+            f"weights[{i}] = {factor[i]} is not a positive number; leave out points of weight 0 and place them with predict."
+        )
+    return _combined(similarity, sp.diags_array(factor).tocsr(), factor * similarity.sizes)
+
+
+def grouped(similarity: SimilarityLike, groups: npt.ArrayLike) -> Similarity:
+    """One leaf for each group: the problem of a coarse tree over clusters.
+
+    Parameters
+    ----------
+    similarity : Similarity, dense matrix or sparse matrix of n points
+    groups : array (n,) of int
+        The group of each point, 0 … g − 1, none empty.
+
+    Examples
+    --------
+    >>> coarse = grouped([[0, 5, 1], [5, 0, 2], [1, 2, 0]], [0, 0, 1])
+    >>> coarse.to_dense(), coarse.sizes
+    (array([[0., 3.],
+           [3., 0.]]), array([2., 1.]))
+    """
+    similarity, members = check_similarity(similarity), _check_groups(groups)
+    if len(members) != similarity.n:
+        raise ValueError(f"{similarity.n} points need as many group numbers; got {len(members)}.")
+    shape = (int(members.max()) + 1, similarity.n)
+    indicator = sp.csr_array((np.ones(similarity.n), (members, np.arange(similarity.n))), shape=shape)
+    return _combined(similarity, indicator, np.bincount(members, weights=similarity.sizes).astype(np.float64))
+
+
+def _combined(similarity: Similarity, mix: sp.csr_array[np.float64], sizes: Floats) -> Similarity:
+    """Leaves that are the sums of leaves: rows of ``mix`` say of which, how often."""
+    if isinstance(similarity, Features):
+        rows = np.asarray(mix.astype(similarity.X.dtype) @ similarity.X)
+        return Features(rows, offset=similarity.offset, scale=similarity.scale, sizes=sizes)
+    if isinstance(similarity, Dense):
+        # rounding may differ between the two triangles of a product: one of them serves for both
+        whole = np.triu(np.asarray(mix @ (mix @ similarity.rows(np.arange(similarity.n))).T), 1)
+        return Dense(whole + whole.T, sizes=sizes)
+    assert isinstance(similarity, Graph)
+    upper = sp.triu(mix @ similarity.to_csr() @ mix.T, 1, format="csr")
+    return Graph(upper + upper.T, sizes=sizes)
+
+
+def expanded(tree: TreeLike, groups: npt.ArrayLike, parts: Sequence[TreeLike] | None = None) -> Tree:
+    """The tree of all points from a tree of their groups.
+
+    Parameters
+    ----------
+    tree : Tree or linkage matrix of g groups
+    groups : array (n,) of int
+        The group of each point, as in ``grouped``.
+    parts : sequence of g trees, optional
+        parts[k] has the points of group k as its leaves, in ascending order. By default groups become balanced subtrees.
+
+    Examples
+    --------
+    >>> expanded(Tree([[0, 1]]), [0, 1, 0]).children
+    array([[0, 2],
+           [3, 1]])
+    """
+    tree, members = as_tree(tree), _check_groups(groups)
+    if int(members.max()) + 1 != tree.n_leaves:
+        raise ValueError(f"The tree has {tree.n_leaves} leaves but there are {int(members.max()) + 1} groups.")
+    inside, tops = _balanced(members) if parts is None else _assembled(members, [as_tree(part) for part in parts])
+    number = np.concatenate([tops, len(members) + len(inside) + np.arange(tree.n_leaves - 1)])
+    return Tree(np.concatenate([inside, number[tree.children]]))
+
+
+def _balanced(members: Ints) -> tuple[Ints, Ints]:
+    """Merges that join the points of each group in rounds, two neighbours at a time, and the node of each group."""
+    order = np.argsort(members, kind="stable")
+    nodes, group, merges, n_nodes = order, members[order], [np.empty((0, 2), dtype=np.int64)], len(members)
+    while len(nodes) > group[-1] + 1:
+        starts = np.searchsorted(group, np.arange(group[-1] + 1))
+        first = (np.arange(len(nodes)) - starts[group]) % 2 == 0
+        paired = first & np.append(group[1:] == group[:-1], False)
+        left = np.flatnonzero(paired)
+        merges.append(np.column_stack([nodes[left], nodes[left + 1]]))
+        nodes[left] = n_nodes + np.arange(len(left))
+        n_nodes += len(left)
+        nodes, group = nodes[first], group[first]
+    return np.concatenate(merges), nodes
+
+
+def _assembled(members: Ints, parts: list[Tree]) -> tuple[Ints, Ints]:
+    """The merges of all parts, and the node of each group."""
+    counts = np.bincount(members)
+    if [part.n_leaves for part in parts] != counts.tolist():
+        raise ValueError(f"parts must have {counts.tolist()} leaves; got {[part.n_leaves for part in parts]}.")
+    order = np.argsort(members, kind="stable")
+    merges, tops, n_nodes, begin = [np.empty((0, 2), dtype=np.int64)], [], len(members), 0
+    for part in parts:
+        m = part.n_leaves
+        number = np.concatenate([order[begin : begin + m], n_nodes + np.arange(m - 1)])
+        merges.append(number[part.children])
+        tops.append(number[-1])
+        n_nodes, begin = n_nodes + m - 1, begin + m
+    return np.concatenate(merges), np.array(tops)
+
+
+def twins(similarity: Similarity) -> Ints | None:
+    """Group numbers (n,) that collapse points which can be kept together at no loss; None if there are none.
+
+    Twins look alike to every third point, and nothing is more similar to either than they are to each other. Some optimal tree
+    keeps them together: of two copies in different places, put both where the one stands or both where the other does;
+    triplets with both copies do not get worse, and the others change by amounts that add up to 0.
+    """
+    rows, n = _signatures(similarity), similarity.n
+    hashes = np.concatenate([_row_hashes(rows(chunk)) for chunk in _chunks(np.arange(n))])
+    order = np.argsort(hashes, kind="stable")
+    alike = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+    alike = np.concatenate([_equal_rows(rows, order, chunk) for chunk in _chunks(alike)])
+    if len(alike) == 0:
+        return None
+    fresh = np.ones(n, dtype=np.int64)
+    fresh[alike + 1] = 0
+    group = np.empty(n, dtype=np.int64)
+    group[order] = np.cumsum(fresh) - 1
+    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]  # numbered by first appearance
+
+
+def _signatures(similarity: Similarity) -> Callable[[Ints], Any]:
+    """Rows of a matrix, dense or sparse, that are equal just for twins.
+
+    With the largest entry of each row on its diagonal, the rows of a similarity matrix are equal just for twins.
+    """
+    sizes = similarity.sizes
+    if isinstance(similarity, Features):
+        features, own = similarity, similarity.offset * sizes**2 + similarity.scale * similarity._squares
+        # a row more similar to others than to its copies has no twin: its own number tells it apart
+        apart = np.where(own >= similarity.maximum() * sizes**2 * (1 - 1e-6), 0.0, 1.0 + np.arange(similarity.n))
+        return lambda index: np.column_stack([features.X[index] / sizes[index, None], apart[index]])
+    if isinstance(similarity, Dense):
+        return partial(_dense_signatures, similarity)
+    assert isinstance(similarity, Graph)
+    inverse = sp.diags_array(1.0 / sizes)
+    matrix = sp.csr_array(inverse @ similarity.to_csr() @ inverse)
+    largest = np.asarray(matrix.max(axis=1).toarray()).ravel()
+    complete = sp.csr_array(matrix + sp.diags_array(largest))
+    return lambda index: complete[index]
+
+
+def _dense_signatures(similarity: Dense, index: Ints) -> Floats:
+    rows = similarity.rows(index) / (similarity.sizes[index, None] * similarity.sizes)
+    rows[np.arange(len(index)), index] = rows.max(axis=1, initial=0.0)
+    return np.asarray(rows)
+
+
+def _chunks(items: Ints) -> list[Ints]:
+    """At most ``AT_ONCE`` at a time, and at least one chunk."""
+    return np.split(items, range(AT_ONCE, len(items), AT_ONCE))
+
+
+def _row_hashes(rows: Any) -> Hashes:
+    """A 64-bit number for each row, equal for equal rows."""
+    factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
+        1
+    )
+    if isinstance(rows, np.ndarray):
+        return np.asarray((_mixed(rows) * factors).sum(axis=1, dtype=np.uint64))
+    terms = _mixed(rows.data) * factors[rows.indices]
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
+    return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+
+
+def _mixed(values: npt.NDArray[Any]) -> Hashes:
+    """The bits of the numbers, scrambled: those of 1, 2 and 4 differ in their highest bits only."""
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)  # + 0.0: −0 becomes 0
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.asarray(bits ^ (bits >> np.uint64(27)))
+
+
+def _equal_rows(rows: Callable[[Ints], Any], order: Ints, places: Ints) -> Ints:
+    """Those places in the order whose row equals the next one's."""
+    difference: Any = rows(order[places]) != rows(order[places + 1])
+    return np.asarray(places[np.asarray(difference.sum(axis=1)).ravel() == 0])
+
+
+def _check_groups(groups: npt.ArrayLike) -> Ints:
+    members = np.asarray(groups)
+    if members.ndim != 1 or len(members) == 0 or members.dtype.kind not in "iu":
+        raise ValueError("groups must be a one-dimensional array of group numbers 0, 1, …")
+    present = np.bincount(members) if members.min() >= 0 else np.zeros(1)
+    if not present.all():
+        raise ValueError(
+            "groups must use each of the numbers 0 to its largest; np.unique(..., return_inverse=True) does."
+        )
+    return members.astype(np.int64)

@@ -1,0 +1,157 @@
+"""Embeddings and decoded trees during a run, as in the paper's figure, but moving."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import numpy.typing as npt
+from matplotlib.animation import FuncAnimation, PillowWriter
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle
+
+from .._shared.files import replaced_atomically
+from ..continuous.run import EmbedProgress
+from ..continuous.solver import EmbedResult, embed
+from ..hyperbolic.decode import decode
+from ..similarity import SimilarityLike
+from .common import add_legend, axes_or_new, groups_of, settle_layout
+from .disk import Artists
+
+# Points move most at first: frames are taken at iterations that grow like a power of the frame's number.
+EARLY = 1.5
+
+
+class Recorder:
+    """A callback of ``embed`` and ``HypHC`` that keeps what ``animate`` needs: the leaves at about ``n_frames`` iterations.
+
+    Parameters
+    ----------
+    n_frames : int
+        Frames are denser at the beginning of a run, where most happens. A run that starts over (``n_init``) is recorded anew.
+
+    Attributes
+    ----------
+    frames : list of EmbedProgress
+
+    Examples
+    --------
+    >>> from hyphc import embed
+    >>> recorder = Recorder(n_frames=5)
+    >>> result = embed([[0, 9, 1], [9, 0, 1], [1, 1, 0]], max_iter=50, callback=recorder, random_state=0)
+    >>> [frame.iteration for frame in recorder.frames]
+    [0, 6, 17, 31, 49]
+    """
+
+    def __init__(self, n_frames: int = 60) -> None:
+        if n_frames < 1:
+            raise ValueError(f"n_frames={n_frames} records nothing; choose n_frames >= 1.")
+        self.n_frames = n_frames
+        self.frames: list[EmbedProgress] = []
+
+    def __call__(self, progress: object) -> None:
+        """Take in what a callback is told; the search's progress, which has no leaves, passes by."""
+        if not isinstance(progress, EmbedProgress):
+            return
+        if self.frames and progress.iteration <= self.frames[-1].iteration:
+            self.frames.clear()
+        last = progress.max_iter - 1
+        if progress.iteration >= self._due(last):
+            self.frames.append(progress)
+
+    def _due(self, last: int) -> int:
+        """The iteration of the next frame; the last one of the run is always among them."""
+        share = len(self.frames) / max(1, self.n_frames - 1)
+        return min(last, int(last * share**EARLY))
+
+
+def animate(
+    run: Recorder | SimilarityLike,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    labels: npt.ArrayLike | None = None,
+    fps: int = 12,
+    dpi: int = 80,
+    ax: Axes | None = None,
+    **options: Any,
+) -> FuncAnimation:
+    """Animate leaves in the Poincaré disk and the tree decoded from them while the continuous cost is minimised.
+
+    Parameters
+    ----------
+    run : Recorder, or Similarity, dense matrix or sparse matrix
+        A recorder that was the ``callback`` of a run in two dimensions; or a similarity, which is embedded here and now.
+    path : path, optional
+        Save as a GIF, through Pillow. Without it, keep the result and call its ``save`` (an MP4 needs ffmpeg) or
+        ``to_jshtml``.
+    labels : array (n,), optional
+        Colours, as in ``disk``. Default: clusters of the last frame's tree.
+    fps, dpi : int
+        Frames a second; dots an inch of the GIF.
+    ax : Axes, optional
+    **options
+        For ``embed``, when ``run`` is a similarity: ``random_state``, ``max_iter``, ``radius``, …
+
+    Returns
+    -------
+    matplotlib.animation.FuncAnimation
+        Its figure is closed in pyplot when a path is given and no axes are.
+    """
+    frames = _frames(run, options)
+    last = decode(frames[-1].embedding)
+    groups = groups_of(last, last, labels)
+    own_figure = ax is None
+    ax = axes_or_new(ax, (5.0, 4.4))
+    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor="0.8", linewidth=0.8))
+    ax.set(xlim=(-1.04, 1.04), ylim=(-1.04, 1.04), aspect="equal")
+    ax.axis("off")
+    artists, caption = Artists(ax, groups), ax.set_title("\n", fontsize=9)
+    add_legend(ax, groups)
+
+    def show(frame: EmbedProgress) -> list[Any]:
+        artists.update(decode(frame.embedding), frame.embedding)
+        caption.set_text(f"iteration {frame.iteration + 1}\ncost of the tree {frame.cost:.3e}")
+        return []
+
+    figure: Any = ax.figure
+    show(frames[-1])
+    settle_layout(ax)
+    if own_figure:
+        figure.set_layout_engine("none")  # it is settled; to lay out every frame anew would take most of the time
+    animation = FuncAnimation(figure.figure, show, frames=frames, interval=1000 / fps, cache_frame_data=False)
+    if path is not None:
+        with TemporaryDirectory() as folder, replaced_atomically(path) as file:
+            written = Path(folder) / "animation.gif"
+            animation.save(written, writer=PillowWriter(fps=fps), dpi=dpi)
+            file.write(written.read_bytes())
+        if own_figure:
+            plt.close(figure.figure)
+    return animation
+
+
+def _frames(run: Any, options: dict[str, Any]) -> list[EmbedProgress]:
+    if isinstance(run, Recorder):
+        recorder, result = run, None
+        if options:
+            raise ValueError(f"{sorted(options)} are options of embed; pass a similarity to run it here.")
+    else:
+        recorder = Recorder()
+        result = embed(run, callback=recorder, **options)
+    frames = recorder.frames or _still(result)
+    if not frames:
+        raise ValueError("The recorder is empty; pass it as the callback of embed or HypHC, with max_iter >= 1.")
+    if frames[0].embedding.shape[1] != 2:
+        raise ValueError(f"The leaves have {frames[0].embedding.shape[1]} coordinates; animate needs n_components=2.")
+    return frames
+
+
+def _still(result: EmbedResult | None) -> list[EmbedProgress]:
+    """One frame for a run without iterations, as for two points."""
+    if result is None:
+        return []
+    radius = 2.0 * float(np.arctanh(np.linalg.norm(result.embedding[0])))
+    return [EmbedProgress(0, 0, result.cost, result.cost, result.cost, radius, 1.0, result.embedding)]

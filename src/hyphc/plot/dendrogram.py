@@ -1,0 +1,213 @@
+"""Dendrograms of any size: the top of the tree, cut by number of tips and by depth, in a single pass without recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+
+from .._shared.arrays import Floats, Ints
+from ..tree import Tree
+from .common import (
+    LINE_HEIGHT,
+    Groups,
+    add_legend,
+    axes_or_new,
+    groups_of,
+    names_of,
+    points_per_unit,
+    settle_layout,
+    shortened,
+    tree_of,
+)
+
+Orientation = Literal["top", "bottom", "left", "right"]
+
+LARGEST_FONT, SMALLEST_FONT = 9.0, 5.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The shown part of a tree: one slot a tip, merges in the middle of their children.
+
+    ``tips`` are nodes from left to right (leaves, or clusters whose inside is not shown). Branch b leads down to ``ends[b]``
+    along ``lines[b]``, three points (slot, height).
+    """
+
+    tips: Ints
+    ends: Ints
+    lines: Floats
+
+
+def layout(tree: Tree, max_leaves: int | None = None, max_depth: int | None = None) -> Layout:
+    """Undo the highest merges until ``max_leaves`` tips show, but none that lies ``max_depth`` levels down; O(tips)."""
+    n, children = tree.n_leaves, tree.children
+    lowest = n if max_leaves is None else max(n, 2 * n - max_leaves)  # merges are in order of height
+    tips: list[int] = []
+    shown: list[tuple[int, int, int]] = []
+    waiting = [(2 * n - 2, 0)]
+    while waiting:  # depth first, so that tips come from left to right
+        v, level = waiting.pop()
+        if v >= lowest and (max_depth is None or level < max_depth):
+            a, b = children[v - n].tolist()
+            shown.append((v, a, b))
+            waiting += [(b, level + 1), (a, level + 1)]
+        else:
+            tips.append(v)
+    slot = {v: float(place) for place, v in enumerate(tips)}
+    for v, a, b in reversed(shown):  # children come after their parent in this list
+        slot[v] = 0.5 * (slot[a] + slot[b])
+    links = np.array(shown, dtype=np.int64).reshape(-1, 3)
+    return Layout(np.array(tips, dtype=np.int64), links[:, 1:].ravel(), _lines(tree, links, slot))
+
+
+def _lines(tree: Tree, links: Ints, slot: dict[int, float]) -> Floats:
+    """Across from each merge to above its child, then down to the child: (2·merges, 3, 2)."""
+    parents, ends = np.repeat(links[:, 0], 2), links[:, 1:].ravel()
+    heights = node_heights(tree, np.concatenate([parents, ends]))
+    top, bottom = heights[: len(parents)], heights[len(parents) :]
+    middle = np.array([slot[v] for v in parents.tolist()], dtype=np.float64)
+    below = np.array([slot[v] for v in ends.tolist()], dtype=np.float64)
+    corners = [np.column_stack([middle, top]), np.column_stack([below, top]), np.column_stack([below, bottom])]
+    return np.stack(corners, axis=1)
+
+
+def node_heights(tree: Tree, nodes: Ints) -> Floats:
+    """Heights of nodes; leaves stand at 0."""
+    return np.concatenate([[0.0], tree.heights])[np.maximum(nodes - tree.n_leaves + 1, 0)]
+
+
+def dendrogram(
+    tree: Any,
+    *,
+    max_leaves: int | None = 100,
+    max_depth: int | None = None,
+    labels: npt.ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    orientation: Orientation = "top",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a dendrogram, or the top of one: a cluster whose inside is not shown is a triangle with its size in brackets.
+
+    When all that is shown lies high up, the axis of heights begins just below it.
+
+    Parameters
+    ----------
+    tree : Tree, linkage matrix, fitted HypHC or EmbedResult
+        Leaves come in ``leaf_order()``; ``hyphc.ordering.order_leaves`` puts similar ones side by side.
+    max_leaves : int or None
+        The highest merges are shown until there are so many tips; None shows all.
+    max_depth : int, optional
+        Only merges fewer than so many levels below the root are shown.
+    labels : array (n,), optional
+        Colours: numbers or strings, −1 or None for a leaf without label. A branch has the colour that all leaves below it
+        share, a triangle that of most of its leaves. Default: the model's clusters, or an automatic cut.
+    names : sequence of str, optional
+        Default: the tree's names, or numbers. Where there is no room for all, every second, third, … is written.
+    orientation : {"top", "bottom", "left", "right"}
+        Where the root is.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    _check_at_least("max_leaves", max_leaves, 1)
+    _check_at_least("max_depth", max_depth, 0)
+    if orientation not in ("top", "bottom", "left", "right"):
+        raise ValueError(f"orientation={orientation!r} is unknown; choose 'top', 'bottom', 'left' or 'right'.")
+    source, tree = tree, tree_of(tree)
+    part, groups = layout(tree, max_leaves, max_depth), groups_of(source, tree, labels)
+    upright = orientation in ("top", "bottom")
+    long_side = float(np.clip(0.14 * len(part.tips), 6.0, 12.0))
+    ax = axes_or_new(ax, (long_side, 4.5) if upright else (6.0, long_side))
+    colors = groups.branch_colors(tree, part.ends)
+    width = float(np.clip(60.0 / len(part.tips), 0.3, 1.2))
+    ax.add_collection(LineCollection(list(_turn(part.lines, upright)), colors=colors, linewidths=width), autolim=False)
+    base = _base(tree, part)
+    _draw_triangles(ax, tree, part, groups, base, upright)
+    _set_limits(ax, tree, len(part.tips), base, orientation)
+    add_legend(ax, groups, "left" if orientation == "left" else "right")  # leaves' names take the other side
+    _write_tips(ax, tree, part.tips, names_of(tree, names), orientation)
+    return ax
+
+
+def _base(tree: Tree, part: Layout) -> float:
+    """Where the axis of heights begins: at 0, or a little below what is shown when the rest of the tree is not."""
+    closed = part.tips[part.tips >= tree.n_leaves]
+    if len(closed) == 0:
+        return 0.0
+    top, lowest = tree.heights[-1], node_heights(tree, closed).min()
+    return max(0.0, float(lowest - 0.2 * (top - lowest)))
+
+
+def _draw_triangles(ax: Axes, tree: Tree, part: Layout, groups: Groups, base: float, upright: bool) -> None:
+    slots = np.flatnonzero(part.tips >= tree.n_leaves)
+    if len(slots) == 0:
+        return
+    heights = node_heights(tree, part.tips[slots])
+    corners = np.full((len(slots), 3, 2), base)
+    corners[:, :, 0] = slots[:, None] + np.array([0.0, -0.4, 0.4])
+    corners[:, 0, 1] = heights
+    colors = groups.colors()[_commonest(tree, part.tips, groups)[slots]]
+    triangles = PolyCollection(
+        list(_turn(corners, upright)), facecolors=colors, edgecolors=colors, alpha=0.7, linewidths=0.8
+    )
+    ax.add_collection(triangles, autolim=False)
+
+
+def _commonest(tree: Tree, tips: Ints, groups: Groups) -> Ints:
+    """The group of most leaves below each tip; tips together hold all leaves, in leaf order."""
+    n_codes = len(groups.names) + 1
+    tip_of_leaf = np.repeat(np.arange(len(tips)), tree.sizes[tips])
+    codes = groups.codes[tree.leaf_order()] % n_codes  # −1 becomes the last
+    counts = np.bincount(tip_of_leaf * n_codes + codes, minlength=len(tips) * n_codes).reshape(-1, n_codes)
+    return np.asarray(counts.argmax(axis=1))
+
+
+def _set_limits(ax: Axes, tree: Tree, n_tips: int, base: float, orientation: Orientation) -> None:
+    top = float(tree.heights[-1]) if tree.n_leaves > 1 else 0.0
+    height = top - base if top > base else 1.0
+    across, up = (-0.6, n_tips - 0.4), (base, base + 1.03 * height)
+    if orientation in ("top", "bottom"):
+        ax.set(xlim=across, ylim=up if orientation == "top" else up[::-1], ylabel="height")
+        ax.spines[["top", "right", "bottom"]].set_visible(False)
+    else:
+        ax.set(ylim=across[::-1], xlim=up if orientation == "right" else up[::-1], xlabel="height")
+        ax.spines[["top", "left", "right"]].set_visible(False)
+
+
+def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None, orientation: Orientation) -> None:
+    """Names as tick labels in a font that fits the slots, thinned out when even the smallest does not."""
+    upright = orientation in ("top", "bottom")
+    axis = ax.xaxis if upright else ax.yaxis
+    axis.set_ticks([])
+    settle_layout(ax)
+    room = points_per_unit(ax, "x" if upright else "y")
+    size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, LARGEST_FONT))
+    step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
+    axis.set_ticks(np.arange(0, len(tips), step), [_tip_name(tree, v, names) for v in tips[::step].tolist()])
+    sides = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
+    axis.set_ticks_position(sides[orientation])  # type: ignore[arg-type]  # each axis knows its own two sides
+    axis.set_tick_params(labelsize=size, length=0, rotation=90 if upright else 0)
+
+
+def _tip_name(tree: Tree, v: int, names: tuple[str, ...] | None) -> str:
+    if v >= tree.n_leaves:
+        return f"({tree.sizes[v]})"
+    return str(v) if names is None else shortened(names[v])
+
+
+def _turn(corners: Floats, upright: bool) -> Floats:
+    """(slot, height) as (x, y), or as (y, x)."""
+    return corners if upright else corners[..., ::-1]
+
+
+def _check_at_least(name: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
+        raise ValueError(f"{name}={value} shows nothing; choose {name} >= {least}, or None.")

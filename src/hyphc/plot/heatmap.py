@@ -1,0 +1,113 @@
+"""The similarity matrix in leaf order, in blocks when there are many points."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+
+from .._shared.arrays import Floats, Ints
+from ..similarity import Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..tree.ordering import order_leaves
+from .common import axes_or_new, tree_of
+
+# About the pixels of a figure: more blocks could not be told apart.
+MAX_BLOCKS = 1000
+# Few pairs are much more alike than all others: the colours end at this quantile of the mean similarities.
+BRIGHTEST = 0.998
+
+
+def heatmap(
+    similarity: SimilarityLike,
+    tree: Any,
+    *,
+    order: Literal["similar", "tree"] = "similar",
+    max_blocks: int = MAX_BLOCKS,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the similarity matrix with rows and columns in leaf order: clusters are bright squares on the diagonal.
+
+    Parameters
+    ----------
+    similarity : Similarity, dense matrix or sparse matrix of n points
+    tree : Tree, linkage matrix, fitted HypHC or EmbedResult
+    order : {"similar", "tree"}
+        Children flipped by ``order_leaves`` so that similar leaves stand side by side, or as the tree has them.
+    max_blocks : int
+        Above so many points each pixel is the mean similarity between two blocks of neighbouring leaves.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    O(n d + B² d) for features and O(n + m + B²) for a graph, B the number of blocks: nothing of size n².
+    """
+    if order not in ("similar", "tree"):
+        raise ValueError(f"order={order!r} is unknown; choose 'similar' or 'tree'.")
+    if max_blocks < 1:
+        raise ValueError(f"max_blocks={max_blocks} shows nothing; choose max_blocks >= 1.")
+    points, shown = check_similarity(similarity), tree_of(tree)
+    if points.n != shown.n_leaves:
+        raise ValueError(f"The tree has {shown.n_leaves} leaves and the similarity {points.n} points; they must match.")
+    leaves = (order_leaves(shown, points) if order == "similar" else shown).leaf_order()
+    means = block_means(points, leaves, min(max_blocks, points.n))
+    ax = axes_or_new(ax, (6.4, 5.4))
+    cmap = matplotlib.colormaps["viridis"].with_extremes(bad="0.85")
+    top = float(np.nanquantile(means, BRIGHTEST)) if np.isfinite(means).any() else 1.0
+    extent = (0.0, float(points.n), float(points.n), 0.0)
+    picture = ax.imshow(
+        means, cmap=cmap, vmin=min(0.0, top) if isinstance(points, Graph) else None, vmax=top, extent=extent
+    )
+    ax.set(xlabel="leaf, in leaf order", ylabel="leaf, in leaf order")
+    side = points.n / len(means)
+    title = "similarity" if side == 1 else f"mean similarity of blocks of about {side:.0f} × {side:.0f} leaves"
+    ax.figure.colorbar(picture, ax=ax, label=title, extend="max" if np.nanmax(means, initial=0.0) > top else "neither")
+    return ax
+
+
+def block_means(similarity: Similarity, leaves: Ints, n_blocks: int) -> Floats:
+    """Mean similarity, for each pair of points, between runs of ``leaves``: (n_blocks, n_blocks), NaN where there is no pair.
+
+    Runs differ in length by at most one leaf.
+    """
+    starts = np.arange(n_blocks) * similarity.n // n_blocks
+    sizes = similarity.sizes[leaves]
+    points = np.add.reduceat(sizes, starts)
+    pairs = np.outer(points, points)
+    np.fill_diagonal(pairs, points**2 - np.add.reduceat(sizes**2, starts))
+    alone = np.diff(np.append(starts, similarity.n)) == 1
+    pairs[alone, alone] = 0.0  # s² − s² of one leaf may leave its rounding
+    if isinstance(similarity, Features):
+        sums = _features_sums(similarity, leaves, starts, pairs)
+    elif isinstance(similarity, Graph):
+        sums = _graph_sums(similarity, leaves, starts)
+    else:
+        ends = np.append(starts[1:], similarity.n)
+        rows = (similarity.rows(leaves[i:j]).sum(axis=0)[leaves] for i, j in zip(starts, ends, strict=True))
+        sums = np.stack([np.add.reduceat(row, starts) for row in rows])
+    return np.asarray(np.divide(sums, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0))
+
+
+def _features_sums(similarity: Features, leaves: Ints, starts: Ints, pairs: Floats) -> Floats:
+    """Σ w_ij over i ≠ j in two blocks, from the blocks' sums of rows."""
+    ends = np.append(starts[1:], similarity.n)
+    rows = np.stack(
+        [similarity.X[leaves[i:j]].sum(axis=0, dtype=np.float64) for i, j in zip(starts, ends, strict=True)]
+    )
+    products = rows @ rows.T
+    products[np.diag_indices(len(starts))] -= np.add.reduceat(similarity._squares[leaves], starts)
+    return np.asarray(similarity.offset * pairs + similarity.scale * products)
+
+
+def _graph_sums(similarity: Graph, leaves: Ints, starts: Ints) -> Floats:
+    block = np.empty(similarity.n, dtype=np.int64)
+    block[leaves] = np.searchsorted(starts, np.arange(similarity.n), side="right") - 1
+    rows = np.repeat(block, np.diff(similarity.indptr))
+    n_blocks = len(starts)
+    flat = np.bincount(rows * n_blocks + block[similarity.indices], similarity.data, minlength=n_blocks**2)
+    return flat.astype(np.float64, copy=False).reshape(n_blocks, n_blocks)

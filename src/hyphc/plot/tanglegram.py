@@ -1,0 +1,150 @@
+"""Two trees face to face, equal leaves joined by lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from .._shared.arrays import Floats
+from ..tree import Tree
+from ..tree.ordering import untangle
+from .common import (
+    BRANCH_COLOR,
+    LINE_HEIGHT,
+    add_legend,
+    axes_or_new,
+    groups_of,
+    names_of,
+    points_per_unit,
+    settle_layout,
+    shortened,
+    tree_of,
+)
+from .dendrogram import LARGEST_FONT, SMALLEST_FONT, layout
+
+# The left tree takes 0 … 1, the right one 1 + GAP … 2 + GAP.
+GAP = 0.7
+
+
+def tanglegram(
+    tree: Any,
+    other: Any,
+    *,
+    labels: npt.ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    titles: tuple[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw two trees of the same leaves face to face; children are flipped so that few of the lines between them cross.
+
+    Parameters
+    ----------
+    tree, other : Tree, linkage matrix, fitted HypHC or EmbedResult
+        Leaf i is the same in both, unless both trees have names: then leaves are matched by name.
+    labels : array (n,), optional
+        Colours of the lines, by the leaves of ``tree``. Default: clusters of ``tree``.
+    names : sequence of str, optional
+        Names of the leaves of ``tree``; written as far as there is room. Default: the tree's, or numbers.
+    titles : (str, str), optional
+        Written above the two trees.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    O(n log² n). Each tree has its own scale of heights.
+    """
+    source, left, right = tree, tree_of(tree), tree_of(other)
+    left, right, n_crossings = untangle(left, matched(left, right))
+    groups = groups_of(source, left, labels)
+    ax = axes_or_new(ax, (7.5, float(np.clip(0.14 * left.n_leaves, 3.5, 9.0))))
+    for shown, flip in ((left, False), (right, True)):
+        part = layout(shown)
+        lines = np.stack([_place(shown, part.lines[..., 1], flip), part.lines[..., 0]], axis=-1)
+        colors = groups.branch_colors(shown, part.ends)
+        ax.add_collection(LineCollection(list(lines), colors=colors, linewidths=_width(left, 1.2)), autolim=False)
+    here, there = left._first[: left.n_leaves], right._first[: left.n_leaves]
+    joins = np.empty((left.n_leaves, 2, 2))
+    joins[:, :, 0] = 1.04, 0.96 + GAP  # the names' white boxes cover where lines begin
+    joins[:, 0, 1], joins[:, 1, 1] = here, there
+    alpha = float(np.clip(30.0 / np.sqrt(left.n_leaves) / 3.0, 0.15, 0.9))
+    colors = groups.colors()[groups.codes]
+    ax.add_collection(
+        LineCollection(list(joins), colors=colors, alpha=alpha, linewidths=_width(left, 1.0)), autolim=False
+    )
+    ax.set(xlim=(-0.02, 2.02 + GAP), ylim=(left.n_leaves - 0.4, -0.6))
+    _scales(ax, left, right)
+    _headings(ax, titles, n_crossings)
+    add_legend(ax, groups)
+    _write_names(ax, left, here, names_of(left, names))
+    return ax
+
+
+def matched(tree: Tree, other: Tree) -> Tree:
+    """The other tree with its leaves numbered as in ``tree``, by name where both have names."""
+    if tree.n_leaves != other.n_leaves:
+        raise ValueError(f"The trees have {tree.n_leaves} and {other.n_leaves} leaves; they must have the same.")
+    if tree.names is None or other.names is None or tree.names == other.names:
+        return other
+    number = {name: leaf for leaf, name in enumerate(tree.names)}
+    if len(number) < tree.n_leaves or sorted(number) != sorted(other.names):
+        odd = sorted(set(tree.names).symmetric_difference(other.names))[:3] or "repeated names"
+        raise ValueError(f"The trees' names do not match one to one; look at {odd}.")
+    n = tree.n_leaves
+    new = np.concatenate([[number[name] for name in other.names], np.arange(n, 2 * n - 1)]).astype(np.int64)
+    return Tree(new[other.children], other.heights, tree.names)
+
+
+def _width(tree: Tree, widest: float) -> float:
+    return float(np.clip(60.0 / tree.n_leaves, 0.3, widest))
+
+
+def _highest(tree: Tree) -> float:
+    return float(tree.heights[-1]) if tree.n_leaves > 1 and tree.heights[-1] > 0 else 1.0
+
+
+def _place(tree: Tree, heights: Floats, flip: bool) -> Floats:
+    """Where heights stand on the x axis."""
+    share = heights / _highest(tree)
+    return np.asarray(1.0 + GAP + share if flip else 1.0 - share)
+
+
+def _scales(ax: Axes, left: Tree, right: Tree) -> None:
+    ticks, texts = [], []
+    for tree, flip in ((left, False), (right, True)):
+        values = np.array([0.0, 0.5, 1.0]) * _highest(tree)
+        ticks += _place(tree, values, flip).tolist()
+        texts += [f"{value:.3g}" for value in values]
+    ax.set_xticks(ticks, texts)
+    ax.set_xlabel("height, each tree on its own scale")
+    ax.set_yticks([])
+    ax.spines[["left", "right", "top", "bottom"]].set_visible(False)
+
+
+def _headings(ax: Axes, titles: tuple[str, str] | None, n_crossings: int) -> None:
+    whole = 2.04 + GAP
+    for text, x in zip(titles or ("", ""), (0.52, 1.52 + GAP), strict=True):
+        ax.text(x / whole, 1.01, text, transform=ax.transAxes, ha="center", va="bottom")
+    count = f"{n_crossings} crossing{'' if n_crossings == 1 else 's'}"
+    ax.text(0.5, 1.01, count, transform=ax.transAxes, ha="center", va="bottom", color=BRANCH_COLOR, fontsize=8)
+
+
+def _write_names(ax: Axes, tree: Tree, slots: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> None:
+    """Names to the right of the left tree's leaves; none when the slots are too narrow for text."""
+    settle_layout(ax)
+    room = points_per_unit(ax, "y") / LINE_HEIGHT
+    if room < SMALLEST_FONT:
+        return
+    width = points_per_unit(ax, "x") * 0.8 * GAP
+    size = min(LARGEST_FONT, room)
+    for leaf, slot in enumerate(slots.tolist()):
+        name = shortened(str(leaf) if names is None else names[leaf], max(3, int(width / (0.65 * size))))
+        ax.text(1.02, slot, name, fontsize=size, va="center", ha="left", bbox={"fc": "white", "ec": "none", "pad": 0.3})

@@ -1,0 +1,1 @@
+"""How good a tree is: exact scores, bounds, certificates."""

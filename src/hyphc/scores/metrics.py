@@ -1,0 +1,228 @@
+"""Scores of a tree, exact: all that concern similarities follow from the split weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .._kernels.scores import purity as purity_kernels
+from .._kernels.scores import split_weights as kernels
+from .._kernels.tree import lca as lca_kernels
+from .._kernels.tree.passes import lifted_heights, subtree_sums
+from .._shared.arrays import Floats
+from .._shared.parallel import thread_map
+from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..tree import Tree, TreeLike, as_tree
+
+Units = Literal["pairs", "ordered", "mean"]
+
+COLUMN_BLOCK = (
+    32  # columns that one thread sums: two cache lines of float32, and the same sums for any number of threads
+)
+
+
+def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
+    """Similarity across each split: x(v) = Σ w_ij over i in one child of v and j in the other.
+
+    Parameters
+    ----------
+    tree : Tree or linkage matrix, n leaves
+    similarity : Similarity, dense matrix or sparse matrix of n points
+
+    Returns
+    -------
+    x : array of float64, shape (n − 1,), one for each merge
+
+    Notes
+    -----
+    O(n d) time and O(n + d log n) memory beyond X for features, O(n²) time for a matrix, about O(n + edges) for a graph.
+
+    Examples
+    --------
+    >>> split_weights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 3, 1], [3, 0, 2], [1, 2, 0]])
+    array([3., 3.])
+    """
+    tree, similarity = _check_pair(tree, similarity)
+    if isinstance(similarity, Features):
+        across = np.empty(tree.n_leaves - 1)
+        across[tree._heavy_first_schedule[1]] = _scheduled_splits(tree, similarity)[1]
+        return across
+    if isinstance(similarity, Dense):
+        return kernels.matrix_split_weights(
+            similarity.W, tree.leaf_order(), tree._children, tree.parents, tree._first, tree.sizes
+        )
+    assert isinstance(similarity, Graph)
+    return _graph_split_weights(tree, similarity)
+
+
+def _scheduled_splits(tree: Tree, similarity: Features) -> tuple[Floats, Floats]:
+    """|v| and x(v) = offset·|l|·|r| + scale·⟨s_l, s_r⟩ for each merge, in the order of the tree's schedule."""
+    leaves, _, n_closing = tree._heavy_first_schedule
+    X = similarity.X
+    columns = [(begin, min(begin + COLUMN_BLOCK, X.shape[1])) for begin in range(0, X.shape[1], COLUMN_BLOCK)]
+    products = [partial(kernels.inner_products_across, X, *ends, leaves, n_closing) for ends in columns]
+    counts = partial(kernels.point_counts, similarity.sizes, leaves, n_closing)
+    tasks: list[Callable[[], Any]] = [*products, counts]
+    *parts, (sizes, pairs) = thread_map(lambda task: task(), tasks, n_jobs=-1)
+    across = similarity.offset * pairs
+    for part in parts:
+        across += similarity.scale * part
+    return sizes, across
+
+
+def _graph_split_weights(tree: Tree, similarity: Graph) -> Floats:
+    i, j, weights = similarity.edges()
+    p, q = tree._first[i], tree._first[j]
+    merges = lca_kernels.lca_merges(*tree._lca_tables, np.minimum(p, q), np.maximum(p, q) + 1)
+    return np.bincount(merges, weights=weights, minlength=tree.n_leaves - 1).astype(np.float64, copy=False)
+
+
+def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pairs") -> float:
+    """Dasgupta's cost C(T) = Σ_{i<j} w_ij·|leaves of the smallest cluster with i and j| = Σ_v |v|·x(v), exact.
+
+    Parameters
+    ----------
+    tree : Tree or linkage matrix
+    similarity : Similarity, dense matrix or sparse matrix
+    units : {"pairs", "ordered", "mean"}
+        ``"pairs"`` counts each pair once, as Dasgupta does. ``"ordered"`` counts it twice, as the HypHC paper's tables do.
+        ``"mean"`` divides by Σ_{i<j} w_ij, as scikit-network does: the mean size of the smallest cluster that holds an edge.
+
+    Examples
+    --------
+    On a clique of unit weights every tree costs (n³ − n) / 3:
+
+    >>> dasgupta_cost([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    8.0
+    """
+    tree, similarity = _check_pair(tree, similarity)
+    if isinstance(similarity, Features):
+        n_points, across = _scheduled_splits(tree, similarity)
+    else:
+        n_points = subtree_sums(tree._children, similarity.sizes)[tree.n_leaves :]
+        across = split_weights(tree, similarity)
+    return in_units(float(n_points @ across), similarity, units)
+
+
+def in_units(cost: float, similarity: Similarity, units: Units) -> float:
+    """A cost counted over unordered pairs, expressed in ``units``."""
+    if units == "pairs":
+        return cost
+    if units == "ordered":
+        return 2 * cost
+    if units == "mean":
+        total = similarity.total()
+        if total == 0:
+            raise ValueError("units='mean' divides by the total similarity, which is 0; use units='pairs'.")
+        return cost / total
+    raise ValueError(f"units={units!r} is unknown; choose 'pairs', 'ordered' or 'mean'.")
+
+
+def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
+    """The tree with each merge at w_max − (mean similarity across its split), raised to its children's where it lies below.
+
+    The same scale as average linkage on distances w_max − w: a cut at height h keeps clusters whose parts are, on average,
+    more similar than w_max − h. w_max is the similarity's upper bound, 1 for cosine.
+
+    Examples
+    --------
+    >>> with_similarity_heights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 0.9, 0.1], [0.9, 0, 0.3], [0.1, 0.3, 0]]).heights
+    array([0. , 0.7])
+    """
+    tree, similarity = _check_pair(tree, similarity)
+    n_points = subtree_sums(tree._children, similarity.sizes)
+    n_pairs = n_points[tree._children[:, 0]] * n_points[tree._children[:, 1]]
+    heights = np.maximum(similarity.maximum() - split_weights(tree, similarity) / n_pairs, 0.0)
+    return Tree(tree._children, lifted_heights(tree._children, heights), tree.names)
+
+
+def moseley_wang_reward(tree: TreeLike, similarity: SimilarityLike) -> float:
+    """The reward of Moseley and Wang, Σ_{i<j} w_ij·(n − |smallest cluster with i and j|) = n·Σ w − C(T): to be maximised."""
+    tree, similarity = _check_pair(tree, similarity)
+    return float(similarity.sizes.sum() * similarity.total() - dasgupta_cost(tree, similarity))
+
+
+def dendrogram_purity(tree: TreeLike, labels: npt.ArrayLike) -> float:
+    """Mean, over pairs of leaves with one label, of that label's share in the smallest cluster that holds both; in (0, 1].
+
+    Exact in O(n log n) time and O(n) memory, whatever the number of labels.
+
+    Examples
+    --------
+    >>> dendrogram_purity([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], ["a", "a", "b"])
+    1.0
+    """
+    tree = as_tree(tree)
+    _, classes = np.unique(np.asarray(labels), return_inverse=True)
+    if np.shape(labels) != (tree.n_leaves,):
+        raise ValueError(f"labels must have shape ({tree.n_leaves},), one for each leaf; got {np.shape(labels)}.")
+    counts = np.bincount(classes)
+    n_pairs = float((counts * (counts - 1.0)).sum() / 2)
+    if n_pairs == 0:
+        raise ValueError("Dendrogram purity is a mean over pairs with one label, and no two leaves share a label.")
+    total = purity_kernels.purity_sum(
+        tree._children,
+        tree.parents,
+        tree.sizes,
+        tree._first,
+        classes[tree.leaf_order()].astype(np.int64),
+        len(counts),
+    )
+    return float(total / n_pairs)
+
+
+def tree_sampling_divergence(tree: TreeLike, similarity: SimilarityLike, *, normalized: bool = True) -> float:
+    """Tree sampling divergence of Charpentier and Bonald: what the tree keeps of the graph's information.
+
+    D = Σ_v p(v)·log(p(v) / q(v)), where p(v) is the probability that a pair drawn in proportion to w has v as its
+    smallest cluster, and q(v) the same for two points drawn independently in proportion to their degrees (a point drawn
+    twice counts for its first merge, as in scikit-network). ``normalized`` divides by the mutual information of the
+    pairs: then 1 is all of it. That takes O(n²·d) time for features, in chunks; without it, the time of ``split_weights``.
+    """
+    tree, similarity = _check_pair(tree, similarity)
+    degrees = similarity.degrees()
+    volume = float(degrees.sum())
+    if volume == 0:
+        raise ValueError("Tree sampling divergence needs a positive similarity; all are 0.")
+    p = 2 * split_weights(tree, similarity) / volume
+    q = _independent_sampling(tree, degrees / volume)
+    divergence = float(np.sum(p[p > 0] * np.log(p[p > 0] / q[p > 0])))
+    if not normalized:
+        return divergence
+    information = _mutual_information(similarity, degrees / volume)
+    return divergence / information if information > 0 else divergence
+
+
+def _independent_sampling(tree: Tree, probability: Floats) -> Floats:
+    below = subtree_sums(tree._children, probability)
+    left, right = below[tree._children[:, 0]], below[tree._children[:, 1]]
+    repeats = np.where(tree._children < tree.n_leaves, below[tree._children] ** 2, 0.0).sum(axis=1)
+    return np.asarray(2 * left * right + repeats)
+
+
+def _mutual_information(similarity: Similarity, probability: Floats) -> float:
+    """Σ_ij p_ij·log(p_ij / (p_i p_j)) over ordered pairs."""
+    if isinstance(similarity, Graph):
+        i, j, weights = similarity.edges()
+        p = weights / (2 * weights.sum())
+        return float(2 * np.sum(p * np.log(p / (probability[i] * probability[j]))))
+    volume = 2 * similarity.total()
+    information = 0.0
+    for rows, weights in similarity.row_chunks():
+        p = weights / volume
+        ratio = np.divide(p, np.outer(probability[rows], probability), out=np.ones_like(p), where=p > 0)
+        information += float(np.sum(p * np.log(ratio)))
+    return information
+
+
+def _check_pair(tree: TreeLike, similarity: SimilarityLike) -> tuple[Tree, Similarity]:
+    tree, similarity = as_tree(tree), check_similarity(similarity)
+    if tree.n_leaves != similarity.n:
+        raise ValueError(
+            f"The tree has {tree.n_leaves} leaves but the similarity {similarity.n} points; they must be the same."
+        )
+    return tree, similarity

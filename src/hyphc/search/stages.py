@@ -1,0 +1,123 @@
+"""Any tree in, a tree of lower Dasgupta cost out: subtree prune-and-regraft with branch and bound, from many starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..scores.metrics import dasgupta_cost
+from ..similarity import SimilarityLike, check_similarity
+from ..similarity.kinds import Similarity
+from ..tree import Tree, TreeLike, as_tree
+from .fresh import fresh_tree
+from .iterated import iterated
+from .run import Progress, Run, has_own_start, is_large
+from .sweeps import swept
+
+
+def refine(
+    tree: TreeLike,
+    similarity: SimilarityLike,
+    *,
+    max_sweeps: int | None = None,
+    time_budget: float | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+    callback: Callable[[Progress], object] | None = None,
+) -> Tree:
+    """A tree of lower Dasgupta cost, never worse than the one given.
+
+    1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains.
+    2. Fresh trees: the tree of a small random subset is searched, grows threefold by points inserted at their cheapest places,
+       is searched again, and so on up to all points. The best of several is kept.
+    3. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose.
+
+    Problems of more than 50 000 points, or of more than 10 million entries of features, are large: sweeps look within 100 levels
+    and end when what is left promises less than a hundred-thousandth, there are no fresh trees, and an iterated search, which
+    gains next to nothing there, only within a time budget. Graphs of more than 10 000 points get no fresh trees either.
+
+    Parameters
+    ----------
+    tree : Tree or linkage matrix, n leaves
+    similarity : Similarity, dense matrix or sparse matrix of n points
+    max_sweeps : int, optional
+        Only stage 1, with at most so many sweeps.
+    time_budget : float, optional
+        Seconds. Stages 2 and 3 take turns until they are over; the search also stops earlier than by default if it must.
+    random_state : int, RandomState or None
+        Seeds stages 2 and 3. Without a time budget, one seed gives one tree, whatever ``n_jobs`` is.
+    n_jobs : int or None
+        Threads (None is 1, −1 is all cores).
+    callback : callable, optional
+        Called with a ``Progress`` after each step; the search stops if it returns True.
+
+    Notes
+    -----
+    An interrupt (Ctrl-C) ends the search with the best tree so far. Trying a subtree costs O(d) per place looked at with
+    features, O(n) with a matrix, and with a graph the union of the paths above its neighbours. Of 40 000 places in a good
+    tree about 150 are looked at.
+
+    Examples
+    --------
+    >>> W = [[0, 1, 5, 0], [1, 0, 0, 5], [5, 0, 0, 1], [0, 5, 1, 0]]
+    >>> refine([[0, 1, 1.0, 2], [2, 3, 1.0, 2], [4, 5, 2.0, 4]], W, random_state=0).cut(n_clusters=2)
+    array([0, 1, 0, 1])
+    """
+    tree, similarity = as_tree(tree), check_similarity(similarity)
+    _check_arguments(tree, similarity, max_sweeps, time_budget)
+    if tree.n_leaves < 3 or max_sweeps == 0 or time_budget == 0:
+        return tree
+    deadline = np.inf if time_budget is None else time.perf_counter() + time_budget
+    run = Run(n_jobs, check_random_state(random_state), callback, deadline)
+    best = _Best(tree, similarity)
+    try:
+        for stage, found in _stages(tree, similarity, run, max_sweeps, time_budget is not None, best):
+            best.offer(found)
+            run.report(stage, best.cost)
+    except KeyboardInterrupt:
+        pass
+    return best.tree
+
+
+class _Best:
+    """The best tree so far, by its exact cost."""
+
+    def __init__(self, tree: Tree, similarity: Similarity) -> None:
+        self.similarity = similarity
+        self.tree, self.cost = tree, dasgupta_cost(tree, similarity)
+
+    def offer(self, tree: Tree) -> None:
+        cost = dasgupta_cost(tree, self.similarity)
+        if cost < self.cost:
+            self.tree, self.cost = tree, cost
+
+
+def _check_arguments(tree: Tree, similarity: Similarity, max_sweeps: int | None, time_budget: float | None) -> None:
+    if tree.n_leaves != similarity.n:
+        raise ValueError(
+            f"The tree has {tree.n_leaves} leaves but the similarity {similarity.n} points; they must be the same."
+        )
+    if max_sweeps is not None and max_sweeps < 0:
+        raise ValueError(f"max_sweeps={max_sweeps} is negative; choose max_sweeps >= 0.")
+    if time_budget is not None and not time_budget >= 0:
+        raise ValueError(f"time_budget={time_budget} is not a number of seconds >= 0.")
+
+
+def _stages(
+    tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None, on_the_clock: bool, best: _Best
+) -> Iterator[tuple[str, Tree]]:
+    """The trees found, with the name of the stage."""
+    yield "sweeps", swept(tree, similarity, run, max_sweeps)
+    if max_sweeps is not None or (is_large(similarity) and not on_the_clock):
+        return
+    while not run.late():
+        if not has_own_start(similarity):
+            winner = fresh_tree(similarity, run)
+            if winner is not None:
+                yield "fresh trees", Tree(winner.children, winner.heights, tree.names)
+        yield "iterated", iterated(best.tree, similarity, run)
+        if not on_the_clock:
+            return

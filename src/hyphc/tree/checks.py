@@ -1,0 +1,78 @@
+"""What makes arrays a tree: every node but the root joined once, children before parents, heights that do not fall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from .._kernels.tree import passes as kernels
+from .._shared.arrays import Floats, Ints
+
+
+def check_children(children: npt.ArrayLike) -> Ints:
+    """A fresh (n − 1, 2) array of merges, or an error that names the first that cannot be."""
+    raw = np.asarray(children)
+    if raw.size == 0:
+        raw = raw.reshape(-1, 2)
+    if raw.ndim != 2 or raw.shape[1] != 2:
+        raise ValueError(f"children must have shape (n - 1, 2); got {raw.shape}.")
+    if raw.dtype.kind not in "iuf" or not np.array_equal(raw, np.floor(raw)):
+        raise ValueError("children must hold node numbers: whole numbers, none missing.")
+    merges = np.array(raw, dtype=np.int64, order="C")
+    n = len(merges) + 1
+    outside = np.flatnonzero((merges < 0).any(axis=1) | (merges >= n + np.arange(n - 1)[:, None]).any(axis=1))
+    if len(outside):
+        t = outside[0]
+        raise ValueError(
+            f"Merge {t} joins {merges[t].tolist()}, but may only join nodes 0 to {n + t - 1}: children come before parents."
+        )
+    counts = np.bincount(merges.ravel(), minlength=2 * n - 2)
+    if (counts > 1).any():
+        node = int(np.argmax(counts > 1))
+        raise ValueError(f"Node {node} is joined {counts[node]} times; every node but the root is joined once.")
+    return merges
+
+
+def check_finite_heights(heights: npt.ArrayLike) -> Floats:
+    """A fresh array of heights, all finite and none negative."""
+    levels = np.array(heights, dtype=np.float64)
+    bad = np.flatnonzero(~(np.isfinite(levels) & (levels >= 0)))
+    if len(bad):
+        raise ValueError(f"Merge {bad[0]} has height {levels.flat[bad[0]]}; heights must be finite and not negative.")
+    return levels
+
+
+def check_heights(heights: npt.ArrayLike, merges: Ints) -> Floats:
+    """A fresh array of heights, one for each merge, none below a child's."""
+    levels = check_finite_heights(heights)
+    if levels.shape != (len(merges),):
+        raise ValueError(f"heights must have shape ({len(merges)},), one for each merge; got {levels.shape}.")
+    lifted = kernels.lifted_heights(merges, levels)
+    below = np.flatnonzero(levels < lifted)
+    if len(below):
+        t = below[0]
+        raise ValueError(
+            f"Merge {t} at height {levels[t]} lies below a child at {lifted[t]}; raise it to at least that."
+        )
+    return levels
+
+
+def sort_by_height(merges: Ints, levels: Floats) -> tuple[Ints, Floats]:
+    """Merges in order of height, renumbered; the sort is stable, so children stay before their parents."""
+    if (np.diff(levels) >= 0).all():
+        return merges, levels
+    n = len(merges) + 1
+    order = np.argsort(levels, kind="stable")
+    new_id = np.arange(2 * n - 1)
+    new_id[n + order] = np.arange(n, 2 * n - 1)
+    return new_id[merges[order]], levels[order]
+
+
+def check_names(names: Iterable[str], n: int) -> tuple[str, ...]:
+    """The n names as a tuple."""
+    checked = tuple(map(str, names))
+    if len(checked) != n:
+        raise ValueError(f"Got {len(checked)} names for {n} leaves; give one for each.")
+    return checked

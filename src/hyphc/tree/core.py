@@ -1,0 +1,346 @@
+"""Rooted binary trees as arrays in merge order."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from .._kernels.tree import lca as lca_kernels
+from .._kernels.tree import passes as kernels
+from .._kernels.tree.schedule import heavy_first_schedule
+from .._shared.arrays import Floats, Ints
+from .._shared.files import replaced_atomically
+from .._shared.later import later
+from . import newick
+from .checks import check_children, check_finite_heights, check_heights, check_names, sort_by_height
+from .cut import flat_clusters
+
+if TYPE_CHECKING:
+    import networkx
+
+PathLike = str | os.PathLike[str]
+
+# 1 − w of equal points rounds to a few ulp below 0; a height this far below 0, relative to the largest, is not a mistake.
+ROUNDING = 1e-9
+
+
+class Tree:
+    """A rooted binary tree over ``n_leaves`` leaves: immutable, and made of arrays.
+
+    Leaves are nodes 0 … n − 1; merge t makes node n + t, the last one is the root. Merges are kept in order of
+    non-decreasing height, children before their parent, as SciPy keeps them. Two trees are equal when they have the same
+    clusters; the order of children, the heights and the names do not matter.
+
+    Parameters
+    ----------
+    children : array of int, shape (n − 1, 2)
+        The two nodes that each merge joins. Each node but the root is joined once.
+    heights : array of float, shape (n − 1,), optional
+        Height of each merge: finite, not negative, never below a child's. Default: the rank of the merge, 1 … n − 1.
+    names : sequence of str, length n, optional
+        Names of the leaves, kept by every export.
+
+    Notes
+    -----
+    Every method takes O(n) or O(n log n) time and O(n) memory for any shape of tree; none is recursive.
+
+    Examples
+    --------
+    >>> tree = Tree([[0, 1], [2, 3], [4, 5]], heights=[1.0, 2.0, 5.0])
+    >>> tree.sizes
+    array([1, 1, 1, 1, 2, 2, 4])
+    >>> tree.cut(n_clusters=2)
+    array([0, 0, 1, 1])
+    >>> tree.to_newick()
+    '((0:1.0,1:1.0):4.0,(2:2.0,3:2.0):3.0);'
+    """
+
+    _children: Ints
+    _heights: Floats
+    _names: tuple[str, ...] | None
+
+    def __init__(
+        self, children: npt.ArrayLike, heights: npt.ArrayLike | None = None, names: Iterable[str] | None = None
+    ) -> None:
+        merges = check_children(children)
+        if heights is None:
+            levels = np.arange(1.0, len(merges) + 1)
+        else:
+            levels = check_heights(heights, merges)
+            merges, levels = sort_by_height(merges, levels)
+        self._children = merges
+        self._heights = levels
+        self._names = None if names is None else check_names(names, len(merges) + 1)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self._children) + 1
+
+    @property
+    def children(self) -> Ints:
+        """The two nodes joined by each merge, (n − 1, 2), read-only."""
+        return _read_only(self._children)
+
+    @property
+    def heights(self) -> Floats:
+        """Height of each merge, non-decreasing, (n − 1,), read-only."""
+        return _read_only(self._heights)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the leaves, or None."""
+        return self._names
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Number of leaves below each node, (2n − 1,), read-only."""
+        return _read_only(kernels.subtree_sums(self._children, np.ones(self.n_leaves, dtype=np.int64)))
+
+    @cached_property
+    def parents(self) -> Ints:
+        """Parent of each node, −1 for the root, (2n − 1,), read-only."""
+        parents = np.full(2 * self.n_leaves - 1, -1)
+        parents[self._children] = np.arange(self.n_leaves, 2 * self.n_leaves - 1)[:, None]
+        return _read_only(parents)
+
+    @cached_property
+    def _first(self) -> Ints:
+        return kernels.first_positions(self._children, np.array(self.sizes))
+
+    @cached_property
+    def _lca_tables(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        between = np.empty(self.n_leaves - 1, dtype=np.int32)
+        between[self._first[self._children[:, 1]] - 1] = np.arange(self.n_leaves - 1)
+        return between, lca_kernels.block_table(between)
+
+    @cached_property
+    def _heavy_first_schedule(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        return heavy_first_schedule(self._children)
+
+    def leaf_order(self) -> Ints:
+        """Leaves from left to right, as a dendrogram draws them: every cluster is a contiguous run."""
+        order = np.empty(self.n_leaves, dtype=np.int64)
+        order[self._first[: self.n_leaves]] = np.arange(self.n_leaves)
+        return order
+
+    @overload
+    def lca(self, i: int, j: int) -> int: ...
+    @overload
+    def lca(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Ints: ...
+    def lca(self, i: npt.ArrayLike, j: npt.ArrayLike) -> int | Ints:
+        """Lowest common ancestor of nodes i and j (leaves or inner nodes; arrays broadcast), O(1) a pair.
+
+        Examples
+        --------
+        >>> Tree([[0, 1], [3, 2]]).lca([0, 0], [1, 2])
+        array([3, 4])
+        """
+        i, j = np.broadcast_arrays(_check_nodes(i, self), _check_nodes(j, self))
+        first, end = self._first, self._first + self.sizes
+        left = np.minimum(first[i], first[j]).ravel()
+        right = np.maximum(end[i], end[j]).ravel()
+        merges = lca_kernels.lca_merges(*self._lca_tables, left, right).reshape(i.shape)
+        found = np.where(merges < 0, i, merges + self.n_leaves)
+        return int(found) if found.ndim == 0 else found
+
+    def cut(self, n_clusters: int | None = None, *, height: float | None = None, max_size: int | None = None) -> Ints:
+        """Flat clusters: a label for each leaf, numbered from 0 in order of their smallest leaf.
+
+        Give exactly one of ``n_clusters`` (undo the last merges until so many remain), ``height`` (keep merges at most this
+        high, as SciPy's ``fcluster`` does) and ``max_size`` (the largest clusters with at most so many leaves).
+
+        Examples
+        --------
+        >>> Tree([[0, 1], [4, 2], [5, 3]]).cut(max_size=2)
+        array([0, 0, 1, 2])
+        """
+        return flat_clusters(self, n_clusters, height, max_size)
+
+    @classmethod
+    def from_linkage(cls, Z: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
+        """Tree of a SciPy linkage matrix, (n − 1, 4).
+
+        Where a merge lies below one of its children (centroid and median linkage do that) it is lifted to the child's
+        height; heights that rounding put just below 0 are 0.
+        """
+        linkage = np.asarray(Z, dtype=np.float64)
+        if linkage.ndim != 2 or linkage.shape[1] != 4:
+            raise ValueError(f"A linkage matrix has shape (n - 1, 4); got {linkage.shape}.")
+        merges = check_children(linkage[:, :2])
+        heights = linkage[:, 2]
+        heights = np.where((heights < 0) & (heights >= -ROUNDING * np.abs(heights).max(initial=0.0)), 0.0, heights)
+        heights = check_finite_heights(heights)
+        return cls(merges, kernels.lifted_heights(merges, heights), names)
+
+    def to_linkage(self) -> Floats:
+        """SciPy's linkage matrix, (n − 1, 4) float64: smaller child first, heights non-decreasing, sizes last."""
+        return np.column_stack([np.sort(self._children, axis=1), self._heights, self.sizes[self.n_leaves :]])
+
+    @classmethod
+    def from_newick(cls, text: str, names: Sequence[str] | None = None) -> Tree:
+        """Tree of one Newick string.
+
+        Leaves are numbered as they appear, or as in ``names`` when it is given, or by their names when these are just the
+        numbers 0 … n − 1 (then the tree keeps no names). A height is the longest way down along branch lengths; without
+        any, merges rank as they close. Nodes with several children are joined one after the other at one height, and a
+        parent is never below its children.
+
+        Examples
+        --------
+        >>> Tree.from_newick("(('Homo sapiens':1,Pan:1):2,Gorilla:3);").names
+        ('Homo sapiens', 'Pan', 'Gorilla')
+        """
+        parsed = newick.parse(text)
+        leaf_id, kept_names = _leaf_numbering(parsed.names, names)
+        n = len(parsed.names)
+        merges = np.array(parsed.merges, dtype=np.int64).reshape(-1, 2)
+        merges = np.where(merges < 0, n - 1 - merges, leaf_id[np.maximum(merges, 0)])
+        heights = None
+        if parsed.heights is not None:
+            heights = kernels.lifted_heights(merges, np.maximum(parsed.heights, 0.0))
+        return cls(merges, heights, kept_names)
+
+    def to_newick(self, names: Sequence[str] | None = None, *, branch_lengths: bool = True) -> str:
+        """Newick text; leaves are called by ``names``, else by the tree's names, else by number."""
+        chosen = self._names if names is None else check_names(names, self.n_leaves)
+        if chosen is None:
+            chosen = tuple(map(str, range(self.n_leaves)))
+        return newick.write(self._children.tolist(), self._heights.tolist() if branch_lengths else None, chosen)
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """A networkx.DiGraph with edges from parent to child; nodes carry ``height``, ``size`` and, if known, ``name``."""
+        import networkx
+
+        graph = networkx.DiGraph()
+        heights = np.concatenate([np.zeros(self.n_leaves), self._heights]).tolist()
+        graph.add_nodes_from(
+            (node, {"height": height, "size": size})
+            for node, (height, size) in enumerate(zip(heights, self.sizes.tolist(), strict=True))
+        )
+        for t, pair in enumerate(self._children.tolist()):
+            parent = self.n_leaves + t
+            graph.add_edges_from((parent, child, {"length": heights[parent] - heights[child]}) for child in pair)
+        for leaf, name in enumerate(self._names or ()):
+            graph.nodes[leaf]["name"] = name
+        return graph
+
+    def to_json(self) -> str:
+        """JSON text with the keys n_leaves, children, heights and names."""
+        return json.dumps(
+            {
+                "n_leaves": self.n_leaves,
+                "children": self._children.tolist(),
+                "heights": self._heights.tolist(),
+                "names": self._names,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Tree:
+        """Tree of the text that ``to_json`` wrote."""
+        try:
+            fields = json.loads(text)
+            children, heights, names = fields["children"], fields["heights"], fields.get("names")
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"Not a tree in JSON ({error}); expected the text that Tree.to_json writes.") from None
+        return cls(np.asarray(children, dtype=np.float64).reshape(-1, 2), heights, names)
+
+    def save(self, path: PathLike) -> None:
+        """Write the tree to ``path`` as an npz archive, without pickle; a file already there is replaced in one step."""
+        names = json.dumps(self._names).encode()
+        with replaced_atomically(path) as file:
+            np.savez_compressed(
+                file, children=self._children, heights=self._heights, names=np.frombuffer(names, dtype=np.uint8)
+            )
+
+    @classmethod
+    def load(cls, path: PathLike) -> Tree:
+        """Tree of a file that ``save`` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                children, heights = archive["children"], archive["heights"]
+                names = json.loads(archive["names"].tobytes())
+        except OSError:
+            raise
+        except Exception as error:
+            raise ValueError(f"{os.fspath(path)!r} is not a saved tree ({error}); write one with Tree.save.") from None
+        return cls(children, heights, names)
+
+    def explore(self, path: PathLike, **options: Any) -> Path:
+        """Write a page for the browser in which the tree can be explored; options as of ``hyphc.explore``."""
+        page: Path = later("explorer", "explore")(self, path, **options)
+        return page
+
+    def _is_cluster_of(self, children: Ints) -> npt.NDArray[np.bool_]:
+        """For each merge of another tree on the same leaves: is its leaf set a cluster of this tree?"""
+        position = self._first[: self.n_leaves]
+        low = kernels.smallest_leaves(children, position)
+        high = -kernels.smallest_leaves(children, -position)
+        sizes = kernels.subtree_sums(children, np.ones(self.n_leaves, dtype=np.int64))
+        merges = lca_kernels.lca_merges(*self._lca_tables, low, high + 1)[self.n_leaves :]
+        # A set within [low, high] is a cluster iff it fills the range and the range is all of the node that joins it.
+        return np.asarray(
+            (high - low + 1 == sizes)[self.n_leaves :] & (self.sizes[self.n_leaves + merges] == sizes[self.n_leaves :])
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return self.n_leaves == other.n_leaves and bool(self._is_cluster_of(other._children).all())
+
+    def __hash__(self) -> int:
+        smallest = kernels.smallest_leaves(self._children, np.arange(self.n_leaves))
+        order = np.lexsort((self.sizes, smallest))
+        return hash((smallest[order].tobytes(), self.sizes[order].tobytes()))
+
+    def __repr__(self) -> str:
+        top = f", height={self._heights[-1]:.6g}" if self.n_leaves > 1 else ""
+        return f"Tree(n_leaves={self.n_leaves}{top})"
+
+
+TreeLike = Tree | npt.ArrayLike
+
+
+def as_tree(tree: TreeLike) -> Tree:
+    """The tree itself, or the tree of a SciPy linkage matrix."""
+    return tree if isinstance(tree, Tree) else Tree.from_linkage(tree)
+
+
+def _leaf_numbering(found: list[str], wanted: Sequence[str] | None) -> tuple[Ints, Sequence[str] | None]:
+    """Leaf number of each name in order of appearance, and the names by leaf number (None when they are the numbers)."""
+    n = len(found)
+    if wanted is None:
+        numbers = {str(i): i for i in range(n)}
+        if set(found) == numbers.keys():
+            return np.array([numbers[name] for name in found], dtype=np.int64), None
+        return np.arange(n), found if any(found) else None
+    number = {name: i for i, name in enumerate(wanted)}
+    if len(number) != len(wanted) or sorted(found) != sorted(number):
+        odd = set(found).symmetric_difference(number)
+        raise ValueError(f"names must list each of the {n} leaves once; look at {sorted(odd)[:3] or 'repeated names'}.")
+    return np.array([number[name] for name in found], dtype=np.int64), wanted
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _check_nodes(nodes: npt.ArrayLike, tree: Tree) -> Ints:
+    checked = np.asarray(nodes)
+    if checked.dtype.kind not in "iu":
+        raise ValueError(f"Nodes are whole numbers; got an array of {checked.dtype}.")
+    n_nodes = 2 * tree.n_leaves - 1
+    bad = (checked < 0) | (checked >= n_nodes)
+    if bad.any():
+        raise ValueError(f"Node {checked[bad].flat[0]} does not exist; nodes are 0 to {n_nodes - 1}.")
+    return checked.astype(np.int64, copy=False)
