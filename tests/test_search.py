@@ -11,7 +11,7 @@ from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree, insert, refine
 from hyphc._kernels.search import local, passes, places, weights
 from hyphc.search import Progress
 from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
-from hyphc.similarity.kinds import Dense, Features, Graph
+from hyphc.similarity import Dense, Features, Graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -15,14 +15,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ._shared.arrays import Floats, Ints
 from .continuous.solver import TEMPERATURE, EmbedResult, embed
 from .pipeline.grouping import twins, weighted
-from .pipeline.new_points import joined_clusters, rows_of_new_points, stacked, with_new_rows
+from .pipeline.new_points import joined_clusters
 from .pipeline.stages import Callback, Clock, Distinct, cheapest_start, large_start, placed
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.metrics import dasgupta_cost, with_similarity_heights
 from .search import Progress, insert, refine
 from .search.run import has_own_start
-from .similarity import Features, Graph, Similarity, as_similarity
-from .similarity.build import Metric
+from .similarity import Similarity, as_similarity
+from .similarity.build import MetricLike
+from .similarity.metrics import metric_of
 from .tree import Tree
 from .tree.cut import automatic_n_clusters
 
@@ -111,7 +112,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         n_clusters: int | None = None,
         *,
         distance_threshold: float | None = None,
-        metric: Metric = "cosine",
+        metric: MetricLike = "cosine",
         n_neighbors: int | None = None,
         edge_weights: str = "fuzzy",
         init: str | npt.ArrayLike | Tree = "auto",
@@ -179,7 +180,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             tree = self._refine(cheapest_start(start, problem.similarity), problem, clock)
         everyone = problem.tree(tree)
         self.loss_curve_, self.n_iter_ = losses, len(losses)
-        self._settle(everyone, similarity, X, embedding if everyone is start else None)
+        self._settle(everyone, similarity, embedding if everyone is start else None)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -202,17 +203,19 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """
         if not hasattr(self, "tree_"):
             return self.fit(X)
-        X = self._checked(X, reset=self.metric == "precomputed")
-        if isinstance(self.similarity_, Features) and not isinstance(X, Similarity):
-            similarity = with_new_rows(self.similarity_, self._rows_of(X))
-        else:
-            if self.metric != "precomputed" and not isinstance(X, Similarity):
-                X = stacked(self._fit_X, X)
-            similarity = self._similarity(X)
-            old = self.similarity_.sizes
-            similarity = weighted(similarity, np.append(old, np.ones(similarity.n - len(old))))
-        self._settle(insert(self.tree_, similarity), similarity, X, None)
+        similarity = self._with_new(X)
+        self._settle(insert(self.tree_, similarity), similarity, None)
         return self
+
+    def _with_new(self, X: Any) -> Similarity:
+        """Old and new points together; a similarity of all points as it is, but for the weights of the old ones."""
+        old, metric = self.similarity_, metric_of(self.similarity_)
+        X = self._checked(X, reset=not metric.takes_rows)
+        everyone = isinstance(X, Similarity) or not metric.takes_rows
+        whole = self._similarity(X) if everyone else metric.grown(old, X)
+        if (whole.sizes[: old.n] == old.sizes).all():
+            return whole
+        return weighted(whole, np.append(old.sizes, np.ones(whole.n - old.n)))
 
     def predict(self, X: Any) -> Ints:
         """The flat cluster that each new point would join at its cheapest place in the tree.
@@ -234,9 +237,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         X = self._checked(X, reset=False)
         if isinstance(X, Similarity):
             return joined_clusters(self.tree_, self.labels_, X, self.n_jobs)
-        rows = self._rows_of(X)
+        rows = metric_of(self.similarity_).rows(self.similarity_, X)
         step = max(FEWEST_AT_ONCE, self.n_leaves_)
-        chunks = [with_new_rows(self.similarity_, rows[k : k + step]) for k in range(0, rows.shape[0], step)]
+        chunks = [self.similarity_.extended(rows[k : k + step]) for k in range(0, rows.shape[0], step)]
         return np.concatenate([joined_clusters(self.tree_, self.labels_, chunk, self.n_jobs) for chunk in chunks])
 
     def optimality_gap(self, **settings: Any) -> OptimalityGap:
@@ -281,9 +284,6 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         rows = X if not isinstance(X, Similarity) else np.empty((similarity.n, 1))
         return weighted(similarity, _check_sample_weight(sample_weight, rows, dtype=np.float64))
 
-    def _rows_of(self, X: Any) -> Any:
-        return rows_of_new_points(self._fit_X, X, self.metric, self.n_neighbors, self.edge_weights)
-
     def _starts_large(self, similarity: Similarity) -> bool:
         """Whether the search has a start of its own: the few triplets that a short continuous stage can visit teach little."""
         asked = self.max_iter is not None or not (isinstance(self.init, str) and self.init == "auto")
@@ -293,7 +293,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         max_iter, max_triplets = self.max_iter, self.max_triplets
         if self.refine and max_triplets is None:
             max_triplets = TRIPLETS_BEFORE_SEARCH
-            if max_iter is None and isinstance(problem.similarity, Graph):
+            if max_iter is None and problem.similarity.is_sparse:
                 max_iter = STEPS_BEFORE_SEARCH
         return embed(
             problem.similarity,
@@ -326,11 +326,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             callback=report,
         )
 
-    def _settle(self, tree: Tree, similarity: Similarity, X: Any, embedding: Floats | None) -> None:
+    def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None) -> None:
         """Set the attributes that follow from the tree; without an embedding that decodes to it, one is made."""
         self.tree_, self.similarity_ = with_similarity_heights(tree, similarity), similarity
-        # features hold their rows; the other kinds need them to tell how similar new points are
-        self._fit_X = None if isinstance(similarity, Features) else X
         self.embedding_ = placed(self.tree_, self.n_components) if embedding is None else embedding
         self.cost_ = dasgupta_cost(tree, similarity)
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves

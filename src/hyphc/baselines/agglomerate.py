@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._kernels.baselines import agglomerate as kernels
 from ..scores.metrics import with_similarity_heights
-from ..similarity.kinds import Graph, Similarity
+from ..similarity import Graph, Similarity
 from ..tree import Tree
 
 # How much a neighbour in common counts beside an edge. Edges without weights are all alike; triangles tell which of them

@@ -13,6 +13,7 @@ from .._kernels.baselines import bisect_moves, bisect_runs
 from .._shared.arrays import Ints
 from .._shared.parallel import thread_map
 from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity.base import by_kind
 from ..tree import Tree
 
 Objective = Literal["means", "reward", "cut"]
@@ -55,7 +56,7 @@ def bisecting_kmeans(
     """
     similarity = check_similarity(similarity)
     if objective is None:
-        objective = "cut" if isinstance(similarity, Graph) else "means"
+        objective = "cut" if similarity.is_sparse else "means"
     if objective not in OBJECTIVES:
         raise ValueError(f"objective={objective!r} is unknown; choose one of {', '.join(map(repr, OBJECTIVES))}.")
     return Tree(bisection_merges(similarity, objective, n_jobs))
@@ -63,7 +64,7 @@ def bisecting_kmeans(
 
 def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int | None) -> Ints:
     """Merges (n − 1, 2) of the tree that halves the leaves, each half again, and so on."""
-    splitter = _splitter(similarity, OBJECTIVES[objective])
+    splitter = splitter_of(similarity, OBJECTIVES[objective])
     n = similarity.n
     # a split of the run [begin, end) at m is noted at m − 1: the place is unique to it
     splits = np.zeros((n - 1, 2), dtype=np.int64)
@@ -148,10 +149,12 @@ class _GraphSplitter(_Splitter):
         bisect_runs.graph_split_all(self._edges, self._sizes, run, self._position, self._objective, splits)
 
 
-def _splitter(similarity: Similarity, objective: int) -> _Splitter:
-    if isinstance(similarity, Features):
-        return _FeaturesSplitter(similarity, objective)
-    if isinstance(similarity, Dense):
-        return _MatrixSplitter(similarity, objective)
-    assert isinstance(similarity, Graph)
-    return _GraphSplitter(similarity, objective)
+@by_kind
+def splitter_of(similarity: Similarity, objective: int) -> _Splitter:
+    """Splits runs of the leaves of a similarity."""
+    raise TypeError(f"There is no bisection of {similarity!r}.")
+
+
+splitter_of.register(Features, _FeaturesSplitter)
+splitter_of.register(Dense, _MatrixSplitter)
+splitter_of.register(Graph, _GraphSplitter)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..io import Points, match_leaves, read_points, read_tree, unique_names
 from ..similarity import Similarity, as_similarity, standardize
+from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
 from ..tree import Tree
 
 NEWICK_SUFFIXES = (".nwk", ".newick")
@@ -32,10 +33,11 @@ def check_usage(arguments: argparse.Namespace) -> None:
         if value and (arguments.precomputed or arguments.graph):
             kind = "--precomputed" if arguments.precomputed else "--graph"
             error(f"{kind} similarities are taken as they are; leave out {option}")
-    if arguments.metric == "euclidean" and arguments.n_neighbors is None:
-        error("--metric euclidean is a distance; add --n-neighbors, for instance 15, or choose --metric rbf")
-    if arguments.metric in ("linear", "rbf") and arguments.n_neighbors is not None:
-        error(f"--n-neighbors goes with --metric cosine or euclidean, not {arguments.metric}")
+    metric = METRICS.get(arguments.metric)
+    if metric is not None and not metric.stands_alone and arguments.n_neighbors is None:
+        error(f"--metric {metric.name} is a distance; add --n-neighbors, for instance 15, or choose --metric rbf")
+    if metric is not None and not metric.has_neighbors and arguments.n_neighbors is not None:
+        error(f"--n-neighbors goes with --metric {' or '.join(NEIGHBOR_METRICS)}, not {metric.name}")
 
 
 def read_data(arguments: argparse.Namespace, path: str) -> Points:
@@ -62,7 +64,7 @@ def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Simila
         raise ValueError(f"{points.source} is a sparse table of features; add --n-neighbors, for instance 15.")
     try:
         metric, k = arguments.metric or "cosine", arguments.n_neighbors
-        data, what = points.data, _METRIC_WORDS[metric]
+        data, what = points.data, METRICS[metric].words
         if arguments.standardize:
             data, constant = _standardized(points)
             what += " of standardised columns" + (f", {constant} constant ones left out" if constant else "")
@@ -98,14 +100,6 @@ def _what_is_wrong(points: Points) -> str | None:
             f"{matrix[j, i]:g}; similarities are symmetric: take the mean of the two."
         )
     return None
-
-
-_METRIC_WORDS = {
-    "cosine": "(1 + cosine) / 2",
-    "linear": "inner product, shifted to be at least 0",
-    "rbf": "exp(-gamma * squared distance)",
-    "euclidean": "Euclidean distance",
-}
 
 
 def _standardized(points: Points) -> tuple[np.ndarray, int]:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-METRICS = ("cosine", "linear", "rbf", "euclidean")
+
+class MetricNames:
+    """The metrics of features, asked for when needed: the registry loads NumPy, which other helps do not need."""
+
+    def __iter__(self) -> Iterator[str]:
+        from ..similarity.metrics import METRICS
+
+        return iter(name for name, metric in METRICS.items() if metric.takes_rows)
+
+    def __contains__(self, name: object) -> bool:
+        return name in tuple(self)
+
 
 # Most examples begin here, so that each help can be tried from nothing.
 _FIRST = ("hyphc datasets --write iris iris.csv", "hyphc fit iris.csv --labels label")
@@ -125,7 +136,7 @@ def _add_similarity(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="bring columns to mean 0 and deviation 1 first; do so when their units differ",
     )
-    group.add_argument("--metric", choices=METRICS, help="similarity of features (default: cosine)")
+    group.add_argument("--metric", choices=MetricNames(), help="similarity of features (default: cosine)")
     group.add_argument(
         "--n-neighbors",
         type=_whole(1),

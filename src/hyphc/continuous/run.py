@@ -13,7 +13,8 @@ from .._kernels.continuous.circle_cost import features_cost_of_gaps
 from .._shared.arrays import Floats
 from ..hyperbolic.decode import circle_order
 from ..scores.metrics import dasgupta_cost
-from ..similarity import Dense, Features, Similarity
+from ..similarity import Features, Similarity
+from ..similarity.base import by_kind
 from .adam import RiemannianAdam, minimize
 from .charts import Chart, Circle
 from .objective import check_radius, check_temperature
@@ -115,7 +116,7 @@ class Watch:
     def begin(self, chart: Chart, params: Floats, radius: float, n_iter: int, step_work: int) -> Run:
         self._chart, self._n_iter = chart, n_iter
         n = self._similarity.n
-        work = n * (SCORE_COST + (n if isinstance(self._similarity, Dense) else 0))
+        work = n * (SCORE_COST + (n if self._similarity.is_matrix else 0))
         self._interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
         self._cost = self._score(params, radius)
         self._since_best = 0
@@ -143,13 +144,23 @@ class Watch:
         return bool(stop)
 
     def _score(self, params: Floats, radius: float) -> float:
-        similarity = self._similarity
-        if isinstance(self._chart, Circle) and isinstance(similarity, Features):
-            leaves, gaps = circle_order(params)
-            return float(
-                features_cost_of_gaps(similarity.X, similarity.sizes, leaves, gaps, similarity.offset, similarity.scale)
-            )
-        return dasgupta_cost(self._chart.tree(params, radius), similarity)
+        if isinstance(self._chart, Circle):
+            return float(cost_on_circle(self._similarity, params, radius))
+        return dasgupta_cost(self._chart.tree(params, radius), self._similarity)
+
+
+@by_kind
+def cost_on_circle(similarity: Similarity, angles: Floats, radius: float) -> float:
+    """Dasgupta's cost of the tree that angles decode to."""
+    return dasgupta_cost(Circle().tree(angles, radius), similarity)
+
+
+@cost_on_circle.register
+def _(similarity: Features, angles: Floats, radius: float) -> float:
+    leaves, gaps = circle_order(angles)
+    return float(
+        features_cost_of_gaps(similarity.X, similarity.sizes, leaves, gaps, similarity.offset, similarity.scale)
+    )
 
 
 def descend(

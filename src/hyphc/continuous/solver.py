@@ -16,13 +16,13 @@ from .._shared.arrays import Floats
 from .._shared.parallel import n_threads
 from ..hyperbolic.decode import decode
 from ..scores.metrics import dasgupta_cost
-from ..similarity import Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
 from .charts import Ball, Chart, Circle, Sphere
 from .objective import Map
 from .paper import paper_runs
 from .run import Callback, EmbedProgress, Range, Run, Schedule, Watch, descend
-from .sampling import Blocks, Edges, Sampler
+from .sampling import Sampler, sampler_of
 from .starts import start_directions
 
 __all__ = ["EmbedProgress", "EmbedResult", "embed"]
@@ -170,8 +170,7 @@ def embed(
             if preset == "paper":
                 runs += paper_runs(points, penalty, max_iter, max_triplets, watch, mapping, rng)
             else:
-                graph = isinstance(points, Graph)
-                n_iter = MAX_ITER["edges" if graph else "blocks"] if max_iter is None else max_iter
+                n_iter = MAX_ITER["edges" if points.is_sparse else "blocks"] if max_iter is None else max_iter
                 sampler, n_iter = _plan(points, n_iter, block_size, max_triplets, penalty, mapping)
                 chart: Chart = Ball() if not normalized else Circle() if n_components == 2 else Sphere()
                 schedule = Schedule(temperature, radius, learning_rate, WARM_START if isinstance(init, Tree) else 0.0)
@@ -192,12 +191,11 @@ def _plan(
     _check_whole("max_iter", n_iter, 0)
     budget = MAX_TRIPLETS if max_triplets is None else max_triplets
     _check_whole("max_triplets", budget, 1)
-    sampler: Sampler
-    if isinstance(similarity, Graph):
-        sampler = Edges(similarity, penalty, mapping)
-    else:
-        affordable = int(np.sqrt(6.0 * budget / max(1, n_iter * similarity.n)))
-        sampler = Blocks(similarity, min(block_size, max(MIN_BLOCK, affordable)), penalty, mapping)
+
+    def affordable(n: int) -> int:
+        return max(MIN_BLOCK, int(np.sqrt(6.0 * budget / max(1, n_iter * n))))
+
+    sampler: Sampler = sampler_of(similarity, block_size, affordable, penalty, mapping)
     if similarity.n < 3 or sampler.n_triplets == 0:
         return sampler, 0
     return sampler, min(n_iter, max(1, budget // sampler.n_triplets))

@@ -16,7 +16,7 @@ from ..continuous.solver import EmbedProgress
 from ..hyperbolic.encode import encode_by_height
 from ..scores.metrics import dasgupta_cost
 from ..search import Progress
-from ..similarity import Graph, Similarity
+from ..similarity import Similarity
 from ..tree import Tree
 from .grouping import expanded, grouped
 
@@ -58,7 +58,7 @@ class Distinct:
 
 def large_start(similarity: Similarity) -> Tree:
     """A good tree in near-linear time: agglomeration along the edges of a graph, bisecting k-means otherwise."""
-    return graph_agglomeration(similarity) if isinstance(similarity, Graph) else baselines.bisecting_kmeans(similarity)
+    return graph_agglomeration(similarity) if similarity.is_sparse else baselines.bisecting_kmeans(similarity)
 
 
 def cheapest_start(tree: Tree, similarity: Similarity) -> Tree:

@@ -16,6 +16,7 @@ from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._shared.arrays import Floats
 from .._shared.parallel import thread_map
 from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike, as_tree
 
 Units = Literal["pairs", "ordered", "mean"]
@@ -47,16 +48,34 @@ def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
     array([3., 3.])
     """
     tree, similarity = _check_pair(tree, similarity)
-    if isinstance(similarity, Features):
-        across = np.empty(tree.n_leaves - 1)
-        across[tree._heavy_first_schedule[1]] = _scheduled_splits(tree, similarity)[1]
-        return across
-    if isinstance(similarity, Dense):
-        return kernels.matrix_split_weights(
-            similarity.W, tree.leaf_order(), tree._children, tree.parents, tree._first, tree.sizes
-        )
-    assert isinstance(similarity, Graph)
-    return _graph_split_weights(tree, similarity)
+    return np.asarray(splits(similarity, tree))
+
+
+@by_kind
+def splits(similarity: Similarity, tree: Tree) -> Floats:
+    """x(v) of each merge, for a tree and a similarity that have been checked."""
+    raise TypeError(f"There are no split weights of {similarity!r}.")
+
+
+@splits.register
+def _(similarity: Features, tree: Tree) -> Floats:
+    across = np.empty(tree.n_leaves - 1)
+    across[tree._heavy_first_schedule[1]] = _scheduled_splits(tree, similarity)[1]
+    return across
+
+
+@splits.register
+def _(similarity: Dense, tree: Tree) -> Floats:
+    shape = tree.leaf_order(), tree._children, tree.parents, tree._first, tree.sizes
+    return kernels.matrix_split_weights(similarity.W, *shape)
+
+
+@splits.register
+def _(similarity: Graph, tree: Tree) -> Floats:
+    i, j, weights = similarity.edges()
+    p, q = tree._first[i], tree._first[j]
+    merges = lca_kernels.lca_merges(*tree._lca_tables, np.minimum(p, q), np.maximum(p, q) + 1)
+    return np.bincount(merges, weights=weights, minlength=tree.n_leaves - 1).astype(np.float64, copy=False)
 
 
 def _scheduled_splits(tree: Tree, similarity: Features) -> tuple[Floats, Floats]:
@@ -72,13 +91,6 @@ def _scheduled_splits(tree: Tree, similarity: Features) -> tuple[Floats, Floats]
     for part in parts:
         across += similarity.scale * part
     return sizes, across
-
-
-def _graph_split_weights(tree: Tree, similarity: Graph) -> Floats:
-    i, j, weights = similarity.edges()
-    p, q = tree._first[i], tree._first[j]
-    merges = lca_kernels.lca_merges(*tree._lca_tables, np.minimum(p, q), np.maximum(p, q) + 1)
-    return np.bincount(merges, weights=weights, minlength=tree.n_leaves - 1).astype(np.float64, copy=False)
 
 
 def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pairs") -> float:
@@ -100,12 +112,19 @@ def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pa
     8.0
     """
     tree, similarity = _check_pair(tree, similarity)
-    if isinstance(similarity, Features):
-        n_points, across = _scheduled_splits(tree, similarity)
-    else:
-        n_points = subtree_sums(tree._children, similarity.sizes)[tree.n_leaves :]
-        across = split_weights(tree, similarity)
-    return in_units(float(n_points @ across), similarity, units)
+    return in_units(cost_of(similarity, tree), similarity, units)
+
+
+@by_kind
+def cost_of(similarity: Similarity, tree: Tree) -> float:
+    """Σ_v |v|·x(v), for a tree and a similarity that have been checked."""
+    return float(subtree_sums(tree._children, similarity.sizes)[tree.n_leaves :] @ splits(similarity, tree))
+
+
+@cost_of.register
+def _(similarity: Features, tree: Tree) -> float:
+    n_points, across = _scheduled_splits(tree, similarity)
+    return float(n_points @ across)  # in the order of the schedule: no need to sort a million merges back
 
 
 def in_units(cost: float, similarity: Similarity, units: Units) -> float:
@@ -206,16 +225,11 @@ def _independent_sampling(tree: Tree, probability: Floats) -> Floats:
 
 def _mutual_information(similarity: Similarity, probability: Floats) -> float:
     """Σ_ij p_ij·log(p_ij / (p_i p_j)) over ordered pairs."""
-    if isinstance(similarity, Graph):
-        i, j, weights = similarity.edges()
-        p = weights / (2 * weights.sum())
-        return float(2 * np.sum(p * np.log(p / (probability[i] * probability[j]))))
     volume = 2 * similarity.total()
     information = 0.0
-    for rows, weights in similarity.row_chunks():
+    for i, j, weights in similarity.weighted_pairs():
         p = weights / volume
-        ratio = np.divide(p, np.outer(probability[rows], probability), out=np.ones_like(p), where=p > 0)
-        information += float(np.sum(p * np.log(ratio)))
+        information += float(np.sum(p * np.log(p / (probability[i] * probability[j]))))
     return information
 
 

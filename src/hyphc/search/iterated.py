@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._kernels.search.state import Scratch, State
-from ..similarity.kinds import Similarity
+from ..similarity import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, is_large, search

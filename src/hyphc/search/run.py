@@ -13,7 +13,7 @@ import numpy as np
 from .._kernels.search import local
 from .._kernels.search.state import Agenda, Scratch, State
 from .._shared.parallel import n_threads, thread_map
-from ..similarity.kinds import Features, Graph, Similarity
+from ..similarity import Similarity
 from .state import scratch_of
 
 PIECE = 1_024  # trials between two looks at the clock
@@ -24,12 +24,12 @@ LARGE_GRAPH = 10_000  # leaves: a small random subset of them has hardly an edge
 
 def is_large(similarity: Similarity) -> bool:
     """Whether the search should do with one tree and nearby moves, from a start that is good already."""
-    return similarity.n > LARGE or (isinstance(similarity, Features) and similarity.X.size > LARGE_FEATURES)
+    return similarity.n > LARGE or similarity.n * similarity.n_columns > LARGE_FEATURES
 
 
 def has_own_start(similarity: Similarity) -> bool:
     """Whether a start made for large problems leads as low as the continuous stage and fresh trees, and much sooner."""
-    return is_large(similarity) or (isinstance(similarity, Graph) and similarity.n > LARGE_GRAPH)
+    return is_large(similarity) or (similarity.is_sparse and similarity.n > LARGE_GRAPH)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..scores.metrics import dasgupta_cost
-from ..similarity import SimilarityLike, check_similarity
-from ..similarity.kinds import Similarity
+from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from .fresh import fresh_tree
 from .iterated import iterated

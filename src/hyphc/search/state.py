@@ -12,7 +12,7 @@ from .._kernels.search.state import DENSE, FEATURES, GRAPH, NODE, PLAN, WORK, Ag
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._shared.arrays import Ints
 from ..scores.metrics import split_weights
-from ..similarity.kinds import Dense, Features, Graph, Similarity
+from ..similarity import Dense, Features, Graph, Similarity
 from ..tree import Tree
 
 # Rounding of sums over many rows, relative to the terms compared: moves that gain less are not made.
@@ -88,13 +88,11 @@ def depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Similarity, n
     n = tree.n_leaves
     schedule = tree._heavy_first_schedule
     leaves, merges = schedule[0].astype(np.int64), schedule[1]
-    if isinstance(similarity, Dense):
-        leaves = np.arange(n)
+    permuted, leaves = similarity.reordered(leaves)
     number = np.empty(2 * n - 1, dtype=np.int64)
     number[leaves] = np.arange(n)
     number[n + merges] = n + np.arange(n - 1)
-    renumbered = Tree(number[tree.children[merges]])
-    return renumbered, similarity if isinstance(similarity, Dense) else similarity.subset(leaves), leaves
+    return Tree(number[tree.children[merges]]), permuted, leaves
 
 
 def scratch_of(state: State) -> Scratch:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from .._kernels.search import local, passes
 from .._kernels.search.state import Agenda, Scratch, State
 from .._shared.arrays import Ints
-from ..similarity.kinds import Similarity
+from ..similarity import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, is_large, pieces
