@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._kernels.baselines import bisect as bisect_kernels
 from .._kernels.baselines import bisect_moves, bisect_runs
-from .._shared.arrays import Ints
+from .._shared.arrays import Ints, Records
 from .._shared.parallel import thread_map
 from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
@@ -67,7 +67,7 @@ def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int |
     splitter = splitter_of(similarity, OBJECTIVES[objective])
     n = similarity.n
     # a split of the run [begin, end) at m is noted at m − 1: the place is unique to it
-    splits = np.zeros((n - 1, 2), dtype=np.int64)
+    splits = np.zeros(n - 1, dtype=bisect_kernels.RUN)
     small: list[tuple[int, int]] = []
     large = [(0, n)]
     while large:
@@ -80,12 +80,14 @@ def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int |
             small.append((begin, end))
 
     def split_down(run: tuple[int, int]) -> None:
-        own = splits[run[0] : run[1] - 1]
-        splitter.split_all(*run, own)
-        own += run[0]
+        begin, end = run
+        own = splits[begin : end - 1]
+        splitter.split_all(begin, end, own)
+        own["begin"] += begin
+        own["end"] += begin
 
     thread_map(split_down, small, n_jobs)
-    lengths = splits[:, 1] - splits[:, 0]
+    lengths = splits["end"] - splits["begin"]
     return bisect_kernels.split_merges(splitter.order, splits, np.argsort(lengths, kind="stable"))
 
 
@@ -102,7 +104,7 @@ class _Splitter(ABC):
         """Reorder the run so that its two sides come one after the other; the length of the first."""
 
     @abstractmethod
-    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+    def split_all(self, begin: int, end: int, splits: Records) -> None:
         """Split the run down to single leaves and note the splits, places counted from ``begin``."""
 
 
@@ -115,7 +117,7 @@ class _FeaturesSplitter(_Splitter):
     def split(self, begin: int, end: int) -> int:
         return int(bisect_runs.features_split(*self._run(begin, end), *self._settings, np.empty(end - begin)))
 
-    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+    def split_all(self, begin: int, end: int, splits: Records) -> None:
         bisect_runs.features_split_all(*self._run(begin, end), *self._settings, splits)
 
     def _run(self, begin: int, end: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Ints]:
@@ -130,7 +132,7 @@ class _MatrixSplitter(_Splitter):
     def split(self, begin: int, end: int) -> int:
         return int(bisect_runs.matrix_split(self._matrix, self._sizes, self.order[begin:end], self._objective))
 
-    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+    def split_all(self, begin: int, end: int, splits: Records) -> None:
         bisect_runs.matrix_split_all(self._matrix, self._sizes, self.order[begin:end], self._objective, splits)
 
 
@@ -144,7 +146,7 @@ class _GraphSplitter(_Splitter):
         run = self.order[begin:end]
         return int(bisect_runs.graph_split(self._edges, self._sizes, run, self._position, self._objective))
 
-    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+    def split_all(self, begin: int, end: int, splits: Records) -> None:
         run = self.order[begin:end]
         bisect_runs.graph_split_all(self._edges, self._sizes, run, self._position, self._objective, splits)
 

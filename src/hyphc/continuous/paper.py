@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels.continuous.paper_steps import paper_steps
-from .._shared.arrays import Floats, Ints
+from .._kernels.continuous.paper_steps import NORM, Bounds, paper_steps
+from .._shared.arrays import Floats, Ints, one_of
 from ..similarity import Dense, Similarity
 from .adam import minimize
 from .charts import MAX_NORM, Circle
@@ -86,7 +86,9 @@ class Leaves:
     def __init__(self, start: Floats) -> None:
         self._z = np.ascontiguousarray(start.T)
         self._first, self._second = np.zeros_like(self._z), np.zeros(len(start))
-        self._norm = np.array([NORM_BOUNDS[0], 0.0, 0.0])
+        self._bounds = Bounds(*NORM_BOUNDS, MAX_NORM)
+        self._norm = one_of(NORM)
+        self._norm.length = self._bounds.low
         self._n_steps = 0
 
     @property
@@ -95,12 +97,12 @@ class Leaves:
 
     @property
     def radius(self) -> float:
-        return 2.0 * float(np.arctanh(self._norm[0]))
+        return 2.0 * float(np.arctanh(self._norm.length))
 
     def step(self, triplets: Triplets, multiplicity: float, batch: int, tau: float, rate: float) -> float:
         """A step for each batch; the sum of the whole losses that the batches estimate."""
         state = self._z, self._first, self._second, self._norm, self._n_steps
-        total = paper_steps(*state, *triplets, batch, multiplicity, tau, rate, (*NORM_BOUNDS, MAX_NORM))
+        total = paper_steps(*state, *triplets, batch, multiplicity, tau, rate, self._bounds)
         self._n_steps += -(-len(triplets.ijk) // batch)
         return float(total)
 

@@ -109,7 +109,7 @@ def search(
     state: State, scratch: Scratch, agenda: Agenda, ceiling: int, smallest: float, effort: int, run: Run
 ) -> None:
     """The kernel of that name, with a look at the clock now and then. What waits is tried first, beyond the effort."""
-    while agenda.state[1] > 0 and not run.late():
+    while agenda.now.waiting > 0 and not run.late():
         local.search(state, scratch, agenda, ceiling, np.inf, PIECE)
     for piece in pieces(effort, run):
         local.search(state, scratch, agenda, ceiling, smallest, piece.stop - piece.start)
