@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Self
 
 import numpy as np
@@ -13,14 +12,17 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._shared.arrays import Floats, Ints
-from .continuous.solver import TEMPERATURE, EmbedResult, embed
+from ._shared.clock import Clock
+from ._shared.progress import Callback
+from .continuous.solver import TEMPERATURE, EmbedSettings
+from .pipeline.duplicates import Distinct
+from .pipeline.fit import carry_out, placed
 from .pipeline.grouping import twins, weighted
 from .pipeline.new_points import joined_clusters
-from .pipeline.stages import Callback, Clock, Distinct, cheapest_start, large_start, placed
+from .pipeline.plan import check_parameters, plan_fit
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.metrics import dasgupta_cost, with_similarity_heights
-from .search import Progress, insert, refine
-from .search.run import has_own_start
+from .search import insert
 from .similarity import Similarity, as_similarity
 from .similarity.build import MetricLike
 from .similarity.metrics import metric_of
@@ -30,11 +32,17 @@ from .tree.cut import automatic_n_clusters
 __all__ = ["HypHC"]
 
 
-# With a search to follow, the continuous stage gets this many triplets (about a second), on a graph so many steps (some seconds:
-# ten times as many gain nothing that the search does not find), and this share of a time budget.
-TRIPLETS_BEFORE_SEARCH = 200_000_000
-STEPS_BEFORE_SEARCH = 400
-EMBED_SHARE = 0.2
+# Parameters that concern the continuous stage alone; ``embed`` has them too.
+CONTINUOUS = (
+    "init",
+    "n_init",
+    "n_components",
+    "temperature",
+    "max_iter",
+    "block_size",
+    "max_triplets",
+    "spread_penalty",
+)
 # New points are placed this many at a time, or as many as the tree has: a matrix of old and new ones stays small.
 FEWEST_AT_ONCE = 1_000
 
@@ -62,19 +70,19 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         As in ``embed``.
     refine : bool
-        Whether the tree search of ``refine`` follows the continuous optimisation, which is then kept short, and left out above
-        50 000 points, 10 000 points of a graph or 10 million entries of features unless ``init`` or ``max_iter`` is given.
-        False is the paper's method, the continuous optimisation alone.
+        Whether the tree search of ``refine`` follows the continuous optimisation, which is then kept short, and left out for
+        large problems unless ``init`` or ``max_iter`` is given: ``plan_`` says what was done and why. False is the paper's
+        method, the continuous optimisation alone.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     random_state : int, RandomState or None
     n_jobs : int or None
         Threads; −1 is all cores. The result does not depend on it.
     verbose : int
-        1 shows a progress bar.
+        1 shows a line of progress on standard error: one that is overwritten on a terminal, elsewhere one every few seconds.
     callback : callable, optional
-        Called with an ``EmbedProgress`` after each iteration of the continuous stage and with a search ``Progress`` after each
-        step of the search (both have ``best_cost``); returning True ends the fit with the best tree so far.
+        Called with a ``Progress`` (stage, cost, seconds, share, ``tree()``) after each iteration of the continuous stage and
+        each step of the search; returning True ends the fit with the best tree so far.
 
     Attributes
     ----------
@@ -97,8 +105,16 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     loss_curve_ : array (n_iter_,)
         The continuous cost at each iteration.
     n_iter_ : int
+    plan_ : FitPlan
+        Which start, which stages, which budgets, and why; ``print(model.plan_)`` tells it in words.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+
+    Notes
+    -----
+    Ctrl-C ends the fit, in whichever stage it is, with the best tree so far and a UserWarning; pressed again, it stops at once.
 
     Examples
     --------
@@ -164,23 +180,18 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         -------
         self
         """
-        if self.n_clusters is not None and self.distance_threshold is not None:
-            raise ValueError("Give n_clusters or distance_threshold, not both.")
-        clock = Clock(self.time_budget, self.callback)
+        clock = Clock(self.time_budget, self.callback, self.verbose)
         X = self._checked(X, reset=True)
+        self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
         similarity = self._weighted(self._similarity(X), X, sample_weight)
         problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-        if self._starts_large(problem.similarity):
-            start, embedding, losses = large_start(problem.similarity), None, np.empty(0)
-        else:
-            result = self._embed(problem, clock)
-            start, embedding, losses = result.tree, result.embedding, problem.curve(result.loss_curve)
-        tree = start
-        if self.refine and not clock.stopped:
-            tree = self._refine(cheapest_start(start, problem.similarity), problem, clock)
-        everyone = problem.tree(tree)
-        self.loss_curve_, self.n_iter_ = losses, len(losses)
-        self._settle(everyone, similarity, embedding if everyone is start else None)
+        settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
+        plan = plan_fit(problem.similarity, settings, refine=self.refine, time_budget=self.time_budget)
+        with clock:
+            found = carry_out(plan, problem, clock, self.random_state, self.n_jobs)
+        self.plan_, self.interrupted_ = plan, clock.interrupted
+        self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve)
+        self._settle(found.tree, similarity, found.embedding)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -204,6 +215,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         if not hasattr(self, "tree_"):
             return self.fit(X)
         similarity = self._with_new(X)
+        self._check_parameters(similarity.n)
         self._settle(insert(self.tree_, similarity), similarity, None)
         return self
 
@@ -268,6 +280,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             )
         return X
 
+    def _check_parameters(self, n: int) -> None:
+        check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
+
     def _similarity(self, X: Any) -> Similarity:
         return as_similarity(
             X,
@@ -283,48 +298,6 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             return similarity
         rows = X if not isinstance(X, Similarity) else np.empty((similarity.n, 1))
         return weighted(similarity, _check_sample_weight(sample_weight, rows, dtype=np.float64))
-
-    def _starts_large(self, similarity: Similarity) -> bool:
-        """Whether the search has a start of its own: the few triplets that a short continuous stage can visit teach little."""
-        asked = self.max_iter is not None or not (isinstance(self.init, str) and self.init == "auto")
-        return self.refine and has_own_start(similarity) and not asked
-
-    def _embed(self, problem: Distinct, clock: Clock) -> EmbedResult:
-        max_iter, max_triplets = self.max_iter, self.max_triplets
-        if self.refine and max_triplets is None:
-            max_triplets = TRIPLETS_BEFORE_SEARCH
-            if max_iter is None and problem.similarity.is_sparse:
-                max_iter = STEPS_BEFORE_SEARCH
-        return embed(
-            problem.similarity,
-            init=self.init,
-            n_init=self.n_init,
-            n_components=self.n_components,
-            temperature=self.temperature,
-            max_iter=max_iter,
-            block_size=self.block_size,
-            max_triplets=max_triplets,
-            spread_penalty=self.spread_penalty,
-            callback=clock.at_share(EMBED_SHARE if self.refine else 1.0, problem),
-            verbose=self.verbose,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-
-    def _refine(self, tree: Tree, problem: Distinct, clock: Clock) -> Tree:
-        def report(progress: Progress) -> Any:
-            if self.verbose:
-                print(f"{progress.stage:<12} cost {progress.cost:.8g} after {progress.seconds:.1f} s", file=sys.stderr)
-            return clock.tell(problem.news(progress))
-
-        return refine(
-            tree,
-            problem.similarity,
-            time_budget=clock.left(),
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            callback=report,
-        )
 
     def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None) -> None:
         """Set the attributes that follow from the tree; without an embedding that decodes to it, one is made."""

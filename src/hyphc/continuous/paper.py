@@ -25,6 +25,7 @@ from .sampling import EXPLICIT_COST, pair_of_number
 EPOCHS, BATCH = 50, 256
 RATES = (1e-3, 5e-4, 1e-4)
 TEMPERATURES = (1e-1, 5e-2, 1e-2)
+N_RUNS = len(RATES) * len(TEMPERATURES)
 SPREAD = 1e-3  # leaves start at about this distance from the origin
 
 # Similarities are looked up for so many triplets at a time, and threads may be so many times ahead of the steps.
@@ -124,7 +125,7 @@ def paper_runs(
     runs: list[Run] = []
     for rate in RATES:
         for tau in TEMPERATURES:
-            if not watch.stopped:
+            if not (runs and watch.clock.late()):
                 leaves = Leaves(SPREAD * rng.normal(size=(similarity.n, 2)))
                 runs.append(_run(pairs, leaves, rate, tau, n_epochs, watch, rng))
     return runs
@@ -142,6 +143,5 @@ def _run(
         mean = sum(leaves.step(chunk, pairs.multiplicity, BATCH, tau, rate) for chunk in pairs.epoch(rng)) / n_batches
         run.n_triplets += pairs.n_triplets
 
-    interrupted = minimize(update, n_epochs, lambda t: watch.after(t, run, leaves.angles, leaves.radius, tau, mean))
-    watch.stopped = watch.stopped or interrupted
+    minimize(update, n_epochs, lambda t: watch.after(t, run, leaves.angles, leaves.radius, tau, mean))
     return run

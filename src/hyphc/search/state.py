@@ -16,13 +16,12 @@ from .._kernels.search.state import (
     PLAN,
     WORK,
     Agenda,
-    Records,
     Scratch,
     State,
     Terms,
 )
 from .._kernels.tree.passes import lifted_heights, subtree_sums
-from .._shared.arrays import Ints, one_of
+from .._shared.arrays import Ints, Records, one_of
 from ..scores.metrics import split_weights
 from ..similarity import Dense, Features, Graph, Similarity
 from ..similarity.base import by_kind

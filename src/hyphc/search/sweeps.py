@@ -8,6 +8,7 @@ import numpy.typing as npt
 from .._kernels.search import local, passes
 from .._kernels.search.state import Agenda, Scratch, State
 from .._shared.arrays import Ints
+from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
@@ -39,7 +40,9 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
     while len(tried) and cost < before and not run.late() and (max_sweeps is None or sweep < max_sweeps):
         tried = _sweep(state, pool, tried, enough * cost, run)
         sweep, cost, before = sweep + 1, cost_of(state), cost
-        run.report(f"sweep {sweep}", cost)
+        if run.clock.listened:
+            found = tree_of(state, leaves, similarity.maximum(), tree.names)
+            run.tell(f"sweep {sweep}", found, dasgupta_cost(found, similarity))
     return tree_of(state, leaves, similarity.maximum(), tree.names)
 
 
