@@ -9,6 +9,7 @@ from .._kernels.tree import ordering as kernels
 from .._kernels.tree.passes import subtree_sums
 from ..similarity import Dense, Features, Graph, SimilarityLike, check_similarity
 from . import Tree, TreeLike, as_tree
+from .storage import carried_fields
 
 Bools = npt.NDArray[np.bool_]
 
@@ -30,7 +31,7 @@ def order_leaves(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     Returns
     -------
     Tree
-        Equal to ``tree``, with its heights and names; the order of children is the only change.
+        Equal to ``tree``, with its heights, names and weights; the order of children is the only change.
 
     Notes
     -----
@@ -113,4 +114,4 @@ def _turned(tree: Tree, fixed: Tree) -> tuple[Tree, int]:
 
 def _swapped(tree: Tree, swaps: Bools) -> Tree:
     children = np.where(swaps[:, None], tree.children[:, ::-1], tree.children)
-    return Tree(children, tree.heights, tree.names)
+    return Tree(children, tree.heights, tree.names, **carried_fields(tree))
