@@ -193,7 +193,7 @@ def test_fit_says_what_it_inferred(run):
     run("hyphc datasets --write iris iris.csv")
     printed = run("hyphc fit - --standardize --output piped < iris.csv")
     assert "features    sepal_length, sepal_width, petal_length, petal_width" in printed
-    assert "label (text with 3 different values; --labels label compares the tree with them)" in printed
+    assert "label (text with 3 different values; choose it as labels to compare the tree with them)" in printed
 
 
 def test_the_report_has_cost_bounds_gap_purity_and_average_linkage(run):

@@ -74,10 +74,10 @@ def test_every_metric_is_documented(documented):
 
 
 def test_the_command_line_offers_every_metric_of_rows():
-    from hyphc.cli.parsers import MetricNames
+    from hyphc.cli.parsers import Choices, metrics_of_rows
 
-    assert list(MetricNames()) == [name for name, metric in METRICS.items() if metric.takes_rows]
-    assert "precomputed" not in MetricNames()
+    assert list(Choices(metrics_of_rows)) == [name for name, metric in METRICS.items() if metric.takes_rows]
+    assert "precomputed" not in Choices(metrics_of_rows)
 
 
 def kinds() -> list[type[Similarity]]:

@@ -21,13 +21,12 @@ from ..similarity import Similarity
 from ..tree import Tree
 from .common import (
     check_usage,
-    clusters_csv,
     leaf_names,
     print_notes,
     read_data,
-    require_writable_folder,
     similarity_of,
 )
+from .outputs import clusters_csv, require_writable_folder
 from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
 from .report import compare, comparison_row, markdown_report, print_rows, score, score_rows
 
@@ -53,7 +52,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     similarity, what = similarity_of(points, arguments)
     print_notes(points, what)
     model = _fitted(arguments, similarity)
-    tree = Tree(model.tree_.children, model.tree_.heights, leaf_names(points))
+    tree = model.tree_.with_names(leaf_names(points))
     result = score(tree, similarity, points.labels, arguments.seed)
     rows = [*score_rows(result), comparison_row(result.cost, compare(similarity, points.labels))]
     print()

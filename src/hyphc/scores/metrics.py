@@ -141,11 +141,37 @@ def in_units(cost: float, similarity: Similarity, units: Units) -> float:
     raise ValueError(f"units={units!r} is unknown; choose 'pairs', 'ordered' or 'mean'.")
 
 
+def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
+    """The same tree carrying its split weights, the degrees of its leaves and their sizes: what cuts by a score need.
+
+    Examples
+    --------
+    >>> tree = with_split_weights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 3, 1], [3, 0, 2], [1, 2, 0]])
+    >>> tree.split_weights, tree.degrees
+    (array([3., 3.]), array([4., 5., 3.]))
+    """
+    tree, similarity = _check_pair(tree, similarity)
+    return _carrying(tree, similarity, split_weights(tree, similarity), tree._heights)
+
+
+def _carrying(tree: Tree, similarity: Similarity, across: Floats, heights: Floats) -> Tree:
+    """The tree with these heights and with what the similarity tells of it; below 0 lies nothing but rounding."""
+    return Tree(
+        tree._children,
+        heights,
+        tree.names,
+        split_weights=np.maximum(across, 0.0),
+        degrees=np.maximum(similarity.degrees(), 0.0),
+        leaf_sizes=similarity.sizes,
+    )
+
+
 def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     """The tree with each merge at w_max − (mean similarity across its split), raised to its children's where it lies below.
 
     The same scale as average linkage on distances w_max − w: a cut at height h keeps clusters whose parts are, on average,
-    more similar than w_max − h. w_max is the similarity's upper bound, 1 for cosine.
+    more similar than w_max − h. w_max is the similarity's upper bound, 1 for cosine. The tree carries its split weights, the
+    degrees of its leaves and their sizes, as by ``with_split_weights``.
 
     Examples
     --------
@@ -155,8 +181,9 @@ def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     tree, similarity = _check_pair(tree, similarity)
     n_points = subtree_sums(tree._children, similarity.sizes)
     n_pairs = n_points[tree._children[:, 0]] * n_points[tree._children[:, 1]]
-    heights = np.maximum(similarity.maximum() - split_weights(tree, similarity) / n_pairs, 0.0)
-    return Tree(tree._children, lifted_heights(tree._children, heights), tree.names)
+    across = split_weights(tree, similarity)
+    heights = np.maximum(similarity.maximum() - across / n_pairs, 0.0)
+    return _carrying(tree, similarity, across, lifted_heights(tree._children, heights))
 
 
 def moseley_wang_reward(tree: TreeLike, similarity: SimilarityLike) -> float:

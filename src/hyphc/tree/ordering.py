@@ -11,6 +11,7 @@ from .._shared.arrays import Floats
 from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from . import Tree, TreeLike, as_tree
+from .storage import carried_fields
 
 Bools = npt.NDArray[np.bool_]
 
@@ -32,7 +33,7 @@ def order_leaves(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     Returns
     -------
     Tree
-        Equal to ``tree``, with its heights and names; the order of children is the only change.
+        Equal to ``tree``, with its heights, names and weights; the order of children is the only change.
 
     Notes
     -----
@@ -126,4 +127,4 @@ def _turned(tree: Tree, fixed: Tree) -> tuple[Tree, int]:
 
 def _swapped(tree: Tree, swaps: Bools) -> Tree:
     children = np.where(swaps[:, None], tree.children[:, ::-1], tree.children)
-    return Tree(children, tree.heights, tree.names)
+    return Tree(children, tree.heights, tree.names, **carried_fields(tree))
