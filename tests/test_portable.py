@@ -86,13 +86,17 @@ def test_a_written_file_has_the_permissions_of_any_new_file(tmp_path):
     assert (tmp_path / "tree.json").read_bytes() == b"{}"
 
 
+def write_half(path: Path) -> None:
+    with replaced_atomically(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt("half way")
+
+
 def test_a_file_that_could_not_be_finished_leaves_the_old_one_and_nothing_else(tmp_path):
     target = tmp_path / "tree.json"
     target.write_bytes(b"old")
-    writing = replaced_atomically(target)
-    writing.__enter__().write(b"half")
-    with pytest.raises(KeyboardInterrupt):
-        writing.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+    with pytest.raises(KeyboardInterrupt, match="half way"):
+        write_half(target)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"tree.json": b"old"}
 
 
