@@ -191,7 +191,7 @@ class Dense(Similarity):
             raise ValueError(f"A similarity matrix must be square; got shape {self.W.shape}.")
         require_finite(self.W, "w")
         super().__init__(len(self.W), sizes)
-        _require_non_negative_matrix(self.W)
+        self.W = _non_negative_matrix(self.W)
         _require_symmetric(self.W)
 
     def pairs(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Floats:
@@ -225,6 +225,7 @@ class Graph(Similarity):
         matrix.sum_duplicates()
         require_finite(matrix.data, "edge weights")
         matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal()))
+        matrix.data[_is_rounding(matrix.data)] = 0.0
         matrix.eliminate_zeros()
         matrix.sort_indices()
         super().__init__(matrix.shape[0], sizes)
@@ -271,14 +272,26 @@ class Graph(Similarity):
         return Graph(self.to_csr()[index][:, index], sizes=self.sizes[index])
 
 
-def _require_non_negative_matrix(W: npt.NDArray[Any]) -> None:
-    if W.size and W.min() < 0:
-        i, j = np.unravel_index(int(W.argmin()), W.shape)
-        if i != j or (W - np.diag(np.diag(W))).min() < 0:
-            raise ValueError(
-                f"w[{i}, {j}] = {W.min():.6g} is negative; similarities are >= 0: turn distances into similarities with "
-                "similarity_from_distances, or shift correlations to (1 + r) / 2."
-            )
+def _is_rounding(weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Where a weight is below 0 by rounding alone, as (1 + cosine) / 2 of opposite rows can be."""
+    return np.asarray((weights < 0) & (weights >= -_NEGATIVE_RTOL * weights.max(initial=0.0)))
+
+
+def _non_negative_matrix(W: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The matrix, with 0 for what rounding put below it; its diagonal may be anything."""
+    if W.min(initial=0.0) >= 0:
+        return W
+    apart = W - np.diag(np.diag(W))
+    if apart.min() >= 0:
+        return W
+    apart[_is_rounding(apart)] = 0.0
+    if apart.min() < 0:
+        i, j = np.unravel_index(int(apart.argmin()), W.shape)
+        raise ValueError(
+            f"w[{i}, {j}] = {W[i, j]:.6g} is negative; similarities are >= 0: turn distances into similarities with "
+            "similarity_from_distances, or shift correlations to (1 + r) / 2."
+        )
+    return np.asarray(apart)
 
 
 def _require_symmetric(W: npt.NDArray[Any]) -> None:
