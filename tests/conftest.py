@@ -12,9 +12,14 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 if "HYPHC_DATA" not in os.environ and DATA.is_dir():
     os.environ["HYPHC_DATA"] = str(DATA)
 
-# compilation makes the first example slow; the same examples every time keep main green for a reason
-settings.register_profile("hyphc", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("hyphc")
+# compilation makes the first example slow
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# the same examples every time: whoever changes nothing sees nothing fail
+settings.register_profile("hyphc", derandomize=True, **COMMON)
+# Other examples every time, and more of them where a test names no number of its own. What fails is printed as a decorator
+# that brings it back.
+settings.register_profile("explore", max_examples=500, print_blob=True, database=None, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "hyphc"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import json
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,6 +82,13 @@ def cost_in(printed: str) -> float:
     found = re.search(r"^cost +(\S+)", printed, re.MULTILINE)
     assert found, printed
     return float(found[1])
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """What an explorer page holds, apart from its scripts."""
+    found = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
+    assert found, page
+    return json.loads(found[1])
 
 
 def table_in(path: Path) -> list[dict[str, str]]:
@@ -166,7 +175,9 @@ def test_demo_ends_with_the_explorer_and_says_where_it_is(run):
     last = run("hyphc demo").splitlines()[-1]
     page = run.folder / last.split(": ")[1]
     assert page.name == "digits.html"
-    assert "data:image/png" in page.read_text() or '"sprite"' in page.read_text()
+    sprite = data_of(page)["sprite"]
+    assert (sprite["width"], sprite["height"], sprite["ink"]) == (8, 8, True)
+    assert sprite["uri"].startswith("data:image/png;base64,")
 
 
 def test_datasets_lists_every_name_with_its_size(run):
@@ -204,8 +215,9 @@ def test_the_report_has_cost_bounds_gap_purity_and_average_linkage(run):
         assert f"\n| {row} |" in report
     assert f"| cost | {cost_in(printed):.10g} |" in report
     assert re.search(r"\| gap \| at most [\d.]+ % \| above the cost of the best tree, with 99 % confidence \|", report)
-    for target in re.findall(r"\]\(([^)]+)\)", report):
-        assert (run.folder / "iris-hyphc" / target).exists()
+    linked = set(re.findall(r"\]\(([^)]+)\)", report))
+    assert linked
+    assert linked <= {path.name for path in (run.folder / "iris-hyphc").iterdir()}
 
 
 def test_the_gap_is_the_upper_confidence_limit_and_never_the_estimate(run):

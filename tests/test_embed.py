@@ -49,7 +49,7 @@ def test_the_embedding_decodes_to_the_tree_and_the_cost_is_its_cost(kind, n):
     assert decode(result.embedding) == result.tree
     assert result.cost == dasgupta_cost(result.tree, similarity)
     assert result.embedding.shape == (n, 2)
-    assert len(result.loss_curve) == result.n_iter == (20 if n > 2 and similarity.total() > 0 else result.n_iter)
+    assert len(result.loss_curve) == result.n_iter == (20 if n > 2 else 0)  # two points have one tree
 
 
 def test_planted_groups_are_found_at_the_cost_of_a_good_tree():
@@ -111,7 +111,7 @@ def test_the_tree_is_the_best_decoded_one_not_the_last():
     )
     assert len(seen) == 60
     assert_allclose(result.cost, min(seen), rtol=1e-12)
-    assert min(seen) < seen[-1] or np.argmin(seen) == 59
+    assert min(seen) < seen[-1]  # this seed's last tree is not its best
 
 
 def test_a_callback_can_stop_the_run_and_sees_every_iteration():
@@ -160,8 +160,7 @@ def test_a_stop_or_an_interrupt_ends_all_runs(options):
 
 
 def test_patience_ends_a_run_without_progress():
-    result = embed(groups(), random_state=0, patience=5)
-    assert result.n_iter < 600
+    assert embed(groups(), random_state=0, patience=5).n_iter < embed(groups(), random_state=0).n_iter == 600
 
 
 @pytest.mark.parametrize("init", ["random", "pca", "spectral"])

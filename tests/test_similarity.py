@@ -221,6 +221,20 @@ def test_a_safe_offset_is_required_where_pairs_cannot_be_checked(monkeypatch):
         as_similarity(X, "linear", offset=0.0)
 
 
+def test_what_rounding_puts_below_zero_counts_as_zero_and_no_more_does():
+    opposite = as_similarity([[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0], [1.0, 0.0, 0.0]])
+    W = opposite.to_dense()
+    assert -1e-15 < W.min() < 0
+    assert Dense(W).pairs(0, 1) == Graph(W).pairs(0, 1) == 0.0
+    assert W.min() < 0  # the caller's matrix is left alone
+    assert_allclose(Dense(W).to_dense(), W, atol=1e-15)
+    W[0, 1] = W[1, 0] = -1e-6
+    with pytest.raises(ValueError, match=r"w\[0, 1\] = -1e-06 is negative"):
+        Dense(W - np.diag([0, 5, 0]))  # whatever the diagonal holds
+    with pytest.raises(ValueError, match="has weight -1e-06"):
+        Graph(W)
+
+
 def test_what_does_not_fit_in_memory_says_so_first(monkeypatch):
     monkeypatch.setattr("hyphc._shared.checks.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="set n_neighbors"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from .memory import available_memory
 
 CHUNK_BYTES = 64 << 20  # temporary arrays of a blocked pass stay about this large
 
@@ -38,18 +39,8 @@ def require_finite(array: npt.NDArray[Any], what: str) -> None:
         )
 
 
-def available_memory() -> int:
-    """Bytes that can be had without swapping, as far as the system tells."""
-    try:
-        with open("/proc/meminfo") as lines:
-            fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def require_memory(n_bytes: float, what: str, remedy: str) -> None:
     """Raise a MemoryError before an allocation that cannot fit."""
     available = available_memory()
     if n_bytes > available:
-        raise MemoryError(f"{what} needs {n_bytes / 1e9:.1f} GB and {available / 1e9:.1f} GB are free; {remedy}.")
+        raise MemoryError(f"{what} needs {n_bytes / 1e9:.1f} GB and {available / 1e9:.1f} GB are at hand; {remedy}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,18 +14,14 @@ from typing import IO
 def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
     target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    draft = target.parent / f".{target.name}.{secrets.token_hex(4)}"
+    # opened as any new file, not as a private temporary one: the system then gives it the usual permissions
+    with draft.open("xb") as file:
+        try:
             yield file
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+            file.close()  # Windows moves no file that is open
+            os.replace(draft, target)
+        except BaseException:
+            file.close()
+            draft.unlink(missing_ok=True)
+            raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shlex
 import sys
@@ -22,6 +23,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     written its best tree if it says so. 141: whoever reads the output went away.
     """
     words = sys.argv[1:] if argv is None else list(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # a pipe on Windows knows few characters: one that it lacks is spelled out, as Python does on stderr
+        sys.stdout.reconfigure(errors="backslashreplace")
     parser = build_parser()
     if not words:
         parser.print_help()

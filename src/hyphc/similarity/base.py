@@ -33,6 +33,9 @@ T = TypeVar("T")
 # Rounding makes (W + W.T) differ in the last digits when a product was computed in another order; more is a mistake.
 SYMMETRY_RTOL = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-8}
 
+# ⟨x, y⟩ of unit rows in float32 may exceed 1 by a few ulp: a similarity this far below 0, relative to the largest, is 0.
+NEGATIVE_RTOL = 1e-6
+
 
 class Similarity(ABC):
     """Non-negative similarities between ``n`` leaves, each standing for ``sizes[i]`` points.
@@ -148,6 +151,11 @@ class Similarity(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n={self.n})"
+
+
+def is_rounding(weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Where a weight is below 0 by rounding alone, as (1 + cosine) / 2 of opposite rows can be."""
+    return np.asarray((weights < 0) & (weights >= -NEGATIVE_RTOL * weights.max(initial=0.0)))
 
 
 BY_KIND: dict[str, Any] = {}  # every function that is chosen by the kind of its first argument, by its full name

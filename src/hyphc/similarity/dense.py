@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import CHUNK_BYTES, as_floats, require_finite
-from .base import SYMMETRY_RTOL, Similarity
+from .base import SYMMETRY_RTOL, Similarity, is_rounding
 
 
 class Dense(Similarity):
@@ -25,7 +25,7 @@ class Dense(Similarity):
             raise ValueError(f"A similarity matrix must be square; got shape {self.W.shape}.")
         require_finite(self.W, "w")
         super().__init__(len(self.W), sizes)
-        _require_non_negative_matrix(self.W)
+        self.W = _non_negative_matrix(self.W)
         _require_symmetric(self.W)
 
     def pairs(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Floats:
@@ -84,14 +84,21 @@ class Dense(Similarity):
         return sums
 
 
-def _require_non_negative_matrix(W: npt.NDArray[Any]) -> None:
-    if W.size and W.min() < 0:
-        i, j = np.unravel_index(int(W.argmin()), W.shape)
-        if i != j or (W - np.diag(np.diag(W))).min() < 0:
-            raise ValueError(
-                f"w[{i}, {j}] = {W.min():.6g} is negative; similarities are >= 0: turn distances into similarities with "
-                "similarity_from_distances, or shift correlations to (1 + r) / 2."
-            )
+def _non_negative_matrix(W: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The matrix, with 0 for what rounding put below it; its diagonal may be anything."""
+    if W.min(initial=0.0) >= 0:
+        return W
+    apart = W - np.diag(np.diag(W))
+    if apart.min() >= 0:
+        return W
+    apart[is_rounding(apart)] = 0.0
+    if apart.min() < 0:
+        i, j = np.unravel_index(int(apart.argmin()), W.shape)
+        raise ValueError(
+            f"w[{i}, {j}] = {W[i, j]:.6g} is negative; similarities are >= 0: turn distances into similarities with "
+            "similarity_from_distances, or shift correlations to (1 + r) / 2."
+        )
+    return np.asarray(apart)
 
 
 def _require_symmetric(W: npt.NDArray[Any]) -> None:

@@ -11,10 +11,8 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import as_floats, require_finite
-from .base import Similarity
+from .base import NEGATIVE_RTOL, Similarity
 
-# ⟨x, y⟩ of unit rows in float32 may exceed 1 by a few ulp: a similarity this far below 0, relative to the largest, is 0.
-_NEGATIVE_RTOL = 1e-6
 CACHED_ENTRIES = 1 << 17  # of features looked at together: a megabyte
 
 
@@ -49,7 +47,7 @@ class Features(Similarity):
 
     def _require_non_negative(self) -> None:
         largest = abs(self.scale) * float((self._squares / self.sizes**2).max())
-        if self.offset >= largest * (1 - _NEGATIVE_RTOL):
+        if self.offset >= largest * (1 - NEGATIVE_RTOL):
             return
         if self.offset >= 0 and self.scale >= 0 and self.X.min(initial=0.0) >= 0:
             return
@@ -59,7 +57,7 @@ class Features(Similarity):
                 f"{largest / max(abs(self.scale), 1e-300):.6g} choose offset >= {largest:.6g}."
             )
         for rows, weights in self.row_chunks():
-            if weights.min() < -_NEGATIVE_RTOL * largest:
+            if weights.min() < -NEGATIVE_RTOL * largest:
                 i, j = np.unravel_index(int(weights.argmin()), weights.shape)
                 raise ValueError(
                     f"w[{rows.start + i}, {j}] = {weights.min():.6g} is negative; choose offset >= "

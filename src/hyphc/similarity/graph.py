@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import require_finite
-from .base import SYMMETRY_RTOL, Similarity
+from .base import SYMMETRY_RTOL, Similarity, is_rounding
 
 
 class Graph(Similarity):
@@ -26,6 +26,7 @@ class Graph(Similarity):
         matrix.sum_duplicates()
         require_finite(matrix.data, "edge weights")
         matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal()))
+        matrix.data[is_rounding(matrix.data)] = 0.0
         matrix.eliminate_zeros()
         matrix.sort_indices()
         super().__init__(matrix.shape[0], sizes)
