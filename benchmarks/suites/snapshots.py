@@ -30,7 +30,7 @@ def records(task: Task) -> Iterator[Record]:
     def keep(progress: Any) -> None:
         if len(kept) < len(SNAPSHOTS) and progress.iteration >= SNAPSHOTS[len(kept)] * (progress.max_iter - 1):
             points = np.round(progress.embedding, 5).tolist()
-            cost = 2 * progress.cost
+            cost = 2 * progress.decoded_cost
             kept.append({"iteration": progress.iteration, "of": progress.max_iter, "cost": cost, "points": points})
 
     embed(similarity, random_state=0, n_jobs=-1, callback=keep)
