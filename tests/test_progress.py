@@ -84,7 +84,9 @@ def test_the_share_is_that_of_the_stage_or_of_the_time_budget():
     assert all(progress.share == pytest.approx(min(1.0, progress.seconds / 0.5)) for progress in timed)
 
 
-@pytest.mark.parametrize("settings", [{}, {"verbose": 1}, {"callback": lambda progress: None}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"verbose": 1}, {"callback": lambda progress: None}], ids=["silent", "verbose", "callback"]
+)
 def test_listening_changes_nothing(settings):
     quiet, heard = (HypHC(random_state=0, max_iter=50, **options).fit(X) for options in ({}, settings))
     assert np.array_equal(quiet.tree_.children, heard.tree_.children)

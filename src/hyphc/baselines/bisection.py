@@ -12,7 +12,7 @@ from .._kernels.baselines import bisect as bisect_kernels
 from .._kernels.baselines import bisect_moves, bisect_runs
 from .._shared.arrays import Ints, Records
 from .._shared.parallel import thread_map
-from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from ..tree import Tree
 
@@ -158,5 +158,25 @@ def splitter_of(similarity: Similarity, objective: int) -> _Splitter:
 
 
 splitter_of.register(Features, _FeaturesSplitter)
+
+
+@splitter_of.register
+def _(similarity: Background, objective: int) -> _Splitter:
+    # two-means of squared distances and of inner products have the same splits, but for points that are their own cluster
+    rows = Features(similarity.X, offset=_longest(similarity), scale=1.0, sizes=similarity.sizes)
+    return _FeaturesSplitter(rows, objective)
+
+
+@splitter_of.register
+def _(similarity: Blend, objective: int) -> _Splitter:
+    # the graph was made of the rows: they lead to the same halves, without its n log n eigenvectors
+    return splitter_of(similarity.background, objective)
+
+
+def _longest(similarity: Background) -> float:
+    """The largest squared length of a leaf's mean row: added to inner products, it leaves none negative."""
+    return float((np.einsum("ij,ij->i", similarity.X, similarity.X) / similarity.sizes**2).max())
+
+
 splitter_of.register(Dense, _MatrixSplitter)
 splitter_of.register(Graph, _GraphSplitter)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._kernels.continuous import objective as kernels
 from .._shared.arrays import Floats, Ints
-from ..similarity import Graph, Similarity
+from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
 from .charts import Chart
 from .objective import Map
@@ -141,6 +141,24 @@ class Edges:
         return self._i[drawn], self._j[drawn], np.full(self._n_drawn, total / self._n_drawn)
 
 
+class Both:
+    """The triplets of two parts of a similarity: what they estimate adds up, since the loss is linear in w."""
+
+    def __init__(self, one: Sampler, two: Sampler) -> None:
+        self._parts = one, two
+        self.n_triplets = one.n_triplets + two.n_triplets
+        self.work = one.work + two.work
+
+    def __call__(self, chart: Chart, params: Floats, radius: float, tau: float, rng: np.random.Generator) -> Evaluation:
+        one, two = (part(chart, params, radius, tau, rng) for part in self._parts)
+        return Evaluation(
+            one.value + two.value,
+            one.grad + two.grad,
+            one.grad_radius + two.grad_radius,
+            one.n_triplets + two.n_triplets,
+        )
+
+
 @by_kind
 def sampler_of(
     similarity: Similarity, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map
@@ -152,6 +170,13 @@ def sampler_of(
 @sampler_of.register
 def _(similarity: Graph, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map) -> Sampler:
     return Edges(similarity, penalty, mapping)
+
+
+@sampler_of.register
+def _(similarity: Blend, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map) -> Sampler:
+    # the penalty is one of all triplets: it goes with the part that sees them all
+    edges: Sampler = sampler_of(similarity.graph, block_size, affordable, 0.0, mapping)
+    return Both(edges, sampler_of(similarity.background, block_size, affordable, penalty, mapping))
 
 
 def pair_of_number(number: Ints) -> tuple[Ints, Ints]:

@@ -15,7 +15,7 @@ from .._kernels.tree import lca as lca_kernels
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._shared.arrays import Floats
 from .._shared.parallel import thread_map
-from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike, as_tree
 
@@ -65,6 +65,24 @@ def _(similarity: Features, tree: Tree) -> Floats:
 
 
 @splits.register
+def _(similarity: Background, tree: Tree) -> Floats:
+    """slope·(level·|l|·|r| − |r|·q_l − |l|·q_r + 2⟨s_l, s_r⟩), q the sum of squared lengths."""
+    products = np.zeros(tree.n_leaves - 1)
+    *parts, _ = _products_and_counts(tree, similarity.X, similarity.sizes)
+    products[tree._heavy_first_schedule[1]] = sum(parts, products)
+    points, squares = (subtree_sums(tree._children, values) for values in (similarity.sizes, similarity.squares))
+    left, right = tree._children.T
+    crossed = points[right] * squares[left] + points[left] * squares[right]
+    across = similarity.level * points[left] * points[right] - crossed + 2.0 * products
+    return np.asarray(similarity.slope * across)
+
+
+@splits.register
+def _(similarity: Blend, tree: Tree) -> Floats:
+    return sum((splits(part, tree) for part in similarity.parts), np.zeros(tree.n_leaves - 1))
+
+
+@splits.register
 def _(similarity: Dense, tree: Tree) -> Floats:
     shape = tree.leaf_order(), tree._children, tree.parents, tree._first, tree.sizes
     return kernels.matrix_split_weights(similarity.W, *shape)
@@ -80,17 +98,20 @@ def _(similarity: Graph, tree: Tree) -> Floats:
 
 def _scheduled_splits(tree: Tree, similarity: Features) -> tuple[Floats, Floats]:
     """|v| and x(v) = offset·|l|·|r| + scale·⟨s_l, s_r⟩ for each merge, in the order of the tree's schedule."""
-    leaves, _, n_closing = tree._heavy_first_schedule
-    X = similarity.X
-    columns = [(begin, min(begin + COLUMN_BLOCK, X.shape[1])) for begin in range(0, X.shape[1], COLUMN_BLOCK)]
-    products = [partial(kernels.inner_products_across, X, *ends, leaves, n_closing) for ends in columns]
-    counts = partial(kernels.point_counts, similarity.sizes, leaves, n_closing)
-    tasks: list[Callable[[], Any]] = [*products, counts]
-    *parts, (sizes, pairs) = thread_map(lambda task: task(), tasks, n_jobs=-1)
+    *parts, (sizes, pairs) = _products_and_counts(tree, similarity.X, similarity.sizes)
     across = similarity.offset * pairs
     for part in parts:
         across += similarity.scale * part
     return sizes, across
+
+
+def _products_and_counts(tree: Tree, X: npt.NDArray[Any], sizes: Floats) -> list[Any]:
+    """⟨s_l, s_r⟩ of each merge for blocks of columns; last (|v|, |l|·|r|); all in the order of the tree's schedule."""
+    leaves, _, n_closing = tree._heavy_first_schedule
+    columns = [(begin, min(begin + COLUMN_BLOCK, X.shape[1])) for begin in range(0, X.shape[1], COLUMN_BLOCK)]
+    products = [partial(kernels.inner_products_across, X, *ends, leaves, n_closing) for ends in columns]
+    tasks: list[Callable[[], Any]] = [*products, partial(kernels.point_counts, sizes, leaves, n_closing)]
+    return thread_map(lambda task: task(), tasks, n_jobs=-1)
 
 
 def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pairs") -> float:

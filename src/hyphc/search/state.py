@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from .._kernels.search import passes
 from .._kernels.search.state import (
+    BLEND,
     COUNTS,
     DENSE,
     FEATURES,
@@ -23,7 +25,7 @@ from .._kernels.search.state import (
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._shared.arrays import Ints, Records, one_of
 from ..scores.metrics import split_weights
-from ..similarity import Dense, Features, Graph, Similarity
+from ..similarity import Background, Blend, Dense, Features, Graph, Similarity
 from ..similarity.base import by_kind
 from ..tree import Tree
 
@@ -68,6 +70,22 @@ def _(similarity: Graph) -> State:
     return State(GRAPH, _leaves(similarity), np.zeros((0, 0)), *edges, _terms(similarity))
 
 
+@empty_state.register
+def _(similarity: Blend) -> State:
+    graph, background = similarity.parts
+    sums = np.zeros((2 * similarity.n, background.n_columns))
+    sums[: similarity.n] = background.X
+    nodes, slope = _leaves(similarity), background.slope
+    nodes["square"][: similarity.n] = background.squares
+    terms = _terms(similarity)._replace(offset=slope * background.level, scale=2.0 * slope, tilt=slope)
+    return State(BLEND, nodes, sums, graph.data[None, :], graph.indptr, graph.indices, terms)
+
+
+@empty_state.register
+def _(similarity: Background) -> State:
+    return empty_state(Blend(Graph(sp.csr_array((similarity.n, similarity.n))), similarity))
+
+
 def _leaves(similarity: Similarity) -> Records:
     nodes = np.zeros(2 * similarity.n, dtype=NODE)
     for link in ("parent", "left", "right"):
@@ -104,7 +122,8 @@ def state_of(tree: Tree, similarity: Similarity) -> State:
     nodes["region"][m:n] = -1
     if state.kind != FEATURES:
         joined = similarity if m == n else similarity.subset(np.arange(m))
-        nodes["cut"][inner] = split_weights(tree, joined)
+        edges = joined.graph if isinstance(joined, Blend) else joined
+        nodes["edges" if state.kind == BLEND else "cut"][inner] = split_weights(tree, edges)
     nodes["order"][:m] = tree.leaf_order()
     nodes["first"][number] = tree._first
     nodes["last"][number] = tree._first + tree.sizes

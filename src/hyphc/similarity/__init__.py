@@ -1,6 +1,8 @@
 """What is clustered: similarities of all kinds behind one interface, and the metrics that make them."""
 
+from .background import Background
 from .base import Similarity
+from .blend import Blend
 from .build import SimilarityLike, as_similarity, check_similarity
 from .dense import Dense
 from .distances import similarity_from_distances
@@ -9,6 +11,8 @@ from .graph import Graph
 from .scaling import standardize, unit_rows
 
 __all__ = [
+    "Background",
+    "Blend",
     "Dense",
     "Features",
     "Graph",

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from .._kernels.tree import ordering as kernels
 from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats
-from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from . import Tree, TreeLike, as_tree
 from .storage import carried_fields
@@ -61,6 +61,17 @@ def swaps(similarity: Similarity, tree: Tree, counts: Floats) -> Bools:
 @swaps.register
 def _(similarity: Features, tree: Tree, counts: Floats) -> Bools:
     return kernels.swaps_by_features(np.array(tree.children), counts, similarity.X, similarity.scale)
+
+
+@swaps.register
+def _(similarity: Background, tree: Tree, counts: Floats) -> Bools:
+    # lengths are left out: they would only tell which of two children lies further from the centre
+    return kernels.swaps_by_features(np.array(tree.children), counts, similarity.X, 2.0 * similarity.slope)
+
+
+@swaps.register
+def _(similarity: Blend, tree: Tree, counts: Floats) -> Bools:
+    return swaps(similarity.graph, tree, counts)
 
 
 @swaps.register

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from numba import njit
 
 from ..._shared.arrays import Records
-from .state import DENSE, FEATURES, Agenda, State, push, sibling
-from .weights import dot, row_sums, weight
+from .state import BLEND, DENSE, FEATURES, Agenda, State, push, sibling
+from .weights import dot, ground, row_sums, weight
 
 # A move changes points and cuts on two paths. Subtrees hanging within this many steps of either end are tried again.
 NEARBY = 6
@@ -39,11 +39,11 @@ def gap(x: npt.NDArray[Any], a: float, y: npt.NDArray[Any], b: float) -> float:
 
 @njit(cache=True, nogil=True)
 def loosest_split(nodes: Records, v: int) -> float:
-    """At most the lowest mean similarity across a split at or below v; infinite for leaves."""
+    """At most the lowest mean similarity across a split at or below v, edges of a blend apart; infinite for leaves."""
     if nodes[v].left < 0:
         return np.inf
     pairs = nodes[v].smaller * (nodes[v].points - nodes[v].smaller)
-    return min(nodes[v].loosest, nodes[v].cut / pairs)  # type: ignore[no-any-return]
+    return min(nodes[v].loosest, (nodes[v].cut - nodes[v].edges) / pairs)  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
@@ -51,11 +51,18 @@ def settle(state: State, u: int) -> None:
     """Recompute the sums of u from its children's, so that no rounding accumulates over moves."""
     nodes, sums = state.nodes, state.sums
     left, right = nodes[u].left, nodes[u].right
-    if state.kind == FEATURES:
+    if state.kind in (FEATURES, BLEND):
         for k in range(sums.shape[1]):
             sums[u, k] = sums[left, k] + sums[right, k]
         one, two = nodes[left].points, nodes[right].points
-        nodes[u].cut = state.terms.offset * one * two + state.terms.scale * dot(sums[left], sums[right])
+        if state.kind == BLEND:
+            nodes[u].cut = nodes[u].edges + ground(state, left, right)
+            nodes[u].square = nodes[left].square + nodes[right].square
+            uneven = nodes[left].square / one - nodes[right].square / two
+            uneven *= uneven * one * two / (one + two)
+            nodes[u].disparity = nodes[left].disparity + nodes[right].disparity + uneven
+        else:
+            nodes[u].cut = state.terms.offset * one * two + state.terms.scale * dot(sums[left], sums[right])
         nodes[u].smaller = min(one, two)
         apart = gap(sums[left], one, sums[right], two) * one * two / (one + two)
         nodes[u].scatter = nodes[left].scatter + nodes[right].scatter + apart
@@ -85,7 +92,9 @@ def adjust_path(state: State, work: Records, A: int, v: int, above: int, sign: f
     while u != above:
         change -= nodes[u].points * nodes[u].cut
         nodes[u].points += sign * nodes[A].points
-        if state.kind != FEATURES:
+        if state.kind == BLEND:
+            nodes[u].edges += sign * work[sibling(nodes, v)].flow
+        elif state.kind != FEATURES:
             nodes[u].cut += sign * weight(state, work, A, sibling(nodes, v))
         settle(state, u)
         change += nodes[u].points * nodes[u].cut
@@ -104,7 +113,10 @@ def graft(state: State, work: Records, A: int, p: int, v: int, above: int) -> fl
     nodes[A].parent = p
     nodes[v].parent = p
     nodes[p].points = nodes[A].points + nodes[v].points
-    nodes[p].cut = weight(state, work, A, v)
+    if state.kind == BLEND:
+        nodes[p].edges = work[v].flow
+    else:
+        nodes[p].cut = weight(state, work, A, v)
     settle(state, p)
     return nodes[p].points * nodes[p].cut + adjust_path(state, work, A, p, above, 1.0)  # type: ignore[no-any-return]
 
@@ -129,7 +141,7 @@ def move(state: State, work: Records, A: int, v: int, ceiling: int) -> float:
     top = p if v == common else s if common == p else common
     if state.kind == DENSE:
         renumber(nodes, work, top, begin)
-    if state.kind == FEATURES:
+    if state.kind in (FEATURES, BLEND):
         lowest = loosest_split(nodes, top)
         while above != ceiling and nodes[above].loosest > lowest:
             nodes[above].loosest = lowest

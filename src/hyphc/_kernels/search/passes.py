@@ -79,7 +79,7 @@ def join(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints)
         nodes[A].parent = root  # as if below it, so that `aim` finds the region
         nodes[A].first = nodes[A].last = nodes[root].last
         work[0].node = cheapest_insertion(state, scratch, A)
-        top, highest = 1, -1.0
+        top, highest = 1, -np.inf
         while top > 0:
             top -= 1
             v = work[top].node

@@ -23,6 +23,10 @@ weights. The k-th point met has k ≤ t ≤ |v|: t deviates most when it is k up
 with variance (p³/3 + 1 − p − (1 − p + p²/2)²)·|v|² < (0.4·|v|)². And Σ δ_l²/|l| ≤ reach²·scatter(v), the spread of v's rows about
 their mean. Where v is narrow, or all of it is about as similar to A, this bound is nearly tight.
 
+A blend's f is the sum of its graph's and its background's. The first bound serves the graph, the second the background, whose
+similarities may be negative: nothing in it asks for their sign. There w(A, l)/|l| deviates from its mean over v by
+scale·⟨s_A, x̄_l − x̄_v⟩ and by tilt·a·(mean squares of l and v), so two deviations are added.
+
 acc is measured from A's present place upwards: places near by are compared through small numbers, however large the tree.
 """
 
@@ -32,7 +36,7 @@ import numpy as np
 from numba import njit
 
 from ..._shared.arrays import Records
-from .state import Scratch, State, sibling
+from .state import BLEND, Scratch, State, sibling
 from .weights import aim, weight
 
 _DEVIATION = 0.4  # of the points met on the way up, at most, as a share of |v|
@@ -40,22 +44,32 @@ _TINY = 1e-300  # a cap of 0 means that A has no weight at all; any positive num
 
 
 @njit(cache=True, nogil=True)
-def floor_below(
-    nodes: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float, least: float
-) -> float:
-    """A lower bound on f over all places strictly below v; infinite for leaves."""
+def floor_below(state: State, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float) -> float:
+    """A lower bound on f over all places strictly below v; infinite for leaves. In a blend, one for each part, added."""
+    nodes, least = state.nodes, state.terms.least
     if nodes[v].left < 0:
         return np.inf
     base = acc + a * (nodes[v].cut + w)
-    full = 0.5 * (w / cap + least) if w > cap * least else least
+    near = work[v].flow if state.kind == BLEND else w
+    full = 0.5 * (near / cap + least) if near > cap * least else least
     if reach == np.inf:
         return base + full * w  # type: ignore[no-any-return]
     points = nodes[v].points
+    if state.kind == BLEND:
+        unlike = reach * np.sqrt(points * nodes[v].scatter)
+        unlike += state.terms.tilt * a * np.sqrt(points * nodes[v].disparity)
+        return base + full * near + evenly(nodes, v, a, w - near) - _DEVIATION * points * unlike  # type: ignore[no-any-return]
+    even = evenly(nodes, v, a, w) - _DEVIATION * reach * points * np.sqrt(points * nodes[v].scatter)
+    return base + max(full * w, even)  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def evenly(nodes: Records, v: int, a: float, w: float) -> float:
+    """What a place below v costs, beyond a·(x_v + w), at least, if all leaves below v were equally similar to A."""
+    points = nodes[v].points
     larger = points - nodes[v].smaller
     even = w * (points - nodes[v].smaller * larger / points)
-    even -= max(0.0, w / points - a * nodes[v].loosest) * 0.5 * larger * larger
-    even -= _DEVIATION * reach * points * np.sqrt(points * nodes[v].scatter)
-    return base + max(full * w, even)  # type: ignore[no-any-return]
+    return even - max(0.0, w / points - a * nodes[v].loosest) * 0.5 * larger * larger  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
@@ -67,17 +81,19 @@ def descend(
     One ``weight`` serves both children of each node that is opened; the more promising child is opened first. Ends early, with
     the best so far, once as many nodes are opened as the state allows.
     """
-    nodes, least, left = state.nodes, state.terms.least, state.terms.opened
+    nodes, left = state.nodes, state.terms.opened
     a = nodes[A].points
     top = 1
     while top > 0 and left > 0.0:
         left -= 1.0
         top -= 1
         v, acc, w = work[top].node, work[top].acc, work[top].weight
-        if floor_below(nodes, v, a, acc, w, cap, reach, least) >= best:
+        if floor_below(state, work, v, a, acc, w, cap, reach) >= best:
             continue
         one, two = nodes[v].left, nodes[v].right
-        w_one = min(w, weight(state, work, A, one))
+        w_one = weight(state, work, A, one)
+        if state.kind != BLEND:  # all weights are at least 0 there, whatever rounding says
+            w_one = min(w, w_one)
         w_two = w - w_one
         base, points = acc + a * nodes[v].cut, nodes[v].points + a
         acc_one, acc_two = base + points * w_two, base + points * w_one
@@ -87,8 +103,8 @@ def descend(
             best, place = f_one, one
         if f_two < best:
             best, place = f_two, two
-        low_one = floor_below(nodes, one, a, acc_one, w_one, cap, reach, least)
-        low_two = floor_below(nodes, two, a, acc_two, w_two, cap, reach, least)
+        low_one = floor_below(state, work, one, a, acc_one, w_one, cap, reach)
+        low_two = floor_below(state, work, two, a, acc_two, w_two, cap, reach)
         if low_one < low_two:
             one, two = two, one
             low_one, low_two = low_two, low_one
@@ -140,6 +156,8 @@ def best_place(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[in
         best, place = descend(state, work, A, cap, reach, best, place)
         if best < before:
             terms = points * inner
+            if state.kind == BLEND:  # the parts may cancel; rounding is of their sizes
+                terms = points * (abs(inner) + state.terms.offset * a * points)
         below = u
     if present - best > state.terms.tolerance * terms:
         return place, present - best

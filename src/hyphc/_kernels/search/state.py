@@ -19,7 +19,7 @@ from numba import njit
 
 from ..._shared.arrays import Ints, Records, record
 
-FEATURES, DENSE, GRAPH = 0, 1, 2
+FEATURES, DENSE, GRAPH, BLEND = 0, 1, 2, 3
 
 NODE = record(
     ("parent", np.int64),
@@ -32,8 +32,11 @@ NODE = record(
     ("region", np.int32),  # graphs: leaves with one number see each other's edges
     ("points", np.float64),  # |v|
     ("cut", np.float64),  # similarity across the split, x(v)
+    ("edges", np.float64),  # blends: the graph's part of it
+    ("square", np.float64),  # blends: Σ ‖x‖² over the points of v
     ("smaller", np.float64),  # features: points of the smaller child
     ("scatter", np.float64),  # features: Σ |l|·‖mean of l − mean of v‖² over the leaves below v
+    ("disparity", np.float64),  # blends: Σ |l|·(mean square of l − mean square of v)² over the leaves below v
     ("loosest", np.float64),  # features: at most the lowest mean similarity across a split strictly below v
 )
 
@@ -77,6 +80,7 @@ class Terms(NamedTuple):
     tolerance: float  # gains below this share of the terms compared may be rounding
     opened: float  # the most nodes that a trial opens below one node
     climbed: float  # the most levels that it climbs
+    tilt: float = 0.0  # blends: w has −tilt·(|l|·‖m‖² + |m|·‖l‖²) more, ‖l‖² the sum of squares of l's points
 
 
 class State(NamedTuple):

@@ -2,7 +2,7 @@
 
 ``aim`` prepares what one subtree needs, ``weight`` answers, ``release`` tidies up. Features: a dot product of subtree sums, O(d).
 Matrices: prefix sums of A's row sums along the leaf order, O(n) once, then O(1). Graphs: the weights of A's neighbours, pushed up
-along the union of their paths, then O(1).
+along the union of their paths, then O(1). Blends: the sum of a graph's and a background's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 from ..._shared.arrays import Records
-from .state import DENSE, FEATURES, GRAPH, Scratch, State
+from .state import BLEND, DENSE, FEATURES, GRAPH, Scratch, State
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -34,12 +34,24 @@ def weight(state: State, work: Records, A: int, v: int) -> float:
         return state.terms.offset * counts + state.terms.scale * dot(state.sums[A], state.sums[v])  # type: ignore[no-any-return]
     if state.kind == DENSE:
         return work[state.nodes[v].last].flow - work[state.nodes[v].first].flow  # type: ignore[no-any-return]
+    if state.kind == BLEND:
+        return work[v].flow + ground(state, A, v)  # type: ignore[no-any-return]
     return work[v].flow  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def ground(state: State, u: int, v: int) -> float:
+    """The background's part of w(u, v) in a blend."""
+    one, two, terms = state.nodes[u], state.nodes[v], state.terms
+    linear = terms.offset * one.points * two.points + terms.scale * dot(state.sums[u], state.sums[v])
+    return linear - terms.tilt * (one.points * two.square + two.points * one.square)  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
 def aim(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[float, float]:
     """Prepare ``weight`` for subtree A in its region; an upper bound on w(A, l) / |l| over leaves l, and A's reach.
+
+    In a blend the first is the graph's, the second the background's.
 
     The reach r is such that Σ_l (w(A, l) − |l|·w(A, v)/|v|)²/|l| ≤ r²·scatter(v); infinite where no scatter is known.
     """
@@ -48,13 +60,16 @@ def aim(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[float, fl
         return state.terms.offset * state.nodes[A].points + reach * state.terms.longest, reach
     if state.kind == DENSE:
         return _aim_dense(state, scratch.work, A, ceiling), np.inf
+    if state.kind == BLEND:
+        reach = state.terms.scale * np.sqrt(dot(state.sums[A], state.sums[A]))
+        return _aim_graph(state, scratch, A, ceiling), reach
     return _aim_graph(state, scratch, A, ceiling), np.inf
 
 
 @njit(cache=True, nogil=True)
 def release(state: State, scratch: Scratch) -> None:
     """Forget the subtree aimed at."""
-    if state.kind == GRAPH:
+    if state.kind in (GRAPH, BLEND):
         for k in range(scratch.counts.reached):
             v = scratch.work[k].path
             scratch.work[v].flow = 0.0

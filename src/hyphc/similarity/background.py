@@ -1,0 +1,166 @@
+"""A weak similarity of all pairs, linear in their squared distance, in closed form on features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._shared.arrays import Floats, Ints
+from .._shared.checks import as_floats, require_finite
+from .base import Similarity
+
+
+class Background(Similarity):
+    """w_ij = slope·(level − ‖x_i − x_j‖²), kept as X and the squared lengths of its rows: never an n × n array.
+
+    A constant added to all similarities costs every tree the same, so ``level`` ranks no tree above another. By default it is
+    the mean squared distance: then the similarities sum to 0, and far pairs have negative ones. Where a method needs w ≥ 0 it
+    adds ``shift()``, and takes it away again.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        One row a leaf; the sum of the rows of its points where it stands for several.
+    slope : float
+        At least 0.
+    level : float, optional
+    squares : array (n,), optional
+        The sum of ‖x‖² over the points of each leaf. Default: each leaf is a single point.
+    sizes : array (n,), optional
+
+    Examples
+    --------
+    >>> Background([[0.0], [1.0], [3.0]], slope=1.0).to_dense()
+    array([[ 0.        ,  3.66666667, -4.33333333],
+           [ 3.66666667,  0.        ,  0.66666667],
+           [-4.33333333,  0.66666667,  0.        ]])
+    """
+
+    def __init__(
+        self,
+        X: npt.ArrayLike,
+        *,
+        slope: float,
+        level: float | None = None,
+        squares: npt.ArrayLike | None = None,
+        sizes: npt.ArrayLike | None = None,
+    ) -> None:
+        self.X = as_floats(X, "X").astype(np.float64, copy=False)
+        if self.X.ndim != 2:
+            raise ValueError(f"Features must have shape (n, d); got {self.X.shape}.")
+        require_finite(self.X, "X")
+        super().__init__(len(self.X), sizes)
+        lengths = np.einsum("ij,ij->i", self.X, self.X)
+        self.squares = lengths if squares is None else np.array(squares, dtype=np.float64)
+        if not 0.0 <= slope < np.inf:
+            raise ValueError(f"slope={slope} must be a finite number of at least 0.")
+        self.slope = float(slope)
+        self.level = self.mean_square() if level is None else float(level)
+
+    def mean_square(self) -> float:
+        """The mean squared distance of two points in different leaves."""
+        n_points = float(self.sizes.sum())
+        pairs = (n_points**2 - float(self.sizes @ self.sizes)) / 2
+        return self.total_square() / pairs if pairs > 0 else 0.0
+
+    def total_square(self) -> float:
+        """Σ ‖x − y‖² over pairs of points in different leaves."""
+        whole = self.sizes.sum() * self.squares.sum() - _square(self.X.sum(axis=0))
+        inside = float(np.sum(self.sizes * self.squares)) - float(np.einsum("ij,ij->", self.X, self.X))
+        return max(0.0, float(whole - inside))
+
+    def shift(self) -> float:
+        """What must be added to the similarity of two points, at least, so that none is negative."""
+        centre = self.X.sum(axis=0) / self.sizes.sum()
+        # ‖x − c‖² summed over the points of a leaf: none of them is further away than all together
+        around = np.maximum(self.squares - 2 * self.X @ centre + self.sizes * _square(centre), 0.0)
+        furthest = np.sort(np.sqrt(around))[-2:]
+        return max(0.0, self.slope * (float(furthest.sum()) ** 2 - self.level))
+
+    @property
+    def n_columns(self) -> int:  # type: ignore[override]
+        return int(self.X.shape[1])
+
+    def features(self) -> npt.NDArray[Any]:
+        return self.X
+
+    def _weights(self, counts: Floats, crossed: Floats, products: Floats) -> Floats:
+        """Similarities from s_i·s_j, s_j·q_i + s_i·q_j and ⟨x_i, x_j⟩."""
+        return np.asarray(self.slope * (self.level * counts - crossed + 2.0 * products))
+
+    def pairs(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Floats:
+        i, j = np.broadcast_arrays(i, j)
+        s, q = self.sizes, self.squares
+        products = np.einsum("...d,...d->...", self.X[i], self.X[j])
+        return np.where(i == j, 0.0, self._weights(s[i] * s[j], s[j] * q[i] + s[i] * q[j], products))
+
+    def rows(self, index: npt.ArrayLike) -> Floats:
+        return self._outer(np.asarray(index), np.arange(self.n))
+
+    def block(self, index: npt.ArrayLike) -> Floats:
+        return self._outer(np.asarray(index), np.asarray(index))
+
+    def _outer(self, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> Floats:
+        s, q = self.sizes, self.squares
+        crossed = np.outer(q[i], s[j]) + np.outer(s[i], q[j])
+        weights = self._weights(np.outer(s[i], s[j]), crossed, self.X[i] @ self.X[j].T)
+        weights[i[:, None] == j[None, :]] = 0.0
+        return weights
+
+    def blocks(self, parts: Ints) -> Floats:
+        s, q, rows = self.sizes[parts], self.squares[parts], self.X[parts]
+        crossed = q[:, :, None] * s[:, None, :] + s[:, :, None] * q[:, None, :]
+        return self._weights(s[:, :, None] * s[:, None, :], crossed, rows @ rows.transpose(0, 2, 1))
+
+    def degrees(self) -> Floats:
+        s, q, x = self.sizes, self.squares, self.X
+        n, total, row = s.sum() - s, q.sum() - q, x.sum(axis=0)
+        products = x @ row - np.einsum("ij,ij->i", x, x)
+        return self._weights(s * n, n * q + s * total, products)
+
+    def maximum(self) -> float:
+        return self.slope * self.level
+
+    def maximum_of_leaves(self) -> float:
+        return self.maximum() * float(self.sizes.max()) ** 2
+
+    def product(self, v: Floats) -> Floats:
+        s, q, x = self.sizes, self.squares, self.X
+        own = self._weights(s * s, 2.0 * s * q, np.einsum("ij,ij->i", x, x))
+        return self._weights(s * (s @ v), q * (s @ v) + s * (q @ v), x @ (x.T @ v)) - own * v
+
+    def subset(self, index: npt.ArrayLike) -> Background:
+        index = np.asarray(index)
+        return self._like(self.X[index], self.squares[index], self.sizes[index])
+
+    def combined(self, mix: sp.csr_array[np.float64], sizes: Floats) -> Background:
+        return self._like(np.asarray(mix @ self.X), np.asarray(mix @ self.squares), sizes)
+
+    def extended(self, rows: Any) -> Background:
+        new = np.asarray(rows, dtype=np.float64)
+        squares = np.append(self.squares, np.einsum("ij,ij->i", new, new))
+        return self._like(np.concatenate([self.X, new]), squares, np.append(self.sizes, np.ones(len(new))))
+
+    def _like(self, X: Floats, squares: Floats, sizes: Floats) -> Background:
+        return Background(X, slope=self.slope, level=self.level, squares=squares, sizes=sizes)
+
+    def signatures(self) -> Callable[[Ints], Any]:
+        # a point is nearest to its copies
+        rows = np.column_stack([self.X, self.squares]) / self.sizes[:, None]
+        return lambda index: rows[index]
+
+    def group_sums(self, group: Ints, n_groups: int) -> Floats:
+        mix = sp.csr_array((np.ones(self.n), (group, np.arange(self.n))), shape=(n_groups, self.n))
+        x, q, s = np.asarray(mix @ self.X), np.asarray(mix @ self.squares), np.asarray(mix @ self.sizes)
+        sums = self._weights(np.outer(s, s), np.outer(q, s) + np.outer(s, q), x @ x.T)
+        own = self._weights(self.sizes**2, 2.0 * self.sizes * self.squares, np.einsum("ij,ij->i", self.X, self.X))
+        sums[np.diag_indices(n_groups)] -= np.asarray(mix @ own)
+        return sums
+
+
+def _square(x: Floats) -> float:
+    return float(x @ x)
