@@ -46,7 +46,7 @@ def certificate_table(store: Store) -> str:
             tree = "bisecting k-means" if result["method"] == "bisecting" else "HypHC"
             name = f"{result['case'].split('-')[0]} ({spaced(result['n'])})"
             weak = "yes" if record["weak"] else ""
-            rows.append([name, tree, f"{record['gap']:.2%}", f"{record['limit']:.2%}", weak])
+            rows.append([name, tree, f"{100 * record['gap']:.2f} %", f"{100 * record['limit']:.2f} %", weak])
     return table(["set (points)", "tree", "estimate", "with 99 % confidence", "weak"], rows, "certificate")
 
 

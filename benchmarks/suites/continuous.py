@@ -124,8 +124,8 @@ def warm_table(store: Store) -> str:
     for case in DECODED:
         result = store.get("continuous", case, "warm", "average")
         for record in (result or {}).get("records", []):
-            gain = 1 - record["after"] / record["before"]
-            rows.append([case, f"{record['before']:.6g}", f"{record['after']:.6g}", f"{gain:.2%}"])
+            gain = 100 * (1 - record["after"] / record["before"])
+            rows.append([case, f"{record['before']:.6g}", f"{record['after']:.6g}", f"{gain:.2f} %"])
     return table(["set", "average linkage", "after the gradient", "gain"], rows, "continuous warm")
 
 
