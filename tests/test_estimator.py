@@ -211,7 +211,9 @@ def test_bad_settings_name_the_value(settings, message):
         fitted(**settings)
 
 
-@pytest.mark.parametrize("settings", [{"n_clusters": 61}, {"distance_threshold": -1.0}, {"time_budget": -1.0}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{"n_clusters": 61}, {"distance_threshold": -1.0}, {"time_budget": -1.0}, {"block_size": 2}], ids=str
+)
 def test_what_the_end_of_a_fit_would_refuse_is_refused_before_it(settings, monkeypatch):
     monkeypatch.setattr("hyphc.estimator.as_similarity", lambda *_, **__: pytest.fail("the fit has begun"))
     with pytest.raises(ValueError, match=next(iter(settings))):

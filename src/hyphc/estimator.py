@@ -183,9 +183,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         clock = Clock(self.time_budget, self.callback, self.verbose)
         X = self._checked(X, reset=True)
         self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
+        settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
         similarity = self._weighted(self._similarity(X), X, sample_weight)
         problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-        settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
         plan = plan_fit(problem.similarity, settings, refine=self.refine, time_budget=self.time_budget)
         with clock:
             found = carry_out(plan, problem, clock, self.random_state, self.n_jobs)

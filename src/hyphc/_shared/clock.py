@@ -77,6 +77,8 @@ class Clock:
         try:
             self.stopped = self._callback(self.news) is True or self.stopped
         except KeyboardInterrupt:
+            if self.interrupted:  # the second one, while the callback was at work
+                raise
             self.stopped = self.interrupted = True
 
     def __enter__(self) -> Self:

@@ -81,11 +81,11 @@ def refine_by(
     max_sweeps: int | None = None,
 ) -> Tree:
     """``refine`` as a stage of a fit, on the fit's clock."""
-    if tree.n_leaves < 3 or max_sweeps == 0 or clock.late():
-        return tree
     best = _Best(tree, similarity)
     run = Run(n_jobs, check_random_state(random_state), clock, (best.cost, tree))
     run.tell("start", tree, best.cost)
+    if tree.n_leaves < 3 or max_sweeps == 0 or run.late():
+        return tree
     for stage, found in _stages(tree, similarity, run, max_sweeps, best):
         best.offer(found)
         run.tell(stage, best.tree, best.cost)
