@@ -15,6 +15,11 @@ Records = Any  # array of records, or one of them
 
 def record(*fields: tuple[Any, ...]) -> np.dtype[Any]:
     """A dtype whose entries have attributes, ``array[i].field``, in kernels and in plain Python alike."""
+    for name, *_ in fields:
+        if hasattr(np.record, name):
+            raise ValueError(
+                f"{name!r} is an attribute of every NumPy record and would hide the field; choose another name."
+            )
     return np.dtype((np.record, np.dtype(list(fields), align=True)))
 
 
