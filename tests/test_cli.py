@@ -20,6 +20,7 @@ from hyphc import HypHC, Tree
 from hyphc._shared.clock import Clock
 from hyphc.cli import main
 from hyphc.io import read_tree
+from hyphc.tree import cut
 
 COMMANDS = ["fit", "score", "cut", "plot", "explore", "convert", "datasets", "demo"]
 FIT_FILES = [
@@ -147,6 +148,23 @@ def test_help_loads_nothing_heavy():
     heavy = ("numpy", "numba", "sklearn")
     code = f"import sys, hyphc.cli; hyphc.cli.build_parser(); print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_cutting_a_tree_loads_no_more_than_the_tree(tmp_path):
+    (tmp_path / "tree.nwk").write_text("((a,b),(c,d));")
+    heavy = ("sklearn", "scipy.sparse", "hyphc.estimator", "hyphc.similarity", "hyphc.scores")
+    code = f"""import sys
+from hyphc.cli import main
+assert main(["cut", "tree.nwk", "--n-clusters", "2", "--output", "flat.csv"]) == 0
+assert main(["convert", "tree.nwk", "tree.npz"]) == 0
+print([module for module in {heavy} if module in sys.modules])"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_criteria_offered_are_those_of_the_tree_and_the_default_is_its_default():
+    assert tuple(cut.CRITERIA) == CRITERIA
+    assert f"(default: {cut.DEFAULT_CRITERION})" in help_of("cut")
 
 
 def test_without_a_command_the_help_is_shown(capsys):
@@ -344,6 +362,19 @@ def test_cut_prints_the_trees_clusters(run):
     assert [int(row["cluster"]) for row in rows] == Tree.load(run.folder / "iris-hyphc/tree.npz").cut(3).tolist()
 
 
+@pytest.mark.parametrize("file", ["tree.npz", "tree.json"])
+def test_cut_by_a_criterion_needs_the_tree_alone(run, file):
+    run("hyphc datasets --write iris iris.csv")
+    run("hyphc fit iris.csv --labels label")
+    tree = read_tree(run.folder / "iris-hyphc" / file)
+    for criterion in CRITERIA:
+        printed = run(f"hyphc cut iris-hyphc/{file} --n-clusters 3 --criterion {criterion} --min-size 5")
+        found = [int(row["cluster"]) for row in csv.DictReader(io.StringIO(printed))]
+        assert found == tree.cut(3, criterion=criterion, min_size=5).tolist()
+    printed = run(f"hyphc cut iris-hyphc/{file} --min-size 100")
+    assert {row["cluster"] for row in csv.DictReader(io.StringIO(printed))} == {"0"}
+
+
 def test_convert_keeps_the_tree(run):
     run("hyphc datasets --write iris iris.csv")
     run("hyphc fit iris.csv --labels label")
@@ -351,6 +382,7 @@ def test_convert_keeps_the_tree(run):
     for name in ("b.nwk", "b.newick", "b.json", "b.npz", "b.npy"):
         run(f"hyphc convert iris-hyphc/tree.npz {name}")
         assert read_tree(run.folder / name) == tree
+        assert (read_tree(run.folder / name).split_weights is not None) == name.endswith((".json", ".npz"))
 
 
 def test_a_reader_that_goes_away_is_no_error_message(run):

@@ -330,6 +330,15 @@ def test_a_tree_and_data_that_do_not_fit_are_told(capsys):
     assert "twice.nwk has 4 leaves with 3 different names" in fails(capsys, "score", "twice.nwk", "good.csv")
 
 
+def test_cuts_that_cannot_be_are_told(capsys):
+    words = ["cut", "good.npz", "--n-clusters", "2"]
+    assert "good.npz holds no split weights, which --criterion ncut needs" in fails(
+        capsys, *words, "--criterion", "ncut"
+    )
+    assert "at most 1 such clusters" in fails(capsys, *words, "--min-size", "3")
+    assert "min_size=5 is more than the 4 points" in fails(capsys, *words, "--min-size", "5")
+
+
 def test_outputs_that_cannot_be_are_told_before_the_work(capsys, monkeypatch):
     monkeypatch.setattr("hyphc.cli.fit.HypHC", None)
     assert "good.csv is a file and no folder" in fails(capsys, "fit", "good.csv", "--output", "good.csv/inside")
@@ -372,6 +381,9 @@ def test_an_unknown_data_set_and_one_that_is_not_there_are_told(capsys, monkeypa
         (["fit", "good.csv", "--precomputed", "--standardize"], "leave out --standardize"),
         (["score", "good.npz", "good.csv", "--graph", "--metric", "cosine"], "leave out --metric"),
         (["cut", "good.npz", "--n-clusters", "2", "--height", "1"], "not allowed with argument"),
+        (["cut", "good.npz", "--criterion", "best"], "invalid choice: 'best'"),
+        (["cut", "good.npz", "--height", "1", "--criterion", "ncut"], "leave out --height"),
+        (["cut", "good.npz", "--max-size", "2", "--min-size", "2"], "leave out --max-size"),
         (["plot", "good.npz", "--labels", "a"], "--labels is about DATA"),
         (["fit", "good.csv", "--stand"], "unrecognized arguments: --stand"),
     ],

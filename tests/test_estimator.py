@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, decode
+from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, decode, split_weights
 from hyphc.baselines.agglomerate import graph_agglomeration
 from hyphc.tree.cut import automatic_n_clusters
 from numpy.testing import assert_allclose, assert_array_equal
@@ -121,6 +121,18 @@ def test_heights_are_mean_dissimilarities_that_do_not_fall():
     top = model.tree_.cut(2)
     across = similarity.to_dense()[np.ix_(top == 0, top == 1)].mean()
     assert_allclose(model.distances_[-1], 1 - across, rtol=1e-9)
+
+
+def test_the_tree_carries_what_its_cost_is_made_of():
+    weights = np.arange(1, len(X) + 1) % 3 + 1.0
+    for model in (fitted(), HypHC(2, **QUICK).fit(X, sample_weight=weights)):
+        tree = model.tree_
+        sizes = np.ones(len(X)) if tree.leaf_sizes is None else tree.leaf_sizes
+        assert_array_equal(sizes, model.similarity_.sizes)
+        assert_allclose(tree.split_weights, split_weights(tree, model.similarity_))
+        assert_allclose(tree.degrees, model.similarity_.degrees())
+        assert_allclose(tree.split_weights @ tree._points[len(X) :], model.cost_)
+        assert tree.cut(3, criterion="dasgupta").max() == 2
 
 
 def test_the_automatic_cut_is_the_widest_gap():

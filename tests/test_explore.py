@@ -14,6 +14,8 @@ from hyphc import Tree, baselines, dasgupta_cost, encode
 from hyphc.explorer import page
 from hyphc.explorer.groups import group
 from hyphc.explorer.sprite import MAX_SIDE, shrink, sprite
+from hyphc.scores.metrics import with_split_weights
+from hyphc.similarity import Dense
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -160,6 +162,23 @@ def test_similarity_adds_the_cost_and_the_mean_across_each_split(tree, tmp_path)
     members = [np.array([i for i in range(30) if tree.lca(i, v) == v]) for v in range(59)]
     wanted = [w[np.ix_(members[a], members[b])].mean() for a, b in tree.children]
     np.testing.assert_allclose(array(data["across"], "<f4"), wanted, rtol=1e-6)
+
+
+def test_a_tree_that_carries_its_weights_needs_no_similarity(tree, tmp_path):
+    w = np.random.default_rng(1).random((30, 30))
+    w = w + w.T
+    told, own = (written(tmp_path, t, similarity=s).data for t, s in ((tree, w), (with_split_weights(tree, w), None)))
+    assert own["cost"] == told["cost"] == pytest.approx(dasgupta_cost(tree, w))
+    assert own["across"] == told["across"]
+    assert written(tmp_path, tree).data["cost"] is None
+
+
+def test_leaves_that_stand_for_several_points_count_as_so_many_in_the_cost(tmp_path):
+    w = Dense([[0, 6, 2], [6, 0, 3], [2, 3, 0]], sizes=[2, 3, 1])
+    tree = Tree([[0, 1], [3, 2]])
+    for data in (written(tmp_path, tree, similarity=w).data, written(tmp_path, with_split_weights(tree, w)).data):
+        assert data["cost"] == dasgupta_cost(tree, w) == 5 * 6 + 6 * 5
+        np.testing.assert_allclose(array(data["across"], "<f4"), [1.0, 1.0])
 
 
 def test_features_keep_their_names_and_values(tree, tmp_path):

@@ -3,15 +3,18 @@ from __future__ import annotations
 import csv
 import gc
 import io
+import re
 import sys
 import tracemalloc
+from pathlib import Path
 
+import hyphc
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity
-from hyphc.io import match_leaves, read_points, read_tree, unique_names, write_tree
+from hyphc.io import ColumnsError, match_leaves, read_points, read_tree, unique_names, write_tree
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -219,6 +222,31 @@ def test_unique_names_differ_and_keep_the_first_of_each(names):
     assert len(set(unique)) == len(names)
     for name in set(names) - {""}:
         assert unique[names.index(name)] == name or name.startswith("row")
+
+
+def test_matched_leaves_keep_their_degrees_and_the_tree_its_weights():
+    tree = Tree([[0, 1], [3, 2]], names="abc", split_weights=[1.0, 2.0], degrees=[3.0, 4.0, 5.0])
+    matched, _ = match_leaves(tree, ("c", "a", "b"), source="t", by_order=True)
+    assert matched.degrees.tolist() == [5.0, 3.0, 4.0]
+    assert matched.split_weights.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "columns", "arguments"),
+    [
+        ("x.csv", "a,b\nx,y\nz,w\n", {}, ("features",)),
+        ("x.edges", "a b\nb c\n", {"labels": "1", "names": "2"}, ("labels", "names")),
+    ],
+)
+def test_a_wrong_choice_of_columns_says_which_arguments_mend_it(write, name, content, columns, arguments):
+    with pytest.raises(ColumnsError, match="column") as error:
+        read_points(write(name, content), **columns)
+    assert error.value.arguments == arguments
+
+
+def test_no_message_of_the_readers_speaks_of_options():
+    for path in Path(hyphc.io.__file__).parent.glob("*.py"):
+        assert not re.search(r"(?<!-)--[a-z]", path.read_text(encoding="utf-8")), path.name
 
 
 def test_leaves_are_matched_by_name(tmp_path):

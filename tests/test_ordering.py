@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity
+from hyphc.scores.metrics import with_split_weights
 from hyphc.tree.ordering import order_leaves, untangle
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +84,13 @@ def test_names_stay_with_their_leaves():
     tree = Tree([[0, 1], [2, 3], [4, 5]], names=["a", "b", "c", "d"])
     W = [[0, 9, 0, 8], [9, 0, 0, 1], [0, 0, 0, 9], [8, 1, 9, 0]]
     assert order_leaves(tree, W).names == ("a", "b", "c", "d")
+
+
+def test_flipped_trees_keep_the_weights_they_carry():
+    W = [[0, 9, 0, 8], [9, 0, 0, 1], [0, 0, 0, 9], [8, 1, 9, 0]]
+    tree = with_split_weights(Tree([[0, 1], [2, 3], [4, 5]]), W)
+    assert_array_equal(order_leaves(tree, W).split_weights, tree.split_weights)
+    assert_array_equal(order_leaves(tree, W).degrees, np.sum(W, axis=0))
 
 
 def test_a_similarity_of_other_points_is_an_error():

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from ..estimator import HypHC
 from ..io import Points, write_tree
-from ..similarity import Similarity
 from ..tree import Tree
 from .common import (
     check_usage,
@@ -58,7 +57,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     print()
     print_rows(rows)
     with _staged(folder) as stage:
-        files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points, similarity)
+        files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points)
         files += [_write_clusters(stage / "clusters.csv", points, model.labels_)]
         facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *points.notes, f"similarity: {what}"]
         facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
@@ -109,9 +108,7 @@ def _write_trees(stage: Path, tree: Tree) -> list[tuple[str, str]]:
     return list(_TREE_FILES.items())
 
 
-def _write_pictures(
-    stage: Path, tree: Tree, model: HypHC, points: Points, similarity: Similarity
-) -> list[tuple[str, str]]:
+def _write_pictures(stage: Path, tree: Tree, model: HypHC, points: Points) -> list[tuple[str, str]]:
     """The picture, left out with the reason where it cannot be drawn, and the explorer."""
     files = []
     labels = None if points.labels is None else np.asarray(points.labels)
@@ -120,7 +117,7 @@ def _write_pictures(
         files.append(("tree.png", "a picture of it"))
     else:
         print(f"\ntree.png was left out: {PLOT_REMEDY}")
-    write_explorer(tree, stage / "explorer.html", points, embedding=model.embedding_, similarity=similarity)
+    write_explorer(tree, stage / "explorer.html", points, embedding=model.embedding_)
     return [*files, ("explorer.html", "a page to explore it in a browser")]
 
 

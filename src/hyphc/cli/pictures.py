@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from .._shared.files import replaced_atomically
 from ..io import Points, read_tree
-from ..similarity import Similarity
 from ..tree import Tree
 from .common import leaf_names, read_data, tree_for
 from .outputs import require_writable_file
@@ -111,19 +110,12 @@ def draw(
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
 
-def write_explorer(
-    tree: Tree,
-    path: Path,
-    points: Points | None,
-    *,
-    embedding: npt.ArrayLike | None = None,
-    similarity: Similarity | None = None,
-) -> None:
+def write_explorer(tree: Tree, path: Path, points: Points | None, *, embedding: npt.ArrayLike | None = None) -> None:
     """The explorer page with what the data says about the leaves."""
     from ..explorer import explore
 
     if points is None:
-        explore(tree, path, embedding=embedding, similarity=similarity)
+        explore(tree, path, embedding=embedding)
         return
     explore(
         tree,
@@ -131,7 +123,6 @@ def write_explorer(
         labels=points.labels,
         features=_features(points),
         embedding=embedding,
-        similarity=similarity,
         title=f"Tree of {points.source}",
     )
 
