@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..estimator import HypHC
 from ..io import Points, write_tree
+from ..similarity import Similarity
 from ..tree import Tree
 from .common import (
     check_usage,
