@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hyphc import HypHC, Tree
+from hyphc._shared.clock import Clock
 from hyphc.cli import main
-from hyphc.cli.progress import Watch, watched
 from hyphc.io import read_tree
 
 COMMANDS = ["fit", "score", "cut", "plot", "explore", "convert", "datasets", "demo"]
@@ -204,7 +204,7 @@ def test_fit_says_what_it_inferred(run):
     run("hyphc datasets --write iris iris.csv")
     printed = run("hyphc fit - --standardize --output piped < iris.csv")
     assert "features    sepal_length, sepal_width, petal_length, petal_width" in printed
-    assert "label (text with 3 different values; --labels label compares the tree with them)" in printed
+    assert "label (text with 3 different values; choose it as labels to compare the tree with them)" in printed
 
 
 def test_the_report_has_cost_bounds_gap_purity_and_average_linkage(run):
@@ -385,53 +385,35 @@ def test_a_terminal_shows_a_bar_with_cost_and_time_left(tmp_path, monkeypatch):
     np.save("x.npy", np.random.default_rng(1).normal(size=(60, 3)))
     assert main(["fit", "x.npy", "--time-budget", "1.5"]) == 0
     drawn = terminal.getvalue().split("\r")
-    assert any(re.search(r"\[#+\.*\] search: .* cost [\d.e+]+ .*0:0\d left", line) for line in drawn)
-    assert drawn[-1] == ""
-    assert drawn[-2].strip() == ""
-
-
-def test_the_bar_knows_the_time_left_of_an_embedding():
-    from hyphc.continuous.solver import EmbedProgress
-
-    watch = Watch(None)
-    watch.begin -= 10
-    assert "so far" in watch.line()
-    assert watch(EmbedProgress(4, 20, 3.0, 2.0, 1.5, 1.0, 0.5, np.zeros((2, 2)))) is False
-    assert "embedding  cost 1.5  0:30 left in this stage" in watch.line()
-    watch(EmbedProgress(19, 20, 3.0, 2.0, 1.25, 1.0, 0.5, np.zeros((2, 2))))
-    assert "search  cost 1.25  0:10 so far" in watch.line()
+    assert any(re.search(r"\[#+\.*\] (iterated|fresh trees) .*cost [\d.e+]+ .*0:0\d left", line) for line in drawn)
+    assert re.fullmatch(r"done after 0:0\d  cost [\d.e+]+ *\n", drawn[-1])
 
 
 def test_an_interrupt_keeps_the_best_tree_and_writes_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", np.random.default_rng(1).normal(size=(60, 3)))
-    heard: list[object] = []
-    hear = Watch.__call__
+    asked: list[Clock] = []
+    late = Clock.late
 
-    def press(watch: Watch, progress: object) -> bool:
-        heard.append(progress)
-        if len(heard) == 5:
+    def press(clock: Clock) -> bool:
+        asked.append(clock)
+        if len(asked) == 5:
             os.kill(os.getpid(), signal.SIGINT)
-        return hear(watch, progress)
+        return late(clock)
 
-    monkeypatch.setattr(Watch, "__call__", press)
-    assert main(["fit", "x.npy", "--time-budget", "60"]) == 130
-    assert len(heard) < 20
+    monkeypatch.setattr(Clock, "late", press)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(["fit", "x.npy", "--time-budget", "60"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(asked) < 20
     assert sorted(path.name for path in Path("x-hyphc").iterdir()) == FIT_FILES
     assert Tree.load("x-hyphc/tree.npz").n_leaves == 60
     message = capsys.readouterr().err
     assert "Ctrl-C again stops at once" in message
     assert "the best tree found until then was written" in message
     assert "interrupted" in Path("x-hyphc/report.md").read_text()
-
-
-def test_a_second_interrupt_stops_at_once():
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), watched(None) as watch:  # noqa: PT012
-        os.kill(os.getpid(), signal.SIGINT)
-        assert watch.interrupted
-        os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_an_interrupt_without_a_tree_leaves_nothing(tmp_path, monkeypatch, capsys):

@@ -167,7 +167,7 @@ def test_a_callback_sees_progress_and_can_stop_the_fit(refine):
 def test_a_callback_sees_the_search_too_and_its_cost_never_rises():
     seen = []
     model = fitted(callback=lambda progress: seen.append(progress))
-    costs = [progress.best_cost for progress in seen if hasattr(progress, "stage")]
+    costs = [progress.best_cost for progress in seen if progress.iteration is None]
     assert len(costs) >= 2
     assert costs == sorted(costs, reverse=True)
     assert_allclose(model.cost_, costs[-1])
@@ -190,7 +190,13 @@ def test_models_can_be_cloned_and_pickled():
     ("settings", "message"),
     [
         ({"n_clusters": 2, "distance_threshold": 1.0}, "not both"),
-        ({"n_clusters": 61}, "n_clusters=61 is not between 1 and the 60 leaves"),
+        ({"n_clusters": 61}, "n_clusters=61 is not between 1 and the 60 points"),
+        ({"n_clusters": 0}, "n_clusters=0 is not between 1 and the 60 points"),
+        ({"n_clusters": 2.5}, "n_clusters=2.5 must be a whole number"),
+        ({"n_clusters": True}, "n_clusters=True must be a whole number"),
+        ({"distance_threshold": -1.0}, "distance_threshold=-1.0 must be a number of at least 0"),
+        ({"distance_threshold": "far"}, "distance_threshold='far' must be a number"),
+        ({"distance_threshold": float("nan")}, "distance_threshold=nan"),
         ({"time_budget": 0.0}, "time_budget=0.0"),
         ({"metric": "manhattan"}, "metric='manhattan'"),
         ({"metric": "precomputed"}, "takes a square matrix of similarities"),
@@ -202,6 +208,13 @@ def test_models_can_be_cloned_and_pickled():
 )
 def test_bad_settings_name_the_value(settings, message):
     with pytest.raises(ValueError, match=message):
+        fitted(**settings)
+
+
+@pytest.mark.parametrize("settings", [{"n_clusters": 61}, {"distance_threshold": -1.0}, {"time_budget": -1.0}], ids=str)
+def test_what_the_end_of_a_fit_would_refuse_is_refused_before_it(settings, monkeypatch):
+    monkeypatch.setattr("hyphc.estimator.as_similarity", lambda *_, **__: pytest.fail("the fit has begun"))
+    with pytest.raises(ValueError, match=next(iter(settings))):
         fitted(**settings)
 
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree
 from hyphc.pipeline.grouping import expanded, grouped, twins, weighted
-from hyphc.similarity.kinds import Dense, Graph
+from hyphc.similarity import Dense, Graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.harness import classify, paper, plans, runner, study, tables
+from benchmarks import suites
+from benchmarks.harness import paper, runner, sources, stale
 from benchmarks.harness.cases import CONFIRMING, SELECTING
 from benchmarks.harness.methods import METHODS
-from benchmarks.harness.plans import Task
 from benchmarks.harness.report import PAGES, filled
 from benchmarks.harness.store import RESULTS, Store
+from benchmarks.harness.task import Task
 from benchmarks.peers.label_propagation import label_propagation
+from benchmarks.suites import SUITES, classification, study, tables
 from hyphc import baselines, dasgupta_cost, datasets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,12 +43,58 @@ def test_stored_results_name_versions_and_machine_but_neither_host_nor_path():
         assert str(Path.home()) not in text
 
 
+def test_suites_have_one_form():
+    for name, suite in SUITES.items():
+        assert suite.__doc__, name
+        assert {task.suite for task in suite.tasks()} == {name}
+        assert len(sources.digest(suite.SOURCES)) == 16
+    markers = [marker for suite in SUITES.values() for marker in suite.TABLES]
+    assert len(set(markers)) == len(markers)
+
+
 def test_plans_name_known_methods_and_no_run_twice():
-    parts = {"bounds", "decoding", "triplets", "snapshots", *plans.STARTS, *plans.CLASSIFIERS}
-    everything = plans.everything()
-    assert {task.method for task in everything} <= METHODS.keys() | parts
+    everything = suites.everything()
+    trees = [task for task in everything if task.suite in ("tables", "graphs", "study")]
+    assert {task.method for task in trees} <= METHODS.keys() | {"bounds"}
     assert len({task.key for task in everything}) == len(everything)
-    assert {task.key for task in plans.small()} <= {task.key for task in everything}
+    assert {task.key for task in suites.small()} <= {task.key for task in everything}
+
+
+def test_every_stored_result_belongs_to_a_task():
+    stored = {path.relative_to(RESULTS).with_suffix("").as_posix() for path in RESULTS.glob("*/*.json")}
+    assert stored <= {task.key for task in suites.everything()}
+
+
+def test_every_table_of_a_suite_stands_in_a_page():
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for suite in SUITES.values():
+        for marker in suite.TABLES:
+            assert f"<!-- {marker}:begin -->" in pages, marker
+
+
+def test_every_table_can_be_written_without_results(tmp_path):
+    for suite in SUITES.values():
+        for write in suite.TABLES.values():
+            assert write(Store(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        Task("continuous", "2310", "growth", "passes"),
+        Task("scores", "10000", "purity", "score"),
+        Task("search", "planted-2000", "features-0.95", "bisecting"),
+        Task("search", "planted-2000", "budget", "0.5"),
+    ],
+    ids=lambda task: task.key,
+)
+def test_a_suites_records_say_the_size_first_and_make_a_row(task, tmp_path):
+    store, before = Store(tmp_path), Store(tmp_path / "empty")
+    first, *records = SUITES[task.suite].records(task)
+    store.save(task, {**task.as_dict(), **first, "records": records, "status": "ok", "peak_mb": 300.0})
+    assert first.keys() == {"n"}
+    written = {marker: write(store) for marker, write in SUITES[task.suite].TABLES.items()}
+    assert written != {marker: write(before) for marker, write in SUITES[task.suite].TABLES.items()}
 
 
 def test_the_halves_of_the_study_are_every_other_set_of_the_alphabet():
@@ -154,7 +202,7 @@ def test_label_propagation_follows_the_stronger_ties():
 
 def test_splits_are_stratified_and_leave_a_tenth_for_validation():
     labels = np.repeat([0, 1, 2], 50)
-    train, test = classify.split(labels, 0)
+    train, test = classification.split(labels, 0)
     assert np.bincount(labels[train]).tolist() == [15, 15, 15]
     assert np.bincount(labels[test]).tolist() == [30, 30, 30]
     assert not set(train) & set(test)
@@ -165,9 +213,9 @@ def test_the_table_of_accuracies_says_what_was_reached(tmp_path):
     for method, values in {"two-step": (0.8, 0.9), "end-to-end": (0.84, 0.86)}.items():
         records = [{"seed": k, "accuracy": value, "seconds": 1.0} for k, value in enumerate(values)]
         store.save(Task("classification", "iris", "cosine", method), {**result(), "records": records})
-    row = next(line for line in classify.classification_table(store).splitlines() if line.startswith("| iris"))
+    row = next(line for line in classification.classification_table(store).splitlines() if line.startswith("| iris"))
     assert row == "| iris | – (76.7) | 85.0 ± 7.1 (84.4 ± 1.7) | 85.0 ± 1.4 (85.6 ± 0.8) | 84.8: reached |"
-    assert "2 splits of all sets End-to-End is 0.00 points above" in classify.classification_findings(store)
+    assert "2 splits of all sets End-to-End is 0.00 points above" in classification.classification_findings(store)
 
 
 def test_the_papers_figures_are_read_in_order():
@@ -181,3 +229,48 @@ def test_the_papers_figures_are_read_in_order():
 def test_an_unknown_part_of_a_page_is_an_error():
     with pytest.raises(ValueError, match="part 'nonsense'"):
         filled("<!-- nonsense:begin -->\n<!-- nonsense:end -->", Store())
+
+
+def test_the_hash_of_the_sources_changes_with_what_they_hold_and_with_nothing_else(tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "core.py").write_text("a = 1")
+    before = sources.digest(("tree",), tmp_path)
+    (tmp_path / "cli.py").write_text("b = 1")
+    (tmp_path / "tree" / "__pycache__").mkdir()
+    (tmp_path / "tree" / "__pycache__" / "core.pyc").write_text("compiled")
+    assert sources.digest(("tree",), tmp_path) == before
+    (tmp_path / "tree" / "core.py").write_text("a = 2")
+    assert sources.digest(("tree",), tmp_path) != before
+    with pytest.raises(ValueError, match="'forest'"):
+        sources.digest(("forest",), tmp_path)
+
+
+def test_results_of_other_sources_are_listed_and_those_without_are_told_in_words(tmp_path):
+    store, today = Store(tmp_path), sources.digest(SUITES["graphs"].SOURCES)
+    marks = {"single": {"sources": today, "commit": "new"}, "average": {"sources": "older", "commit": "old"}, "cut": {}}
+    for method, mark in marks.items():
+        task = Task("graphs", "cora_ml", "edges", method)
+        store.save(task, {**task.as_dict(), **result(costs=(1.0,)), **mark})
+    lines = stale.stale_lines(store)
+    told = "graphs: 1 of today's sources, 1 of other sources, 1 measured before sources were recorded"
+    assert lines[lines.index(told) + 1] == "    graphs/cora_ml.edges.average at old"
+    assert "graphs/cora_ml.edges.single" not in "".join(lines)
+
+
+def test_a_page_tells_the_commits_of_its_own_results_whatever_the_sources_of_today(tmp_path):
+    store = Store(tmp_path)
+    for suite, mark in (
+        ("graphs", {"sources": "older", "commit": "old"}),
+        ("study", {"commit": "other"}),
+        ("tables", {}),
+    ):
+        store.save(Task(suite, "x", "y", "z"), {**result(), **mark})
+    page = filled("<!-- graphs:begin -->\n<!-- graphs:end -->\n<!-- measured:begin -->\n<!-- measured:end -->", store)
+    assert "measured: 1 at old." in page
+    assert "1 before sources were recorded, 1 at old" in stale.measured_at(store, ["tables", "graphs"])
+
+
+def test_a_run_says_its_commit_and_sources():
+    done = runner.run(Task("tables", "letter", "cosine", "ufit"))
+    assert done["sources"] == sources.digest(SUITES["tables"].SOURCES)
+    assert "commit" in done

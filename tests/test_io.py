@@ -55,7 +55,7 @@ def test_numbers_are_features_and_the_first_telling_text_names_the_rows(write):
     assert points.columns == ("a", "b")
     assert points.names == ("Tom", "Kit", "Rex", "Bo")
     assert points.labels is None
-    assert any("kind" in note and "--labels kind" in note for note in points.notes)
+    assert any("kind" in note and "choose it as labels" in note for note in points.notes)
 
 
 def test_columns_are_chosen_by_name_or_number(write):

@@ -86,7 +86,7 @@ def test_the_hook_is_used_only_by_methods_of_convenience():
     [
         ("tree/core.py", "from ..scores.metrics import split_weights"),
         ("tree/core.py", "    from ..explorer import explore"),
-        ("similarity/kinds.py", "import hyphc.tree"),
+        ("similarity/base.py", "import hyphc.tree"),
         ("_shared/checks.py", "from .._kernels.tree import passes"),
         ("_kernels/tree/lca.py", "from ..scores import triplets"),
         ("_kernels/continuous/paper_steps.py", "from ...continuous.adam import RiemannianAdam"),

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hyphc import HypHC, as_similarity, dasgupta_cost, decode, insert
 from hyphc.pipeline.grouping import expanded, weighted
 from hyphc.pipeline.new_points import joined_clusters
-from hyphc.similarity.kinds import Dense
+from hyphc.similarity import Dense
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
 from itertools import combinations
 from math import comb
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -447,13 +445,3 @@ except ImportError as error:
 """
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "pip install hyphc[torch]" in printed
-
-
-def test_the_pages_snippets_run():
-    page = (Path(__file__).resolve().parents[1] / "docs" / "nn.md").read_text()
-    snippets = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(snippets) == 5
-    names: dict[str, object] = {}
-    for snippet in snippets:
-        exec(compile(snippet, "docs/nn.md", "exec"), names)
-    assert names["tree"].n_leaves == 10

@@ -207,7 +207,7 @@ def test_bad_input_is_named_with_its_remedy(call, message):
 
 @pytest.mark.parametrize("entries", [1, 7, 1_000])
 def test_pairs_of_features_are_the_same_however_few_rows_are_looked_at_together(entries, monkeypatch):
-    monkeypatch.setattr("hyphc.similarity.kinds.CACHED_ENTRIES", entries)
+    monkeypatch.setattr("hyphc.similarity.features.CACHED_ENTRIES", entries)
     similarity = as_similarity(X, "cosine")
     i, j = np.indices((20, 20))
     assert_allclose(similarity.pairs(i, j), similarity.to_dense(), atol=1e-15)

@@ -1,4 +1,4 @@
-"""The harness: cases × methods × seeds, each run in a process of its own, stored as JSON, turned into tables and figures.
+"""The harness: tasks of a suite, each run in a process of its own, stored as JSON, turned into tables and figures.
 
-cases → methods → plans → worker (the child) → runner (the parent) → store → tables, ablation, study, figures → report
+task, cases, methods → trees, timing → suites → worker (the child) → runner (the parent) → store → markdown → report
 """

@@ -16,6 +16,8 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 if "HYPHC_DATA" not in os.environ and DATA.is_dir():
     os.environ["HYPHC_DATA"] = str(DATA)
 
+SMALL = ("zoo", "iris", "glass", "segmentation", "wine")
+DECODED = ("zoo", "iris", "glass", "segmentation")  # those on which the paper compares decodings, and classifies
 PAPER = ("zoo", "iris", "glass", "segmentation", "spambase", "letter")
 GRAPHS = ("polblogs", "citeseer", "cora_ml")
 # twelve labelled sets, alphabetical; every other one selects a setting, the rest confirm it

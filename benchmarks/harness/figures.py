@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from .ablation import LABELS, curves_of, lowest_cost, middle_curve
-from .plans import CURVES, DECODED, STARTS
+from ..suites.curves import CURVES, LABELS, STARTS, curves_of, lowest_cost, middle_curve
+from .cases import DECODED
 from .store import Store
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ..suites.graphs import GRAPH_METHODS
+from ..suites.tables import OURS, SETS, TABLE_METHODS
 from . import paper
 from .cases import GRAPHS
+from .markdown import best
 from .methods import METHODS
-from .plans import GRAPH_METHODS, TABLE_METHODS
 from .store import Store
-from .tables import OURS, SETS, best
 
 LINKAGES = ("single", "average", "complete", "ward")
 SAME_FILES = ("zoo", "glass", "segmentation")  # the paper's iris and spambase differ from today's files

@@ -4,54 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
-from . import study, summaries, tables
-from .ablation import ablation_table
-from .classify import classification_findings, classification_table
+from ..suites import SUITES
+from . import summaries
 from .findings import findings
+from .sources import ROOT
+from .stale import measured_at
 from .store import Store
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
-PARTS: dict[str, Callable[[Store], str]] = {
-    "headline": summaries.headline_table,
-    "reached": summaries.reached_table,
-    "findings": findings,
-    "cost": tables.cost_table,
-    "seeds": tables.seeds_table,
-    "purity": tables.purity_table,
-    "ari": tables.ari_table,
-    "time": tables.time_table,
-    "memory": tables.memory_table,
-    "decoding": tables.decoding_table,
-    "graphs": tables.graphs_table,
-    "ablation": ablation_table,
-    "classification": classification_table,
-    "classification-findings": classification_findings,
-    "machine": lambda store: machine_list(store),
-    "verdict": study.verdict,
-    "ranks": study.rank_table,
-    "candidates": study.candidates_table,
-    "study-purity": lambda store: study.score_table(store, "purity"),
-    "study-ari": lambda store: study.score_table(store, "ari"),
+# parts by the name of their markers: the suites they draw on, and what writes them
+Part = tuple[tuple[str, ...], Callable[[Store], str]]
+PARTS: dict[str, Part] = {
+    "headline": (("tables",), summaries.headline_table),
+    "reached": (("tables", "graphs"), summaries.reached_table),
+    "findings": (("tables", "graphs"), findings),
+    "machine": ((), lambda store: machine_list(store)),
+    **{part: ((name,), write) for name, suite in SUITES.items() for part, write in suite.TABLES.items()},
 }
-PAGES = (
-    *(DOCS / f"{name}.md" for name in ("benchmarks", "which_similarity", "continuous", "search", "nn")),
-    ROOT / "README.md",
-)
+MEASURED = "measured"  # the part that says at which commits the page's results were measured
+PAGES = (*sorted(DOCS.glob("*.md")), ROOT / "README.md")
 _MARKED = re.compile(r"(<!-- ([a-z-]+):begin -->\n).*?(<!-- \2:end -->)", re.DOTALL)
 
 
 def filled(page: str, store: Store) -> str:
     """The page with every part between its markers written anew."""
+    names = {match[2] for match in _MARKED.finditer(page)} - {MEASURED}
+    unknown = sorted(names - PARTS.keys())
+    if unknown:
+        raise ValueError(f"The page has a part {unknown[0]!r}; known are {', '.join([*PARTS, MEASURED])}.")
+    suites = sorted({suite for name in names for suite in PARTS[name][0]})
 
     def part(match: re.Match[str]) -> str:
         begin, name, end = match.groups()
-        if name not in PARTS:
-            raise ValueError(f"The page has a part {name!r}; known are {', '.join(PARTS)}.")
-        return f"{begin}{PARTS[name](store)}\n{end}"
+        text = measured_at(store, suites) if name == MEASURED else PARTS[name][1](store)
+        return f"{begin}{text}\n{end}"
 
     return _MARKED.sub(part, page)
 
@@ -59,9 +47,8 @@ def filled(page: str, store: Store) -> str:
 def write_report(store: Store) -> None:
     """Rewrite all pages, and draw the figures."""
     for path in PAGES:
-        if path.is_file():
-            page = path.read_text(encoding="utf-8")
-            path.write_text(filled(page, store), encoding="utf-8")
+        page = path.read_text(encoding="utf-8")
+        path.write_text(filled(page, store), encoding="utf-8")
     from .figures import draw_all  # needs matplotlib
 
     draw_all(store, DOCS / "images")

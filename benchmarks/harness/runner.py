@@ -11,20 +11,22 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from ..suites import SUITES
 from .cases import PLANTED, PLANTED_SHAPE
 from .machine import machine, versions
 from .methods import METHODS
-from .plans import Task
+from .sources import commit, digest
 from .store import Result, Store
+from .task import Task
 from .worker import measure
 
 # known without loading the data: where a method does not go
 LARGE = {"spambase": 4_601, "letter": 20_000, PLANTED: PLANTED_SHAPE[0]}
 
 
-def run_all(tasks: Sequence[Task], store: Store) -> None:
-    """Run what is not stored; an interrupt (Ctrl-C) loses only the task under way."""
-    missing = [task for task in tasks if task not in store]
+def run_all(tasks: Sequence[Task], store: Store, *, again: bool = False) -> None:
+    """Run what is not stored, or all of it again; an interrupt (Ctrl-C) loses only the task under way."""
+    missing = [task for task in tasks if again or task not in store]
     bar = Bar(len(tasks), len(tasks) - len(missing))
     for task in missing:
         bar.begin(task)
@@ -34,7 +36,7 @@ def run_all(tasks: Sequence[Task], store: Store) -> None:
 
 
 def run(task: Task) -> Result:
-    """The result of one task: its records, how it ended, its peak memory, versions and machine."""
+    """The result of one task: its records, how it ended, its peak memory, sources, versions and machine."""
     method = METHODS.get(task.method)
     if method is not None and LARGE.get(task.case, 0) > method.up_to:
         return _result(task, "too large", [], None)
@@ -92,6 +94,8 @@ def _result(task: Task, status: str, records: list[dict[str, Any]], peak: float 
         "records": records[1:],
         "peak_mb": peak,
         "load": round(os.getloadavg()[0], 1),
+        "commit": commit(),
+        "sources": digest(SUITES[task.suite].SOURCES),
         "versions": versions(),
         "machine": machine(),
     }

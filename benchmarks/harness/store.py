@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .plans import Task
+from .task import Task
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
@@ -31,6 +31,9 @@ class Store:
         path = self.path(Task(suite, case, kind, method).key)
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
+    def of(self, task: Task) -> Result | None:
+        return self.get(task.suite, task.case, task.kind, task.method)
+
     def save(self, task: Task, result: Result) -> None:
         path = self.path(task.key)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,6 +41,6 @@ class Store:
         half.write_text(json.dumps(result, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
         os.replace(half, path)  # a killed run leaves no half of a result
 
-    def all(self) -> Iterator[Result]:
-        for path in sorted(self.home.glob("*/*.json")):
+    def all(self, suite: str = "*") -> Iterator[Result]:
+        for path in sorted(self.home.glob(f"{suite}/*.json")):
             yield json.loads(path.read_text(encoding="utf-8"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from statistics import median
 
+from ..suites.tables import OURS, TABLE_METHODS, in_units
 from . import paper
 from .cases import GRAPHS, PAPER
+from .markdown import NOTHING, best, cut_short, markdown, missing
 from .methods import METHODS
-from .plans import TABLE_METHODS
 from .store import Result, Store
-from .tables import NOTHING, OURS, best, cut_short, in_units, markdown, missing
 
 
 def headline_table(store: Store) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import resource
 from multiprocessing.connection import Connection
 
-from .parts import records
-from .plans import Task
+from ..suites import SUITES
+from .task import Task
 
 
 def measure(task: Task, pipe: Connection) -> None:
     """Send (record, peak memory in MB) for each record of the task, at last (None, peak) or (the error's name, peak)."""
     try:
-        for record in records(task):
+        for record in SUITES[task.suite].records(task):
             pipe.send((record, peak_mb()))
         pipe.send((None, peak_mb()))
     except Exception as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Self
 
 import numpy as np
@@ -13,27 +12,37 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._shared.arrays import Floats, Ints
-from .continuous.solver import TEMPERATURE, EmbedResult, embed
+from ._shared.clock import Clock
+from ._shared.progress import Callback
+from .continuous.solver import TEMPERATURE, EmbedSettings
+from .pipeline.duplicates import Distinct
+from .pipeline.fit import carry_out, placed
 from .pipeline.grouping import twins, weighted
-from .pipeline.new_points import joined_clusters, rows_of_new_points, stacked, with_new_rows
-from .pipeline.stages import Callback, Clock, Distinct, cheapest_start, large_start, placed
+from .pipeline.new_points import joined_clusters
+from .pipeline.plan import check_parameters, plan_fit
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.metrics import dasgupta_cost, with_similarity_heights
-from .search import Progress, insert, refine
-from .search.run import has_own_start
-from .similarity import Features, Graph, Similarity, as_similarity
-from .similarity.build import Metric
+from .search import insert
+from .similarity import Similarity, as_similarity
+from .similarity.build import MetricLike
+from .similarity.metrics import metric_of
 from .tree import Tree
 from .tree.cut import automatic_n_clusters
 
 __all__ = ["HypHC"]
 
 
-# With a search to follow, the continuous stage gets this many triplets (about a second), on a graph so many steps (some seconds:
-# ten times as many gain nothing that the search does not find), and this share of a time budget.
-TRIPLETS_BEFORE_SEARCH = 200_000_000
-STEPS_BEFORE_SEARCH = 400
-EMBED_SHARE = 0.2
+# Parameters that concern the continuous stage alone; ``embed`` has them too.
+CONTINUOUS = (
+    "init",
+    "n_init",
+    "n_components",
+    "temperature",
+    "max_iter",
+    "block_size",
+    "max_triplets",
+    "spread_penalty",
+)
 # New points are placed this many at a time, or as many as the tree has: a matrix of old and new ones stays small.
 FEWEST_AT_ONCE = 1_000
 
@@ -61,19 +70,19 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         As in ``embed``.
     refine : bool
-        Whether the tree search of ``refine`` follows the continuous optimisation, which is then kept short, and left out above
-        50 000 points, 10 000 points of a graph or 10 million entries of features unless ``init`` or ``max_iter`` is given.
-        False is the paper's method, the continuous optimisation alone.
+        Whether the tree search of ``refine`` follows the continuous optimisation, which is then kept short, and left out for
+        large problems unless ``init`` or ``max_iter`` is given: ``plan_`` says what was done and why. False is the paper's
+        method, the continuous optimisation alone.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     random_state : int, RandomState or None
     n_jobs : int or None
         Threads; −1 is all cores. The result does not depend on it.
     verbose : int
-        1 shows a progress bar.
+        1 shows a line of progress on standard error: one that is overwritten on a terminal, elsewhere one every few seconds.
     callback : callable, optional
-        Called with an ``EmbedProgress`` after each iteration of the continuous stage and with a search ``Progress`` after each
-        step of the search (both have ``best_cost``); returning True ends the fit with the best tree so far.
+        Called with a ``Progress`` (stage, cost, seconds, share, ``tree()``) after each iteration of the continuous stage and
+        each step of the search; returning True ends the fit with the best tree so far.
 
     Attributes
     ----------
@@ -96,8 +105,16 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     loss_curve_ : array (n_iter_,)
         The continuous cost at each iteration.
     n_iter_ : int
+    plan_ : FitPlan
+        Which start, which stages, which budgets, and why; ``print(model.plan_)`` tells it in words.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+
+    Notes
+    -----
+    Ctrl-C ends the fit, in whichever stage it is, with the best tree so far and a UserWarning; pressed again, it stops at once.
 
     Examples
     --------
@@ -111,7 +128,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         n_clusters: int | None = None,
         *,
         distance_threshold: float | None = None,
-        metric: Metric = "cosine",
+        metric: MetricLike = "cosine",
         n_neighbors: int | None = None,
         edge_weights: str = "fuzzy",
         init: str | npt.ArrayLike | Tree = "auto",
@@ -163,23 +180,18 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         -------
         self
         """
-        if self.n_clusters is not None and self.distance_threshold is not None:
-            raise ValueError("Give n_clusters or distance_threshold, not both.")
-        clock = Clock(self.time_budget, self.callback)
+        clock = Clock(self.time_budget, self.callback, self.verbose)
         X = self._checked(X, reset=True)
+        self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
         similarity = self._weighted(self._similarity(X), X, sample_weight)
         problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-        if self._starts_large(problem.similarity):
-            start, embedding, losses = large_start(problem.similarity), None, np.empty(0)
-        else:
-            result = self._embed(problem, clock)
-            start, embedding, losses = result.tree, result.embedding, problem.curve(result.loss_curve)
-        tree = start
-        if self.refine and not clock.stopped:
-            tree = self._refine(cheapest_start(start, problem.similarity), problem, clock)
-        everyone = problem.tree(tree)
-        self.loss_curve_, self.n_iter_ = losses, len(losses)
-        self._settle(everyone, similarity, X, embedding if everyone is start else None)
+        settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
+        plan = plan_fit(problem.similarity, settings, refine=self.refine, time_budget=self.time_budget)
+        with clock:
+            found = carry_out(plan, problem, clock, self.random_state, self.n_jobs)
+        self.plan_, self.interrupted_ = plan, clock.interrupted
+        self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve)
+        self._settle(found.tree, similarity, found.embedding)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -202,17 +214,20 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """
         if not hasattr(self, "tree_"):
             return self.fit(X)
-        X = self._checked(X, reset=self.metric == "precomputed")
-        if isinstance(self.similarity_, Features) and not isinstance(X, Similarity):
-            similarity = with_new_rows(self.similarity_, self._rows_of(X))
-        else:
-            if self.metric != "precomputed" and not isinstance(X, Similarity):
-                X = stacked(self._fit_X, X)
-            similarity = self._similarity(X)
-            old = self.similarity_.sizes
-            similarity = weighted(similarity, np.append(old, np.ones(similarity.n - len(old))))
-        self._settle(insert(self.tree_, similarity), similarity, X, None)
+        similarity = self._with_new(X)
+        self._check_parameters(similarity.n)
+        self._settle(insert(self.tree_, similarity), similarity, None)
         return self
+
+    def _with_new(self, X: Any) -> Similarity:
+        """Old and new points together; a similarity of all points as it is, but for the weights of the old ones."""
+        old, metric = self.similarity_, metric_of(self.similarity_)
+        X = self._checked(X, reset=not metric.takes_rows)
+        everyone = isinstance(X, Similarity) or not metric.takes_rows
+        whole = self._similarity(X) if everyone else metric.grown(old, X)
+        if (whole.sizes[: old.n] == old.sizes).all():
+            return whole
+        return weighted(whole, np.append(old.sizes, np.ones(whole.n - old.n)))
 
     def predict(self, X: Any) -> Ints:
         """The flat cluster that each new point would join at its cheapest place in the tree.
@@ -234,9 +249,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         X = self._checked(X, reset=False)
         if isinstance(X, Similarity):
             return joined_clusters(self.tree_, self.labels_, X, self.n_jobs)
-        rows = self._rows_of(X)
+        rows = metric_of(self.similarity_).rows(self.similarity_, X)
         step = max(FEWEST_AT_ONCE, self.n_leaves_)
-        chunks = [with_new_rows(self.similarity_, rows[k : k + step]) for k in range(0, rows.shape[0], step)]
+        chunks = [self.similarity_.extended(rows[k : k + step]) for k in range(0, rows.shape[0], step)]
         return np.concatenate([joined_clusters(self.tree_, self.labels_, chunk, self.n_jobs) for chunk in chunks])
 
     def optimality_gap(self, **settings: Any) -> OptimalityGap:
@@ -265,6 +280,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             )
         return X
 
+    def _check_parameters(self, n: int) -> None:
+        check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
+
     def _similarity(self, X: Any) -> Similarity:
         return as_similarity(
             X,
@@ -281,56 +299,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         rows = X if not isinstance(X, Similarity) else np.empty((similarity.n, 1))
         return weighted(similarity, _check_sample_weight(sample_weight, rows, dtype=np.float64))
 
-    def _rows_of(self, X: Any) -> Any:
-        return rows_of_new_points(self._fit_X, X, self.metric, self.n_neighbors, self.edge_weights)
-
-    def _starts_large(self, similarity: Similarity) -> bool:
-        """Whether the search has a start of its own: the few triplets that a short continuous stage can visit teach little."""
-        asked = self.max_iter is not None or not (isinstance(self.init, str) and self.init == "auto")
-        return self.refine and has_own_start(similarity) and not asked
-
-    def _embed(self, problem: Distinct, clock: Clock) -> EmbedResult:
-        max_iter, max_triplets = self.max_iter, self.max_triplets
-        if self.refine and max_triplets is None:
-            max_triplets = TRIPLETS_BEFORE_SEARCH
-            if max_iter is None and isinstance(problem.similarity, Graph):
-                max_iter = STEPS_BEFORE_SEARCH
-        return embed(
-            problem.similarity,
-            init=self.init,
-            n_init=self.n_init,
-            n_components=self.n_components,
-            temperature=self.temperature,
-            max_iter=max_iter,
-            block_size=self.block_size,
-            max_triplets=max_triplets,
-            spread_penalty=self.spread_penalty,
-            callback=clock.at_share(EMBED_SHARE if self.refine else 1.0, problem),
-            verbose=self.verbose,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-
-    def _refine(self, tree: Tree, problem: Distinct, clock: Clock) -> Tree:
-        def report(progress: Progress) -> Any:
-            if self.verbose:
-                print(f"{progress.stage:<12} cost {progress.cost:.8g} after {progress.seconds:.1f} s", file=sys.stderr)
-            return clock.tell(problem.news(progress))
-
-        return refine(
-            tree,
-            problem.similarity,
-            time_budget=clock.left(),
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            callback=report,
-        )
-
-    def _settle(self, tree: Tree, similarity: Similarity, X: Any, embedding: Floats | None) -> None:
+    def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None) -> None:
         """Set the attributes that follow from the tree; without an embedding that decodes to it, one is made."""
         self.tree_, self.similarity_ = with_similarity_heights(tree, similarity), similarity
-        # features hold their rows; the other kinds need them to tell how similar new points are
-        self._fit_X = None if isinstance(similarity, Features) else X
         self.embedding_ = placed(self.tree_, self.n_components) if embedding is None else embedding
         self.cost_ = dasgupta_cost(tree, similarity)
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves

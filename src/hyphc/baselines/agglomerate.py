@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._kernels.baselines import agglomerate as kernels
 from ..scores.metrics import with_similarity_heights
-from ..similarity.kinds import Graph, Similarity
+from ..similarity import Graph, Similarity
 from ..tree import Tree
 
 # How much a neighbour in common counts beside an edge. Edges without weights are all alike; triangles tell which of them
@@ -62,11 +62,11 @@ def graph_agglomeration(graph: Similarity) -> Tree:
 
 def _state(graph: Graph) -> kernels.Clusters:
     """One cluster for each leaf."""
-    clusters = np.zeros(graph.n, dtype=kernels.CLUSTER).view(np.recarray)
+    clusters = np.zeros(graph.n, dtype=kernels.CLUSTER)
     clusters["points"] = graph.sizes
-    entries = np.zeros(len(graph.data), dtype=kernels.ENTRY).view(np.recarray)
+    entries = np.zeros(len(graph.data), dtype=kernels.ENTRY)
     # a power of two of slots, at most half of them taken
-    pairs = np.zeros(1 << (2 * graph.n_edges).bit_length(), dtype=kernels.PAIR).view(np.recarray)
+    pairs = np.zeros(1 << (2 * graph.n_edges).bit_length(), dtype=kernels.PAIR)
     pairs["code"] = -1
     state = kernels.Clusters(clusters, entries, pairs)
     indices = graph.indices.astype(np.int64)

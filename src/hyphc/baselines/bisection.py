@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from .._kernels.baselines import bisect as bisect_kernels
 from .._kernels.baselines import bisect_moves, bisect_runs
-from .._shared.arrays import Ints
+from .._shared.arrays import Ints, Records
 from .._shared.parallel import thread_map
 from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity.base import by_kind
 from ..tree import Tree
 
 Objective = Literal["means", "reward", "cut"]
@@ -55,7 +56,7 @@ def bisecting_kmeans(
     """
     similarity = check_similarity(similarity)
     if objective is None:
-        objective = "cut" if isinstance(similarity, Graph) else "means"
+        objective = "cut" if similarity.is_sparse else "means"
     if objective not in OBJECTIVES:
         raise ValueError(f"objective={objective!r} is unknown; choose one of {', '.join(map(repr, OBJECTIVES))}.")
     return Tree(bisection_merges(similarity, objective, n_jobs))
@@ -63,10 +64,10 @@ def bisecting_kmeans(
 
 def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int | None) -> Ints:
     """Merges (n − 1, 2) of the tree that halves the leaves, each half again, and so on."""
-    splitter = _splitter(similarity, OBJECTIVES[objective])
+    splitter = splitter_of(similarity, OBJECTIVES[objective])
     n = similarity.n
     # a split of the run [begin, end) at m is noted at m − 1: the place is unique to it
-    splits = np.zeros((n - 1, 2), dtype=np.int64)
+    splits = np.zeros(n - 1, dtype=bisect_kernels.RUN)
     small: list[tuple[int, int]] = []
     large = [(0, n)]
     while large:
@@ -79,12 +80,14 @@ def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int |
             small.append((begin, end))
 
     def split_down(run: tuple[int, int]) -> None:
-        own = splits[run[0] : run[1] - 1]
-        splitter.split_all(*run, own)
-        own += run[0]
+        begin, end = run
+        own = splits[begin : end - 1]
+        splitter.split_all(begin, end, own)
+        own["begin"] += begin
+        own["end"] += begin
 
     thread_map(split_down, small, n_jobs)
-    lengths = splits[:, 1] - splits[:, 0]
+    lengths = splits["end"] - splits["begin"]
     return bisect_kernels.split_merges(splitter.order, splits, np.argsort(lengths, kind="stable"))
 
 
@@ -101,7 +104,7 @@ class _Splitter(ABC):
         """Reorder the run so that its two sides come one after the other; the length of the first."""
 
     @abstractmethod
-    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+    def split_all(self, begin: int, end: int, splits: Records) -> None:
         """Split the run down to single leaves and note the splits, places counted from ``begin``."""
 
 
@@ -114,7 +117,7 @@ class _FeaturesSplitter(_Splitter):
     def split(self, begin: int, end: int) -> int:
         return int(bisect_runs.features_split(*self._run(begin, end), *self._settings, np.empty(end - begin)))
 
-    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+    def split_all(self, begin: int, end: int, splits: Records) -> None:
         bisect_runs.features_split_all(*self._run(begin, end), *self._settings, splits)
 
     def _run(self, begin: int, end: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Ints]:
@@ -129,7 +132,7 @@ class _MatrixSplitter(_Splitter):
     def split(self, begin: int, end: int) -> int:
         return int(bisect_runs.matrix_split(self._matrix, self._sizes, self.order[begin:end], self._objective))
 
-    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+    def split_all(self, begin: int, end: int, splits: Records) -> None:
         bisect_runs.matrix_split_all(self._matrix, self._sizes, self.order[begin:end], self._objective, splits)
 
 
@@ -143,15 +146,17 @@ class _GraphSplitter(_Splitter):
         run = self.order[begin:end]
         return int(bisect_runs.graph_split(self._edges, self._sizes, run, self._position, self._objective))
 
-    def split_all(self, begin: int, end: int, splits: Ints) -> None:
+    def split_all(self, begin: int, end: int, splits: Records) -> None:
         run = self.order[begin:end]
         bisect_runs.graph_split_all(self._edges, self._sizes, run, self._position, self._objective, splits)
 
 
-def _splitter(similarity: Similarity, objective: int) -> _Splitter:
-    if isinstance(similarity, Features):
-        return _FeaturesSplitter(similarity, objective)
-    if isinstance(similarity, Dense):
-        return _MatrixSplitter(similarity, objective)
-    assert isinstance(similarity, Graph)
-    return _GraphSplitter(similarity, objective)
+@by_kind
+def splitter_of(similarity: Similarity, objective: int) -> _Splitter:
+    """Splits runs of the leaves of a similarity."""
+    raise TypeError(f"There is no bisection of {similarity!r}.")
+
+
+splitter_of.register(Features, _FeaturesSplitter)
+splitter_of.register(Dense, _MatrixSplitter)
+splitter_of.register(Graph, _GraphSplitter)

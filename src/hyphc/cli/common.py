@@ -1,18 +1,17 @@
-"""What several commands do: read the data that the options describe, make it a similarity, and fail early on outputs."""
+"""What several commands do: read the data that the options describe and make it a similarity."""
 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from ..io import Points, match_leaves, read_points, read_tree, unique_names
+from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
 from ..similarity import Similarity, as_similarity, standardize
+from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
 from ..tree import Tree
 
 NEWICK_SUFFIXES = (".nwk", ".newick")
@@ -32,22 +31,34 @@ def check_usage(arguments: argparse.Namespace) -> None:
         if value and (arguments.precomputed or arguments.graph):
             kind = "--precomputed" if arguments.precomputed else "--graph"
             error(f"{kind} similarities are taken as they are; leave out {option}")
-    if arguments.metric == "euclidean" and arguments.n_neighbors is None:
-        error("--metric euclidean is a distance; add --n-neighbors, for instance 15, or choose --metric rbf")
-    if arguments.metric in ("linear", "rbf") and arguments.n_neighbors is not None:
-        error(f"--n-neighbors goes with --metric cosine or euclidean, not {arguments.metric}")
+    metric = METRICS.get(arguments.metric)
+    if metric is not None and not metric.stands_alone and arguments.n_neighbors is None:
+        error(f"--metric {metric.name} is a distance; add --n-neighbors, for instance 15, or choose --metric rbf")
+    if metric is not None and not metric.has_neighbors and arguments.n_neighbors is not None:
+        error(f"--n-neighbors goes with --metric {' or '.join(NEIGHBOR_METRICS)}, not {metric.name}")
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """A mistake about columns also says which options choose them."""
+    try:
+        yield
+    except ColumnsError as error:
+        options = ", ".join(f"--{argument}" for argument in error.arguments)
+        raise ValueError(f"{str(error).removesuffix('.')} ({options}).") from None
 
 
 def read_data(arguments: argparse.Namespace, path: str) -> Points:
     """The points of a file, with labels that can be used."""
-    points = read_points(
-        path,
-        features=arguments.features,
-        labels=arguments.labels,
-        names=arguments.names,
-        precomputed=arguments.precomputed,
-        graph=arguments.graph,
-    )
+    with _options_named():
+        points = read_points(
+            path,
+            features=arguments.features,
+            labels=arguments.labels,
+            names=arguments.names,
+            precomputed=arguments.precomputed,
+            graph=arguments.graph,
+        )
     if points.labels is not None and len(set(points.labels)) == points.n:
         raise ValueError(f"{points.source}: no two rows have the same label; name a column of groups with --labels.")
     return points
@@ -62,7 +73,7 @@ def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Simila
         raise ValueError(f"{points.source} is a sparse table of features; add --n-neighbors, for instance 15.")
     try:
         metric, k = arguments.metric or "cosine", arguments.n_neighbors
-        data, what = points.data, _METRIC_WORDS[metric]
+        data, what = points.data, METRICS[metric].words
         if arguments.standardize:
             data, constant = _standardized(points)
             what += " of standardised columns" + (f", {constant} constant ones left out" if constant else "")
@@ -100,14 +111,6 @@ def _what_is_wrong(points: Points) -> str | None:
     return None
 
 
-_METRIC_WORDS = {
-    "cosine": "(1 + cosine) / 2",
-    "linear": "inner product, shifted to be at least 0",
-    "rbf": "exp(-gamma * squared distance)",
-    "euclidean": "Euclidean distance",
-}
-
-
 def _standardized(points: Points) -> tuple[np.ndarray, int]:
     if not isinstance(points.data, np.ndarray):  # sparse
         raise ValueError("a sparse table cannot be standardised without filling it; leave out --standardize.")
@@ -136,27 +139,8 @@ def tree_for(path: str, points: Points) -> tuple[Tree, str]:
             f"{path} has {tree.n_leaves} leaves and {points.source} {points.n} rows; give the data that the tree was made from."
         )
     by_order = Path(path).suffix.lower() not in NEWICK_SUFFIXES
-    return match_leaves(tree, leaf_names(points), source=path, by_order=by_order)
-
-
-def require_writable_folder(folder: Path) -> None:
-    """Raise now rather than after the work when the folder cannot be made or written to."""
-    existing = folder
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    if not existing.is_dir():
-        raise ValueError(f"{existing} is a file and no folder; choose another --output.")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise ValueError(f"{existing} may not be written to by you; choose another --output.")
-
-
-def require_writable_file(path: Path) -> None:
-    """Raise now when a file cannot be put there."""
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of a file.")
-    if not path.parent.is_dir():
-        raise ValueError(f"the folder {path.parent} does not exist; make it, or choose another file.")
-    require_writable_folder(path.parent)
+    with _options_named():
+        return match_leaves(tree, leaf_names(points), source=path, by_order=by_order)
 
 
 def print_notes(points: Points, similarity: str | None = None) -> None:
@@ -166,16 +150,3 @@ def print_notes(points: Points, similarity: str | None = None) -> None:
     for note in notes:
         what, _, text = note.partition(": ")
         print(f"  {what:<11} {text}")
-
-
-def clusters_csv(
-    clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None, labels: tuple[str, ...] | None = None
-) -> str:
-    """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV."""
-    columns = {"row": range(1, len(clusters) + 1), "name": names, "cluster": clusters.tolist(), "label": labels}
-    present = {title: values for title, values in columns.items() if values is not None}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(present)
-    writer.writerows(zip(*present.values(), strict=True))
-    return text.getvalue()

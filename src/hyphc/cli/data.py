@@ -28,7 +28,7 @@ from ..scores.bounds import cost_bounds
 from ..scores.metrics import dasgupta_cost, dendrogram_purity
 from ..similarity import Similarity, as_similarity, standardize
 from ..tree import Tree
-from .common import require_writable_file, require_writable_folder
+from .outputs import require_writable_file, require_writable_folder
 
 
 def run_datasets(arguments: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,15 +21,13 @@ from ..similarity import Similarity
 from ..tree import Tree
 from .common import (
     check_usage,
-    clusters_csv,
     leaf_names,
     print_notes,
     read_data,
-    require_writable_folder,
     similarity_of,
 )
+from .outputs import clusters_csv, require_writable_folder
 from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
-from .progress import watched
 from .report import compare, comparison_row, markdown_report, print_rows, score, score_rows
 
 INTERRUPTED = 130
@@ -52,11 +51,8 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         )
     similarity, what = similarity_of(points, arguments)
     print_notes(points, what)
-    with watched(arguments.time_budget) as watch:
-        model = HypHC(
-            arguments.n_clusters, time_budget=arguments.time_budget, random_state=arguments.seed, callback=watch
-        ).fit(similarity)
-    tree = Tree(model.tree_.children, model.tree_.heights, leaf_names(points))
+    model = _fitted(arguments, similarity)
+    tree = model.tree_.with_names(leaf_names(points))
     result = score(tree, similarity, points.labels, arguments.seed)
     rows = [*score_rows(result), comparison_row(result.cost, compare(similarity, points.labels))]
     print()
@@ -65,16 +61,24 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points, similarity)
         files += [_write_clusters(stage / "clusters.csv", points, model.labels_)]
         facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *points.notes, f"similarity: {what}"]
-        facts += ["interrupted: this is the best tree found until then"] if watch.interrupted else []
+        facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
         title = f"A tree of {points.source}"
         report = markdown_report(title, facts, rows, model.labels_, points.labels, files, arguments.command_line)
         (stage / "report.md").write_text(report, encoding="utf-8")
     print(f"\nwrote {folder}: {', '.join(name for name, _ in files)}, report.md")
     print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
-    if watch.interrupted:
+    if model.interrupted_:
         print("hyphc: interrupted; the best tree found until then was written.", file=sys.stderr)
         return INTERRUPTED
     return None
+
+
+def _fitted(arguments: argparse.Namespace, similarity: Similarity) -> HypHC:
+    verbose = int(sys.stderr.isatty())
+    model = HypHC(arguments.n_clusters, time_budget=arguments.time_budget, random_state=arguments.seed, verbose=verbose)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Interrupted")  # run_fit says so in its own words
+        return model.fit(similarity)
 
 
 def _default_folder(file: str) -> str:

@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-METRICS = ("cosine", "linear", "rbf", "euclidean")
+
+class Choices:
+    """What an option may be, asked for when it is needed: where the names come from loads NumPy, which other helps do without."""
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __contains__(self, name: object) -> bool:
+        return name in tuple(self)
+
+
+def metrics_of_rows() -> list[str]:
+    """The metrics that a table can have."""
+    from ..similarity.metrics import METRICS
+
+    return [name for name, metric in METRICS.items() if metric.takes_rows]
+
+
+def criteria() -> Iterable[str]:
+    """What a cut can be best by."""
+    from ..tree.cut import CRITERIA
+
+    return CRITERIA
+
 
 # Most examples begin here, so that each help can be tried from nothing.
 _FIRST = ("hyphc datasets --write iris iris.csv", "hyphc fit iris.csv --labels label")
@@ -125,7 +151,7 @@ def _add_similarity(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="bring columns to mean 0 and deviation 1 first; do so when their units differ",
     )
-    group.add_argument("--metric", choices=METRICS, help="similarity of features (default: cosine)")
+    group.add_argument("--metric", choices=Choices(metrics_of_rows), help="similarity of features (default: cosine)")
     group.add_argument(
         "--n-neighbors",
         type=_whole(1),
@@ -178,7 +204,7 @@ def _add_score(commands: Any) -> None:
     parser = _command(
         commands,
         "score",
-        "trees",
+        "score",
         "what a tree costs, and how far from the best it can be",
         f"""Print Dasgupta's cost of a tree in the three units in use, the bounds that
 hold for every tree, and how far from the best tree it can be. The tree may
@@ -205,10 +231,18 @@ def _add_cut(commands: Any) -> None:
         "trees",
         "flat clusters of a tree, as CSV",
         "Cut a tree into flat clusters and print them as CSV: the number of each leaf\n"
-        "from 1, its name if it has one, and its cluster from 0. Without an option, cut\n"
-        "where the heights of the merges jump most.",
+        "from 1, its name if it has one, and its cluster from 0. Without K, H or N, cut\n"
+        "where the heights of the merges jump most.\n\n"
+        "Of all ways to take K clusters from the tree, --criterion says which is best:\n"
+        "  height      the last merges are undone\n"
+        "  dasgupta    clusters below one root, and rows below them, cost least\n"
+        "  modularity  Newman's modularity is largest\n"
+        "  ncut        the normalised cut is smallest\n"
+        "All but height need the split weights that hyphc fit keeps in tree.npz and\n"
+        "tree.json.",
         *_FIRST,
         "hyphc cut iris-hyphc/tree.npz --n-clusters 3",
+        "hyphc cut iris-hyphc/tree.npz --n-clusters 3 --criterion dasgupta --min-size 5",
         "hyphc cut iris-hyphc/tree.nwk --max-size 10 --output small.csv",
     )
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
@@ -218,6 +252,8 @@ def _add_cut(commands: Any) -> None:
     which.add_argument(
         "--max-size", type=_whole(1), metavar="N", help="the largest clusters with at most so many leaves"
     )
+    parser.add_argument("--criterion", choices=Choices(criteria), help="which K clusters are best (default: height)")
+    parser.add_argument("--min-size", type=_whole(1), metavar="M", help="K clusters with at least so many leaves each")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
 
 

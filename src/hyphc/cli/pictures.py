@@ -15,7 +15,8 @@ from .._shared.files import replaced_atomically
 from ..io import Points, read_tree
 from ..similarity import Similarity
 from ..tree import Tree
-from .common import leaf_names, read_data, require_writable_file, tree_for
+from .common import leaf_names, read_data, tree_for
+from .outputs import require_writable_file
 
 PLOT_REMEDY = "pictures need matplotlib; run: pip install 'hyphc[plot]'"
 DISK_UP_TO = 20_000  # leaves: more are a solid ring
@@ -62,7 +63,7 @@ def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None
     points = read_data(arguments, arguments.data)
     tree, _ = tree_for(arguments.tree, points)
     names = leaf_names(points)
-    return tree if names is None else Tree(tree.children, tree.heights, names), points
+    return tree if names is None else tree.with_names(names), points
 
 
 def _clusters(tree: Tree, n_clusters: int | None) -> npt.NDArray[np.int64]:

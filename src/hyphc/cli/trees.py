@@ -1,41 +1,26 @@
-"""``hyphc score``, ``hyphc cut`` and ``hyphc convert``: what can be done with a tree in a file."""
+"""``hyphc cut`` and ``hyphc convert``: what can be done with a tree in a file, without its data."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from .._shared.files import replaced_atomically
-from ..io import read_tree, require_tree_suffix, write_tree
-from .common import check_usage, clusters_csv, print_notes, read_data, require_writable_file, similarity_of, tree_for
-
-
-def run_score(arguments: argparse.Namespace) -> None:
-    """Print what a tree costs and how far from the best it can be."""
-    # it loads scikit-learn, for which the other commands need not wait
-    from .report import print_rows, score, score_rows
-
-    check_usage(arguments)
-    points = read_data(arguments, arguments.data)
-    tree, how = tree_for(arguments.tree, points)
-    similarity, what = similarity_of(points, arguments)
-    print_notes(points, what)
-    print(f"{arguments.tree}: {tree.n_leaves} leaves, matched to the data {how}\n")
-    print_rows(score_rows(score(tree, similarity, points.labels, arguments.seed)))
+from ..io.trees import read_tree, require_tree_suffix, write_tree
+from ..tree import Tree
+from ..tree.cut import automatic_n_clusters, most_clusters
+from .outputs import clusters_csv, require_writable_file
 
 
 def run_cut(arguments: argparse.Namespace) -> None:
     """Flat clusters as CSV, to standard output or a file."""
+    _check_usage(arguments)
     if arguments.output is not None:
         require_writable_file(arguments.output)
     tree = read_tree(arguments.tree)
-    n_clusters = arguments.n_clusters
-    if n_clusters is None and arguments.height is None and arguments.max_size is None:
-        from ..tree.cut import automatic_n_clusters
-
-        n_clusters = automatic_n_clusters(tree)
-        print(f"hyphc: cut where the heights jump most, into {n_clusters} clusters", file=sys.stderr)
-    clusters = tree.cut(n_clusters, height=arguments.height, max_size=arguments.max_size)
+    _require_weights(tree, arguments)
+    clusters = tree.cut(**_cut_options(tree, arguments))
     text = clusters_csv(clusters, tree.names)
     if arguments.output is None:
         sys.stdout.write(text)
@@ -45,12 +30,43 @@ def run_cut(arguments: argparse.Namespace) -> None:
     print(f"wrote {arguments.output}: {int(clusters.max()) + 1} clusters of {tree.n_leaves} leaves")
 
 
+def _check_usage(arguments: argparse.Namespace) -> None:
+    """End with a usage error when a number of clusters is not what decides."""
+    for option, value in (("--height", arguments.height), ("--max-size", arguments.max_size)):
+        if value is not None and arguments.criterion is not None:
+            arguments.parser.error(f"--criterion is about a number of clusters; leave out {option}")
+        if value is not None and arguments.min_size is not None:
+            arguments.parser.error(f"--min-size is about a number of clusters; leave out {option}")
+
+
+def _require_weights(tree: Tree, arguments: argparse.Namespace) -> None:
+    if tree.split_weights is None and arguments.criterion not in (None, "height"):
+        raise ValueError(
+            f"{arguments.tree} holds no split weights, which --criterion {arguments.criterion} needs; give the tree.npz or "
+            "tree.json that hyphc fit writes."
+        )
+
+
+def _cut_options(tree: Tree, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Arguments of ``Tree.cut``: those given, and a number of clusters where none is."""
+    names = ("n_clusters", "criterion", "min_size", "height", "max_size")
+    options = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    if not options.keys() & {"n_clusters", "height", "max_size"}:
+        # at least 1, so that a size which no cluster can have is told as such
+        most = max(1, most_clusters(tree, arguments.min_size or 1))
+        options["n_clusters"] = min(automatic_n_clusters(tree), most)
+        print(f"hyphc: cut where the heights jump most, into {options['n_clusters']} clusters", file=sys.stderr)
+    return options
+
+
 def run_convert(arguments: argparse.Namespace) -> None:
     """A tree from one format to another."""
     require_tree_suffix(arguments.output)
     require_writable_file(arguments.output)
     tree = read_tree(arguments.tree)
     write_tree(tree, arguments.output)
-    loses_names = tree.names is not None and arguments.output.suffix.lower() == ".npy"
-    lost = " without the names, for which a linkage matrix has no place" if loses_names else ""
-    print(f"wrote {arguments.output}: {tree.n_leaves} leaves{lost}")
+    suffix = arguments.output.suffix.lower()
+    lost = ["the names"] if tree.names is not None and suffix == ".npy" else []
+    lost += ["the split weights"] if tree.split_weights is not None and suffix not in (".npz", ".json") else []
+    without = f" without {' and '.join(lost)}, for which the format has no place" if lost else ""
+    print(f"wrote {arguments.output}: {tree.n_leaves} leaves{without}")

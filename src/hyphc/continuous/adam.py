@@ -48,16 +48,9 @@ class RiemannianAdam:
         return target
 
 
-def minimize(update: Callable[[int], None], n_iter: int, after: Callable[[int], bool]) -> bool:
-    """Call ``update(t)`` and ``after(t)`` for t = 0 … n_iter − 1, until ``after`` says that it is enough.
-
-    An interrupt from the keyboard also ends the loop, and only that: what was found so far is worth keeping. True tells of it.
-    """
-    try:
-        for t in range(n_iter):
-            update(t)
-            if after(t):
-                break
-    except KeyboardInterrupt:
-        return True
-    return False
+def minimize(update: Callable[[int], None], n_iter: int, after: Callable[[int], bool]) -> None:
+    """Call ``update(t)`` and ``after(t)`` for t = 0 … n_iter − 1, until ``after`` says that it is enough."""
+    for t in range(n_iter):
+        update(t)
+        if after(t):
+            return

@@ -115,9 +115,8 @@ class Circle(Chart):
     def blocks(
         self, params: Floats, radius: float, weights: Floats, tau: float, sizes: Floats, penalty: float
     ) -> tuple[float, Floats, float]:
-        grad, sums = np.empty_like(params), np.empty((len(params), 2))
-        kernels.circle_blocks(params, radius, weights, sizes, tau, penalty, grad, sums)
-        value, by_radius = sums.sum(axis=0).tolist()
+        grad = np.empty_like(params)
+        value, by_radius = kernels.circle_blocks(params, radius, weights, sizes, tau, penalty, grad)
         return value, grad, by_radius
 
     def triplets(

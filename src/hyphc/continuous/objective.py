@@ -120,14 +120,16 @@ def circle_triplet_objective(
     ijk, w = check_triplets(triplets, weights, len(theta))
     rho, tau = check_radius(radius), check_temperature(temperature)
     penalties = _for_each(spread_penalty, len(ijk))
-    out = np.empty((len(ijk), 5))
+    terms = np.empty(len(ijk), dtype=kernels.TERM)
 
     def run(rows: slice) -> None:
-        kernels.circle_triplets(theta, rho, tau, ijk[rows], w[rows], penalties[rows], out[rows])
+        kernels.circle_triplets(theta, rho, tau, ijk[rows], w[rows], penalties[rows], terms[rows])
 
     list(mapping(run, [slice(start, start + TASK_TRIPLETS) for start in range(0, len(ijk), TASK_TRIPLETS)]))
-    grad = np.bincount(ijk.ravel(), weights=out[:, 1:4].ravel(), minlength=len(theta)).astype(np.float64, copy=False)
-    return float(out[:, 0].sum()), grad, float(out[:, 4].sum())
+    grad = np.bincount(ijk.ravel(), weights=terms["by_angle"].ravel(), minlength=len(theta)).astype(
+        np.float64, copy=False
+    )
+    return float(terms["value"].sum()), grad, float(terms["by_radius"].sum())
 
 
 def block_objective(

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels.continuous.paper_steps import paper_steps
-from .._shared.arrays import Floats, Ints
+from .._kernels.continuous.paper_steps import NORM, Bounds, paper_steps
+from .._shared.arrays import Floats, Ints, one_of
 from ..similarity import Dense, Similarity
 from .adam import minimize
 from .charts import MAX_NORM, Circle
@@ -25,6 +25,7 @@ from .sampling import EXPLICIT_COST, pair_of_number
 EPOCHS, BATCH = 50, 256
 RATES = (1e-3, 5e-4, 1e-4)
 TEMPERATURES = (1e-1, 5e-2, 1e-2)
+N_RUNS = len(RATES) * len(TEMPERATURES)
 SPREAD = 1e-3  # leaves start at about this distance from the origin
 
 # Similarities are looked up for so many triplets at a time, and threads may be so many times ahead of the steps.
@@ -86,7 +87,9 @@ class Leaves:
     def __init__(self, start: Floats) -> None:
         self._z = np.ascontiguousarray(start.T)
         self._first, self._second = np.zeros_like(self._z), np.zeros(len(start))
-        self._norm = np.array([NORM_BOUNDS[0], 0.0, 0.0])
+        self._bounds = Bounds(*NORM_BOUNDS, MAX_NORM)
+        self._norm = one_of(NORM)
+        self._norm.length = self._bounds.low
         self._n_steps = 0
 
     @property
@@ -95,12 +98,12 @@ class Leaves:
 
     @property
     def radius(self) -> float:
-        return 2.0 * float(np.arctanh(self._norm[0]))
+        return 2.0 * float(np.arctanh(self._norm.length))
 
     def step(self, triplets: Triplets, multiplicity: float, batch: int, tau: float, rate: float) -> float:
         """A step for each batch; the sum of the whole losses that the batches estimate."""
         state = self._z, self._first, self._second, self._norm, self._n_steps
-        total = paper_steps(*state, *triplets, batch, multiplicity, tau, rate, (*NORM_BOUNDS, MAX_NORM))
+        total = paper_steps(*state, *triplets, batch, multiplicity, tau, rate, self._bounds)
         self._n_steps += -(-len(triplets.ijk) // batch)
         return float(total)
 
@@ -122,7 +125,7 @@ def paper_runs(
     runs: list[Run] = []
     for rate in RATES:
         for tau in TEMPERATURES:
-            if not watch.stopped:
+            if not (runs and watch.clock.late()):
                 leaves = Leaves(SPREAD * rng.normal(size=(similarity.n, 2)))
                 runs.append(_run(pairs, leaves, rate, tau, n_epochs, watch, rng))
     return runs
@@ -140,6 +143,5 @@ def _run(
         mean = sum(leaves.step(chunk, pairs.multiplicity, BATCH, tau, rate) for chunk in pairs.epoch(rng)) / n_batches
         run.n_triplets += pairs.n_triplets
 
-    interrupted = minimize(update, n_epochs, lambda t: watch.after(t, run, leaves.angles, leaves.radius, tau, mean))
-    watch.stopped = watch.stopped or interrupted
+    minimize(update, n_epochs, lambda t: watch.after(t, run, leaves.angles, leaves.radius, tau, mean))
     return run

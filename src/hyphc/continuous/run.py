@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from .._kernels.continuous.circle_cost import features_cost_of_gaps
 from .._shared.arrays import Floats
-from ..hyperbolic.decode import circle_order
+from .._shared.clock import Clock
+from ..hyperbolic.decode import circle_order, decode
 from ..scores.metrics import dasgupta_cost
-from ..similarity import Dense, Features, Similarity
+from ..similarity import Features, Similarity
+from ..similarity.base import by_kind
 from .adam import RiemannianAdam, minimize
 from .charts import Chart, Circle
 from .objective import check_radius, check_temperature
@@ -29,23 +29,6 @@ NORM_BOUNDS = (0.01, 0.999)
 NORM_RATE = 0.01
 # What decoding and scoring a tree costs, in triplets a point: scoring waits until steps have cost as much.
 SCORE_COST = 1000
-
-
-@dataclass(frozen=True)
-class EmbedProgress:
-    """What a callback sees after each iteration; ``cost`` is that of the last tree decoded."""
-
-    iteration: int
-    max_iter: int
-    loss: float
-    cost: float
-    best_cost: float
-    radius: float
-    temperature: float
-    embedding: Floats
-
-
-Callback = Callable[[EmbedProgress], Any]
 
 
 class Schedule:
@@ -103,22 +86,23 @@ class Run:
 
 
 class Watch:
-    """Scores decoded trees, keeps copies of the best leaves, reports progress and says when to stop."""
+    """Scores decoded trees, keeps copies of the best leaves, tells the clock and says when a run is over."""
 
-    def __init__(self, similarity: Similarity, callback: Callback | None, verbose: int, patience: int | None) -> None:
-        self._similarity, self._callback, self._verbose = similarity, callback, verbose
+    def __init__(self, similarity: Similarity, clock: Clock, patience: int | None = None, n_runs: int = 1) -> None:
+        self._similarity, self.clock = similarity, clock
         self._patience = np.inf if patience is None else patience
+        self._n_runs, self._n_begun = n_runs, 0
+        self._best: Run | None = None  # of all runs
         # C_HypHC = triplets + Σ_{i<j} w_ij (s_i + s_j)
         self._constant = float(similarity.sizes @ similarity.degrees())
-        self.stopped = False  # by the callback or the keyboard: no further run starts
 
     def begin(self, chart: Chart, params: Floats, radius: float, n_iter: int, step_work: int) -> Run:
         self._chart, self._n_iter = chart, n_iter
         n = self._similarity.n
-        work = n * (SCORE_COST + (n if isinstance(self._similarity, Dense) else 0))
+        work = n * (SCORE_COST + (n if self._similarity.is_matrix else 0))
         self._interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
         self._cost = self._score(params, radius)
-        self._since_best = 0
+        self._since_best, self._n_begun = 0, self._n_begun + 1
         return Run(self._cost, chart.points(params, radius).copy(), [])
 
     def after(self, t: int, run: Run, params: Floats, radius: float, tau: float, value: float) -> bool:
@@ -130,26 +114,46 @@ class Watch:
             if self._cost < run.cost:
                 run.cost, run.embedding = self._cost, self._chart.points(params, radius).copy()
                 self._since_best = 0
-        stop = self._since_best >= self._patience
-        if self._callback is not None:
-            points = self._chart.points(params, radius).copy()
-            told = self._callback(
-                EmbedProgress(t, self._n_iter, run.losses[-1], self._cost, run.cost, radius, tau, points)
-            )
-            self.stopped = told is True
-            stop = stop or self.stopped
-        if self._verbose:
-            _show_bar(t + 1, self._n_iter, run, ended=stop or t + 1 == self._n_iter)
-        return bool(stop)
+        if self._best is None or run.cost < self._best.cost:
+            self._best = run
+        if self.clock.listened:
+            self._tell(t, run.losses[-1], params, radius, tau)
+        return self._since_best >= self._patience or self.clock.late()
+
+    def _tell(self, t: int, loss: float, params: Floats, radius: float, tau: float) -> None:
+        assert self._best is not None
+        self.clock.tell(
+            "embedding",
+            self._best.cost,
+            partial(decode, self._best.embedding),
+            (self._n_begun - 1 + (t + 1) / self._n_iter) / self._n_runs,
+            iteration=t,
+            max_iter=self._n_iter,
+            loss=loss,
+            decoded_cost=self._cost,
+            radius=radius,
+            temperature=tau,
+            embedding=self._chart.points(params, radius).copy(),
+        )
 
     def _score(self, params: Floats, radius: float) -> float:
-        similarity = self._similarity
-        if isinstance(self._chart, Circle) and isinstance(similarity, Features):
-            leaves, gaps = circle_order(params)
-            return float(
-                features_cost_of_gaps(similarity.X, similarity.sizes, leaves, gaps, similarity.offset, similarity.scale)
-            )
-        return dasgupta_cost(self._chart.tree(params, radius), similarity)
+        if isinstance(self._chart, Circle):
+            return float(cost_on_circle(self._similarity, params, radius))
+        return dasgupta_cost(self._chart.tree(params, radius), self._similarity)
+
+
+@by_kind
+def cost_on_circle(similarity: Similarity, angles: Floats, radius: float) -> float:
+    """Dasgupta's cost of the tree that angles decode to."""
+    return dasgupta_cost(Circle().tree(angles, radius), similarity)
+
+
+@cost_on_circle.register
+def _(similarity: Features, angles: Floats, radius: float) -> float:
+    leaves, gaps = circle_order(angles)
+    return float(
+        features_cost_of_gaps(similarity.X, similarity.sizes, leaves, gaps, similarity.offset, similarity.scale)
+    )
 
 
 def descend(
@@ -183,17 +187,8 @@ def descend(
     def after(t: int) -> bool:
         return watch.after(t, run, params, radius, schedule.temperature(t / max(1, n_iter - 1)), seen.value)
 
-    interrupted = minimize(update, n_iter, after)
-    watch.stopped = watch.stopped or interrupted
+    minimize(update, n_iter, after)
     return run
-
-
-def _show_bar(done: int, n_iter: int, run: Run, ended: bool) -> None:
-    filled = 24 * done // max(1, n_iter)
-    bar = "#" * filled + "." * (24 - filled)
-    sys.stderr.write(f"\r[{bar}] {done}/{n_iter}  loss {run.losses[-1]:.6g}  best cost {run.cost:.6g} ")
-    sys.stderr.write("\n" if ended else "")
-    sys.stderr.flush()
 
 
 def _pair(value: Range) -> tuple[float, float]:

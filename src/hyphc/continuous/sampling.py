@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import comb
 from typing import NamedTuple, Protocol
 
@@ -16,7 +16,8 @@ import numpy as np
 
 from .._kernels.continuous import objective as kernels
 from .._shared.arrays import Floats, Ints
-from ..similarity import Dense, Features, Graph, Similarity
+from ..similarity import Graph, Similarity
+from ..similarity.base import by_kind
 from .charts import Chart
 from .objective import Map
 
@@ -80,7 +81,7 @@ class Blocks:
         grad = np.empty_like(params)
 
         def run(parts: Ints) -> tuple[float, float]:
-            weights = blocks_of(self._similarity, parts)
+            weights = self._similarity.blocks(parts)
             value, grad[parts], slope = chart.blocks(params[parts], radius, weights, tau, sizes[parts], self._penalty)
             return value, slope
 
@@ -97,17 +98,6 @@ class Blocks:
             step = max(1, min(TASK_PAIRS // size**2, -(-count // MIN_TASKS)))
             for first in range(0, count, step):
                 yield parts[first : first + step]
-
-
-def blocks_of(similarity: Similarity, parts: Ints) -> Floats:
-    """Similarities within each of b blocks of m points, (b, m, m) float64; what is on the diagonals means nothing."""
-    if isinstance(similarity, Features):
-        rows, sizes = similarity.X[parts].astype(np.float64, copy=False), similarity.sizes[parts]
-        products = rows @ rows.transpose(0, 2, 1)
-        return np.asarray(similarity.offset * sizes[:, :, None] * sizes[:, None, :] + similarity.scale * products)
-    if isinstance(similarity, Dense):
-        return similarity.W[parts[:, :, None], parts[:, None, :]].astype(np.float64, copy=False)
-    return np.stack([similarity.block(part) for part in parts])
 
 
 class Edges:
@@ -149,6 +139,19 @@ class Edges:
         drawn = np.searchsorted(self._cumulative, rng.random(self._n_drawn) * total, side="right")
         drawn = np.minimum(drawn, len(self._i) - 1)
         return self._i[drawn], self._j[drawn], np.full(self._n_drawn, total / self._n_drawn)
+
+
+@by_kind
+def sampler_of(
+    similarity: Similarity, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map
+) -> Sampler:
+    """How the triplets of a similarity are drawn; ``affordable`` tells the block that a budget leaves for so many points."""
+    return Blocks(similarity, min(block_size, affordable(similarity.n)), penalty, mapping)
+
+
+@sampler_of.register
+def _(similarity: Graph, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map) -> Sampler:
+    return Edges(similarity, penalty, mapping)
 
 
 def pair_of_number(number: Ints) -> tuple[Ints, Ints]:

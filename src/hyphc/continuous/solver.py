@@ -13,19 +13,21 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from .._shared.arrays import Floats
+from .._shared.clock import Clock
 from .._shared.parallel import n_threads
+from .._shared.progress import Callback
 from ..hyperbolic.decode import decode
 from ..scores.metrics import dasgupta_cost
-from ..similarity import Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
 from .charts import Ball, Chart, Circle, Sphere
 from .objective import Map
-from .paper import paper_runs
-from .run import Callback, EmbedProgress, Range, Run, Schedule, Watch, descend
-from .sampling import Blocks, Edges, Sampler
+from .paper import N_RUNS, paper_runs
+from .run import Range, Run, Schedule, Watch, descend
+from .sampling import Sampler, sampler_of
 from .starts import start_directions
 
-__all__ = ["EmbedProgress", "EmbedResult", "embed"]
+__all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_by"]
 
 Seed = int | np.random.Generator | np.random.RandomState | None
 
@@ -39,6 +41,38 @@ MAX_TRIPLETS = 4 * 10**9
 WARM_START = 0.7
 # Blocks are made smaller before a triplet budget shortens the run, but not below this.
 MIN_BLOCK = 16
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EmbedSettings:
+    """How to embed: the parameters of ``embed`` that are neither the problem nor about who listens."""
+
+    init: str | npt.ArrayLike | Tree = "auto"
+    n_init: int = 1
+    n_components: int = 2
+    normalized: bool = True
+    temperature: Range = TEMPERATURE
+    radius: Range | Literal["learned"] = RADIUS
+    learning_rate: Range = LEARNING_RATE
+    max_iter: int | None = None
+    block_size: int = 256
+    max_triplets: int | None = None
+    spread_penalty: float = 0.0
+    patience: int | None = None
+    preset: Literal["paper"] | None = None
+
+    def __post_init__(self) -> None:
+        _check_whole("n_init", self.n_init, 1)
+        _check_whole("n_components", self.n_components, 1)
+        _check_whole("block_size", self.block_size, 3)
+        if self.max_iter is not None:
+            _check_whole("max_iter", self.max_iter, 0)
+        if self.max_triplets is not None:
+            _check_whole("max_triplets", self.max_triplets, 1)
+        if self.preset not in (None, "paper"):
+            raise ValueError(f"preset={self.preset!r} is unknown; choose None or 'paper'.")
+        if not 0.0 <= self.spread_penalty < np.inf:
+            raise ValueError(f"spread_penalty={self.spread_penalty} must be a finite number of at least 0.")
 
 
 @dataclass(frozen=True)
@@ -129,9 +163,9 @@ def embed(
         decoded cost. Only ``n_init``, ``max_iter``, ``max_triplets`` (then pairs are drawn at random), ``patience``,
         ``spread_penalty`` and what follows apply.
     callback : callable, optional
-        Called with an `EmbedProgress` after each iteration; returning True ends the run.
+        Called with a `Progress` after each iteration; returning True ends the call with the best so far.
     verbose : int
-        1 shows a progress bar.
+        1 shows a line of progress.
     random_state : int, Generator, RandomState or None
     n_jobs : int, optional
         Threads. None is 1, −1 all cores. The result does not depend on it.
@@ -142,7 +176,7 @@ def embed(
 
     Notes
     -----
-    Ctrl-C ends a run and keeps the best so far. No n² memory for features and graphs.
+    Ctrl-C ends the call with the best so far and a UserWarning. No n² memory for features and graphs.
 
     Examples
     --------
@@ -151,53 +185,78 @@ def embed(
     >>> embed(as_similarity(X), random_state=0).tree.cut(2)
     array([0, 0, 1, 1])
     """
+    settings = EmbedSettings(
+        init=init,
+        n_init=n_init,
+        n_components=n_components,
+        normalized=normalized,
+        temperature=temperature,
+        radius=radius,
+        learning_rate=learning_rate,
+        max_iter=max_iter,
+        block_size=block_size,
+        max_triplets=max_triplets,
+        spread_penalty=spread_penalty,
+        patience=patience,
+        preset=preset,
+    )
     points = check_similarity(similarity)
-    _check_whole("n_init", n_init, 1)
-    _check_whole("n_components", n_components, 1)
-    _check_whole("block_size", block_size, 3)
-    if preset not in (None, "paper"):
-        raise ValueError(f"preset={preset!r} is unknown; choose None or 'paper'.")
-    if not 0.0 <= spread_penalty < np.inf:
-        raise ValueError(f"spread_penalty={spread_penalty} must be a finite number of at least 0.")
-    n = points.n
-    penalty = spread_penalty * points.total() / max(1, n * (n - 1) // 2)
+    with Clock(None, callback, verbose) as clock:
+        return embed_by(settings, points, clock, random_state, n_jobs)
+
+
+def embed_by(
+    settings: EmbedSettings, similarity: Similarity, clock: Clock, random_state: Seed, n_jobs: int | None
+) -> EmbedResult:
+    """``embed`` as a stage of a fit, on the fit's clock."""
+    n = similarity.n
+    runs: list[Run] = []
+    penalty = settings.spread_penalty * similarity.total() / max(1, n * (n - 1) // 2)
+    paper = settings.preset == "paper"
+    watch = Watch(similarity, clock, settings.patience, settings.n_init * (N_RUNS if paper else 1))
     with _threads(n_jobs) as mapping:
-        runs: list[Run] = []
-        watch = Watch(points, callback, verbose, patience)
-        for rng in _generators(random_state, n_init):
-            if watch.stopped:
+        for rng in _generators(random_state, settings.n_init):
+            if runs and clock.late():
                 break
-            if preset == "paper":
-                runs += paper_runs(points, penalty, max_iter, max_triplets, watch, mapping, rng)
+            if paper:
+                runs += paper_runs(similarity, penalty, settings.max_iter, settings.max_triplets, watch, mapping, rng)
             else:
-                graph = isinstance(points, Graph)
-                n_iter = MAX_ITER["edges" if graph else "blocks"] if max_iter is None else max_iter
-                sampler, n_iter = _plan(points, n_iter, block_size, max_triplets, penalty, mapping)
-                chart: Chart = Ball() if not normalized else Circle() if n_components == 2 else Sphere()
-                schedule = Schedule(temperature, radius, learning_rate, WARM_START if isinstance(init, Tree) else 0.0)
-                directions = start_directions(points, init, n_components, rng)
-                params = _place(chart, directions, schedule.radius(0.0), rng)
-                runs.append(descend(sampler, chart, params, schedule, n_iter, watch, rng))
+                runs.append(_run(settings, similarity, penalty, watch, mapping, rng))
     best = min(runs, key=lambda run: run.cost)
     tree = decode(best.embedding)
     n_triplets = sum(run.n_triplets for run in runs)
-    cost = dasgupta_cost(tree, points)
+    cost = dasgupta_cost(tree, similarity)
     return EmbedResult(tree, best.embedding, cost, np.array(best.losses), len(best.losses), n_triplets)
 
 
-def _plan(
-    similarity: Similarity, n_iter: int, block_size: int, max_triplets: int | None, penalty: float, mapping: Map
-) -> tuple[Sampler, int]:
+def _run(
+    settings: EmbedSettings,
+    similarity: Similarity,
+    penalty: float,
+    watch: Watch,
+    mapping: Map,
+    rng: np.random.Generator,
+) -> Run:
+    """One run from one start."""
+    sampler, n_iter = _plan(similarity, settings, penalty, mapping)
+    chart: Chart = Ball() if not settings.normalized else Circle() if settings.n_components == 2 else Sphere()
+    warm = WARM_START if isinstance(settings.init, Tree) else 0.0
+    schedule = Schedule(settings.temperature, settings.radius, settings.learning_rate, warm)
+    directions = start_directions(similarity, settings.init, settings.n_components, rng)
+    params = _place(chart, directions, schedule.radius(0.0), rng)
+    return descend(sampler, chart, params, schedule, n_iter, watch, rng)
+
+
+def _plan(similarity: Similarity, settings: EmbedSettings, penalty: float, mapping: Map) -> tuple[Sampler, int]:
     """The sampler, and the number of iterations that the budget of triplets leaves."""
-    _check_whole("max_iter", n_iter, 0)
-    budget = MAX_TRIPLETS if max_triplets is None else max_triplets
-    _check_whole("max_triplets", budget, 1)
-    sampler: Sampler
-    if isinstance(similarity, Graph):
-        sampler = Edges(similarity, penalty, mapping)
-    else:
-        affordable = int(np.sqrt(6.0 * budget / max(1, n_iter * similarity.n)))
-        sampler = Blocks(similarity, min(block_size, max(MIN_BLOCK, affordable)), penalty, mapping)
+    usual = MAX_ITER["edges" if similarity.is_sparse else "blocks"]
+    n_iter = usual if settings.max_iter is None else settings.max_iter
+    budget = MAX_TRIPLETS if settings.max_triplets is None else settings.max_triplets
+
+    def affordable(n: int) -> int:
+        return max(MIN_BLOCK, int(np.sqrt(6.0 * budget / max(1, n_iter * n))))
+
+    sampler: Sampler = sampler_of(similarity, settings.block_size, affordable, penalty, mapping)
     if similarity.n < 3 or sampler.n_triplets == 0:
         return sampler, 0
     return sampler, min(n_iter, max(1, budget // sampler.n_triplets))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .._shared.arrays import Floats
 from ..hyperbolic.encode import encode_angles
-from ..similarity import Dense, Features, Graph, Similarity
+from ..similarity import Similarity
 from ..tree import Tree
 
 STARTS = ("auto", "random", "pca", "spectral")
@@ -61,10 +60,11 @@ def _unit(vectors: Floats, rng: np.random.Generator) -> Floats:
 
 def _principal(similarity: Similarity, dim: int, rng: np.random.Generator) -> Floats:
     """Leading principal components: of the features, or of a similarity matrix read as inner products."""
-    if isinstance(similarity, Graph):
+    if similarity.is_sparse:
         raise ValueError("init='pca' needs features or a dense matrix; use init='spectral' for a graph.")
-    if isinstance(similarity, Features):
-        X = similarity.X / similarity.sizes[:, None]
+    features = similarity.features()
+    if features is not None:
+        X = features / similarity.sizes[:, None]
         centred = X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)
         axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :dim]
         found = np.zeros((similarity.n, dim))
@@ -75,7 +75,7 @@ def _principal(similarity: Similarity, dim: int, rng: np.random.Generator) -> Fl
 
     def centred_product(v: Floats) -> Floats:
         total = v.sum()
-        return np.asarray(_product(similarity, v) - mean * total - (mean @ v) + grand * total)
+        return np.asarray(similarity.product(np.ravel(v)) - mean * total - (mean @ v) + grand * total)
 
     return _leading(centred_product, similarity.n, dim, rng)
 
@@ -84,7 +84,7 @@ def _spectral(similarity: Similarity, dim: int, rng: np.random.Generator) -> Flo
     """Eigenvectors of D^−½ W D^−½ after the first, divided by the first, as in spectral clustering."""
     degrees = similarity.degrees()
     root = 1.0 / np.sqrt(np.where(degrees > 0.0, degrees, 1.0))
-    vectors = _leading(lambda v: root * _product(similarity, root * v), similarity.n, dim + 1, rng)
+    vectors = _leading(lambda v: root * similarity.product(root * v), similarity.n, dim + 1, rng)
     return np.asarray(vectors[:, 1:] * root[:, None])
 
 
@@ -94,16 +94,3 @@ def _leading(product: Callable[[Floats], Floats], n: int, k: int, rng: np.random
     found = np.zeros((n, k))
     found[:, : len(values)] = vectors[:, np.argsort(-values)]
     return found
-
-
-def _product(similarity: Similarity, v: npt.ArrayLike) -> Floats:
-    """W·v with a zero diagonal, without n² memory for features and graphs."""
-    v = np.ravel(v)
-    if isinstance(similarity, Features):
-        X, s = similarity.X, similarity.sizes
-        own = similarity.offset * s * s + similarity.scale * np.einsum("ij,ij->i", X, X, dtype=np.float64)
-        return np.asarray(similarity.offset * s * (s @ v) + similarity.scale * (X @ (X.T @ v)) - own * v)
-    if isinstance(similarity, Dense):
-        return np.asarray(similarity.W @ v - similarity.W.diagonal() * v)
-    assert isinstance(similarity, Graph)
-    return np.asarray(similarity.to_csr() @ v)

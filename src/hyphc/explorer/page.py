@@ -21,7 +21,7 @@ from .._shared.files import replaced_atomically
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import circle_order
 from ..hyperbolic.encode import encode_by_height
-from ..scores.metrics import split_weights
+from ..scores.metrics import with_split_weights
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
 from .groups import Groups, group
@@ -88,7 +88,7 @@ def explore(
     embedding : array (n, 2), optional
         Points of the Poincaré disk, as ``HypHC.embedding_``. Default: `hyphc.hyperbolic.encode.encode_by_height`.
     similarity : Similarity, dense or sparse matrix, optional
-        Adds Dasgupta's cost, and for each cluster the mean similarity across its split.
+        Adds Dasgupta's cost, and for each cluster the mean similarity across its split. A fitted tree carries what that takes.
     title : str, optional
         Heading of the page.
 
@@ -227,12 +227,14 @@ def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, grou
 
 
 def _similarity_fields(tree: Tree, similarity: SimilarityLike | None, k: int) -> Fields:
-    if similarity is None:
+    """Dasgupta's cost and the mean across each split that the page shows, by the similarity or else by the tree's own weights."""
+    if similarity is not None:
+        tree = with_split_weights(tree, similarity)
+    across, n = tree.split_weights, tree.n_leaves
+    if across is None:
         return {"cost": None, "across": None}
-    n = tree.n_leaves
-    across = split_weights(tree, similarity)
-    pairs = tree.sizes[tree.children].prod(axis=1)
+    pairs = tree._points[tree.children].prod(axis=1)
     return {
-        "cost": float(across @ tree.sizes[n:]),
+        "cost": float(across @ tree._points[n:]),
         "across": _packed((across / pairs)[n - k :], "<f4"),
     }

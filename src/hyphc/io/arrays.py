@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.checks import CHUNK_BYTES
-from .columns import Column, Wanted, assign_roles, find_column, listed
+from .columns import Column, ColumnsError, Wanted, assign_roles, find_column, listed
 from .delimited import LARGEST
 from .sources import FORMAT_NAMES, Source
 
@@ -124,8 +124,9 @@ def _read_npz(source: Source, wanted: Wanted) -> Arrays:
     else:
         tables = [key for key, array in arrays.items() if array.ndim == 2 and array.dtype.kind in _NUMBERS]
     if len(tables) != 1:
-        raise ValueError(
-            f"{source.label} has {len(tables)} tables of numbers among its arrays ({listed(keys)}); name one with --features."
+        raise ColumnsError(
+            f"{source.label} has {len(tables)} tables of numbers among its arrays ({listed(keys)}); choose one as features.",
+            "features",
         )
     X = arrays[tables[0]]
     _require_table(source, X)
@@ -155,9 +156,8 @@ def _read_matrix_market(source: Source, wanted: Wanted) -> Arrays:
 
 def _sparse(source: Source, matrix: Any, wanted: Wanted) -> Arrays:
     if wanted:
-        raise ValueError(
-            f"{source.label} is a sparse matrix and has no columns to choose; leave out --features, --labels and --names."
-        )
+        message = f"{source.label} is a sparse matrix and has no columns to choose; leave the choice out."
+        raise ColumnsError(message, *wanted.asked)
     data: sp.csr_array[np.float64] = sp.csr_array(matrix, dtype=np.float64)
     bad = np.flatnonzero(~(np.abs(data.data) <= LARGEST))
     if len(bad):
@@ -213,7 +213,7 @@ def _numbers(source: Source, name: str, column: Any) -> npt.NDArray[np.float64]:
         return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy())
     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
         raise ValueError(
-            f"{source.label}, column {name!r}: {column.type} is not a type of numbers; leave the column out with --features."
+            f"{source.label}, column {name!r}: {column.type} is not a type of numbers; leave it out of the features."
         ) from None
 
 

@@ -14,6 +14,14 @@ NAMES_DIFFER = 0.5
 LISTED = 8  # columns that a message lists before it only counts them
 
 
+class ColumnsError(ValueError):
+    """A mistake that another choice of columns mends; ``arguments`` names those of ``read_points`` that make the choice."""
+
+    def __init__(self, message: str, *arguments: str) -> None:
+        super().__init__(message)
+        self.arguments = arguments
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Columns asked for, by name or by number from 1; None is to be inferred."""
@@ -22,8 +30,14 @@ class Wanted:
     labels: str | None = None
     names: str | None = None
 
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The arguments that were given."""
+        given = {"features": self.features, "labels": self.labels, "names": self.names}
+        return tuple(argument for argument, value in given.items() if value is not None)
+
     def __bool__(self) -> bool:
-        return (self.features, self.labels, self.names) != (None, None, None)
+        return bool(self.asked)
 
 
 @dataclass(frozen=True)
@@ -59,8 +73,9 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
         features = tuple(find_column(source, header, column) for column in wanted.features)
         inferred_names = None if inferred_names in features else inferred_names
     if not features:
-        raise ValueError(
-            f"{source} has no column of numbers to cluster by; its columns are {listed(header)}: name some with --features."
+        raise ColumnsError(
+            f"{source} has no column of numbers to cluster by; its columns are {listed(header)}: choose features.",
+            "features",
         )
     roles = Roles(features, labels, inferred_names if names is None else names, ())
     return Roles(roles.features, labels, roles.names, tuple(_notes(columns, roles, wanted)))
@@ -105,7 +120,7 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]
             continue
         if column.kind == "text" and not _tells_apart(column) and roles.labels is None:
             about = (
-                f"text with {column.n_different} different values; --labels {column.name} compares the tree with them"
+                f"text with {column.n_different} different values; choose it as labels to compare the tree with them"
             )
         else:
             about = {"text": "text", "empty": "empty", "number": "not asked for"}[column.kind]

@@ -172,7 +172,7 @@ def _trouble(cell: str) -> str | None:
         what = "the cell is empty" if not cell.strip() else f"{cell.strip()!r} means that the value is missing"
         return f"{what}; fill it in, or remove the row or the column"
     if not _is_number(cell):
-        return f"{cell!r} is not a number; correct it, or leave the column out with --features"
+        return f"{cell!r} is not a number; correct it, or leave the column out of the features"
     if not math.fabs(float(cell)) <= LARGEST:
         return f"{cell!r} is too large (the limit is {LARGEST:g}); correct it, or rescale the column"
     return None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+PathLike = str | os.PathLike[str]
 Format = Literal["npy", "npz", "parquet", "mtx", "edges", "text"]
 
 STANDARD_INPUT = "-"

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._shared.arrays import Floats, Ints
 from ..hyperbolic.decode import decode
-from ..similarity import Features, Similarity, as_similarity, unit_rows
+from ..similarity import Similarity, as_similarity, unit_rows
 from .training import Plan, Range, fit_leaves_and_head
 
 UNLABELLED = -1
@@ -165,7 +165,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         similarity, plan = self._similarity(X), self._plan()
         codes, labelled = self._encode_labels(y)
         # the similarity of a point to itself: the largest there is
-        self._largest = 1.0 if isinstance(similarity, Features) else max(float(X.max()), np.finfo(np.float64).tiny)
+        self._largest = 1.0 if self.metric == "cosine" else max(float(X.max()), np.finfo(np.float64).tiny)
         smoother = self._smoother_of_fitted(similarity) if self.smoothing > 0 else None
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_init)
         fits = [
@@ -179,7 +179,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.tree_ = decode(self.embedding_)
         self.label_distributions_ = self._probabilities(smoother)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
-        self._fitted = similarity.X if isinstance(similarity, Features) else None
+        self._fitted = similarity.features()
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from .._shared.arrays import Ints
-from ..continuous.sampling import blocks_of, pair_of_number
-from ..similarity import Graph, Similarity, SimilarityLike, check_similarity
+from ..continuous.sampling import pair_of_number
+from ..similarity import Similarity, SimilarityLike, check_similarity
 
 Seed = int | np.random.Generator | None
 
@@ -107,11 +107,12 @@ class EdgeSampler(_Sampler):
 
     def __init__(self, similarity: SimilarityLike, **settings: Any) -> None:
         super().__init__(similarity, **settings)
-        if not isinstance(self.similarity, Graph):
+        if not self.similarity.is_sparse:
             raise ValueError(
                 f"EdgeSampler takes a graph (a sparse matrix); got {self.similarity!r}: use TripletSampler."
             )
-        self._i, self._j, weights = self.similarity.edges()
+        i, j, weights = next(self.similarity.weighted_pairs())
+        self._i, self._j, weights = i[i < j], j[i < j], weights[i < j]
         self._cumulative = np.cumsum(weights)
         if len(weights) == 0:
             raise ValueError("The graph has no edges; there is nothing to cluster.")
@@ -154,7 +155,7 @@ class BlockSampler(_Sampler):
         if self._whole is not None:
             return self._whole
         parts = self.rng.permutation(self.similarity.n)[: self._n_blocks * self._size].reshape(-1, self._size)
-        return self._tensors(parts, blocks_of(self.similarity, parts))
+        return self._tensors(parts, self.similarity.blocks(parts))
 
 
 def _other_than(taken: Ints, drawn: Ints) -> Ints:

@@ -7,16 +7,14 @@ cost of a tree of groups then differs from that of the same tree with the groups
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from ..similarity import SimilarityLike, check_similarity
-from ..similarity.kinds import Dense, Features, Graph, Similarity
+from .._shared.arrays import Ints
+from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike, as_tree
 
 Hashes = npt.NDArray[np.uint64]
@@ -42,7 +40,9 @@ def weighted(similarity: SimilarityLike, weights: npt.ArrayLike) -> Similarity:
         raise ValueError(
             f"weights[{i}] = {factor[i]} is not a positive number; leave out points of weight 0 and place them with predict."
         )
-    return _combined(similarity, sp.diags_array(factor).tocsr(), factor * similarity.sizes)
+    taken = similarity.combined(sp.diags_array(factor).tocsr(), factor * similarity.sizes)
+    taken.metric, taken.source = similarity.metric, similarity.source
+    return taken
 
 
 def grouped(similarity: SimilarityLike, groups: npt.ArrayLike) -> Similarity:
@@ -66,21 +66,7 @@ def grouped(similarity: SimilarityLike, groups: npt.ArrayLike) -> Similarity:
         raise ValueError(f"{similarity.n} points need as many group numbers; got {len(members)}.")
     shape = (int(members.max()) + 1, similarity.n)
     indicator = sp.csr_array((np.ones(similarity.n), (members, np.arange(similarity.n))), shape=shape)
-    return _combined(similarity, indicator, np.bincount(members, weights=similarity.sizes).astype(np.float64))
-
-
-def _combined(similarity: Similarity, mix: sp.csr_array[np.float64], sizes: Floats) -> Similarity:
-    """Leaves that are the sums of leaves: rows of ``mix`` say of which, how often."""
-    if isinstance(similarity, Features):
-        rows = np.asarray(mix.astype(similarity.X.dtype) @ similarity.X)
-        return Features(rows, offset=similarity.offset, scale=similarity.scale, sizes=sizes)
-    if isinstance(similarity, Dense):
-        # rounding may differ between the two triangles of a product: one of them serves for both
-        whole = np.triu(np.asarray(mix @ (mix @ similarity.rows(np.arange(similarity.n))).T), 1)
-        return Dense(whole + whole.T, sizes=sizes)
-    assert isinstance(similarity, Graph)
-    upper = sp.triu(mix @ similarity.to_csr() @ mix.T, 1, format="csr")
-    return Graph(upper + upper.T, sizes=sizes)
+    return similarity.combined(indicator, np.bincount(members, weights=similarity.sizes).astype(np.float64))
 
 
 def expanded(tree: TreeLike, groups: npt.ArrayLike, parts: Sequence[TreeLike] | None = None) -> Tree:
@@ -147,7 +133,7 @@ def twins(similarity: Similarity) -> Ints | None:
     keeps them together: of two copies in different places, put both where the one stands or both where the other does;
     triplets with both copies do not get worse, and the others change by amounts that add up to 0.
     """
-    rows, n = _signatures(similarity), similarity.n
+    rows, n = similarity.signatures(), similarity.n
     hashes = np.concatenate([_row_hashes(rows(chunk)) for chunk in _chunks(np.arange(n))])
     order = np.argsort(hashes, kind="stable")
     alike = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
@@ -160,33 +146,6 @@ def twins(similarity: Similarity) -> Ints | None:
     group[order] = np.cumsum(fresh) - 1
     _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]  # numbered by first appearance
-
-
-def _signatures(similarity: Similarity) -> Callable[[Ints], Any]:
-    """Rows of a matrix, dense or sparse, that are equal just for twins.
-
-    With the largest entry of each row on its diagonal, the rows of a similarity matrix are equal just for twins.
-    """
-    sizes = similarity.sizes
-    if isinstance(similarity, Features):
-        features, own = similarity, similarity.offset * sizes**2 + similarity.scale * similarity._squares
-        # a row more similar to others than to its copies has no twin: its own number tells it apart
-        apart = np.where(own >= similarity.maximum() * sizes**2 * (1 - 1e-6), 0.0, 1.0 + np.arange(similarity.n))
-        return lambda index: np.column_stack([features.X[index] / sizes[index, None], apart[index]])
-    if isinstance(similarity, Dense):
-        return partial(_dense_signatures, similarity)
-    assert isinstance(similarity, Graph)
-    inverse = sp.diags_array(1.0 / sizes)
-    matrix = sp.csr_array(inverse @ similarity.to_csr() @ inverse)
-    largest = np.asarray(matrix.max(axis=1).toarray()).ravel()
-    complete = sp.csr_array(matrix + sp.diags_array(largest))
-    return lambda index: complete[index]
-
-
-def _dense_signatures(similarity: Dense, index: Ints) -> Floats:
-    rows = similarity.rows(index) / (similarity.sizes[index, None] * similarity.sizes)
-    rows[np.arange(len(index)), index] = rows.max(axis=1, initial=0.0)
-    return np.asarray(rows)
 
 
 def _chunks(items: Ints) -> list[Ints]:

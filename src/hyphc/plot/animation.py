@@ -8,14 +8,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 import numpy.typing as npt
 from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
+from .._shared.arrays import Floats
 from .._shared.files import replaced_atomically
-from ..continuous.run import EmbedProgress
+from .._shared.progress import Progress
 from ..continuous.solver import EmbedResult, embed
 from ..hyperbolic.decode import decode
 from ..similarity import SimilarityLike
@@ -36,7 +36,7 @@ class Recorder:
 
     Attributes
     ----------
-    frames : list of EmbedProgress
+    frames : list of Progress
 
     Examples
     --------
@@ -51,16 +51,15 @@ class Recorder:
         if n_frames < 1:
             raise ValueError(f"n_frames={n_frames} records nothing; choose n_frames >= 1.")
         self.n_frames = n_frames
-        self.frames: list[EmbedProgress] = []
+        self.frames: list[Progress] = []
 
-    def __call__(self, progress: object) -> None:
+    def __call__(self, progress: Progress) -> None:
         """Take in what a callback is told; the search's progress, which has no leaves, passes by."""
-        if not isinstance(progress, EmbedProgress):
+        if progress.iteration is None or progress.max_iter is None:
             return
-        if self.frames and progress.iteration <= self.frames[-1].iteration:
+        if progress.iteration == 0:
             self.frames.clear()
-        last = progress.max_iter - 1
-        if progress.iteration >= self._due(last):
+        if progress.iteration >= self._due(progress.max_iter - 1):
             self.frames.append(progress)
 
     def _due(self, last: int) -> int:
@@ -102,7 +101,7 @@ def animate(
         Its figure is closed in pyplot when a path is given and no axes are.
     """
     frames = _frames(run, options)
-    last = decode(frames[-1].embedding)
+    last = decode(_leaves(frames[-1]))
     groups = groups_of(last, last, labels)
     own_figure = ax is None
     ax = axes_or_new(ax, (5.0, 4.4))
@@ -112,9 +111,10 @@ def animate(
     artists, caption = Artists(ax, groups), ax.set_title("\n", fontsize=9)
     add_legend(ax, groups)
 
-    def show(frame: EmbedProgress) -> list[Any]:
-        artists.update(decode(frame.embedding), frame.embedding)
-        caption.set_text(f"iteration {frame.iteration + 1}\ncost of the tree {frame.cost:.3e}")
+    def show(frame: Progress) -> list[Any]:
+        leaves = _leaves(frame)
+        artists.update(decode(leaves), leaves)
+        caption.set_text(f"iteration {(frame.iteration or 0) + 1}\ncost of the tree {frame.decoded_cost:.3e}")
         return []
 
     figure: Any = ax.figure
@@ -133,7 +133,7 @@ def animate(
     return animation
 
 
-def _frames(run: Any, options: dict[str, Any]) -> list[EmbedProgress]:
+def _frames(run: Any, options: dict[str, Any]) -> list[Progress]:
     if isinstance(run, Recorder):
         recorder, result = run, None
         if options:
@@ -144,14 +144,20 @@ def _frames(run: Any, options: dict[str, Any]) -> list[EmbedProgress]:
     frames = recorder.frames or _still(result)
     if not frames:
         raise ValueError("The recorder is empty; pass it as the callback of embed or HypHC, with max_iter >= 1.")
-    if frames[0].embedding.shape[1] != 2:
-        raise ValueError(f"The leaves have {frames[0].embedding.shape[1]} coordinates; animate needs n_components=2.")
+    n_components = _leaves(frames[0]).shape[1]
+    if n_components != 2:
+        raise ValueError(f"The leaves have {n_components} coordinates; animate needs n_components=2.")
     return frames
 
 
-def _still(result: EmbedResult | None) -> list[EmbedProgress]:
+def _leaves(frame: Progress) -> Floats:
+    assert frame.embedding is not None  # frames are of the continuous stage
+    return frame.embedding
+
+
+def _still(result: EmbedResult | None) -> list[Progress]:
     """One frame for a run without iterations, as for two points."""
     if result is None:
         return []
-    radius = 2.0 * float(np.arctanh(np.linalg.norm(result.embedding[0])))
-    return [EmbedProgress(0, 0, result.cost, result.cost, result.cost, radius, 1.0, result.embedding)]
+    leaves = result.embedding
+    return [Progress("embedding", result.cost, 0.0, lambda: result.tree, decoded_cost=result.cost, embedding=leaves)]

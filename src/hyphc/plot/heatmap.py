@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from .._shared.arrays import Floats, Ints
-from ..similarity import Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree.ordering import order_leaves
 from .common import axes_or_new, tree_of
 
@@ -60,9 +60,7 @@ def heatmap(
     cmap = matplotlib.colormaps["viridis"].with_extremes(bad="0.85")
     top = float(np.nanquantile(means, BRIGHTEST)) if np.isfinite(means).any() else 1.0
     extent = (0.0, float(points.n), float(points.n), 0.0)
-    picture = ax.imshow(
-        means, cmap=cmap, vmin=min(0.0, top) if isinstance(points, Graph) else None, vmax=top, extent=extent
-    )
+    picture = ax.imshow(means, cmap=cmap, vmin=min(0.0, top) if points.is_sparse else None, vmax=top, extent=extent)
     ax.set(xlabel="leaf, in leaf order", ylabel="leaf, in leaf order")
     side = points.n / len(means)
     title = "similarity" if side == 1 else f"mean similarity of blocks of about {side:.0f} × {side:.0f} leaves"
@@ -82,32 +80,7 @@ def block_means(similarity: Similarity, leaves: Ints, n_blocks: int) -> Floats:
     np.fill_diagonal(pairs, points**2 - np.add.reduceat(sizes**2, starts))
     alone = np.diff(np.append(starts, similarity.n)) == 1
     pairs[alone, alone] = 0.0  # s² − s² of one leaf may leave its rounding
-    if isinstance(similarity, Features):
-        sums = _features_sums(similarity, leaves, starts, pairs)
-    elif isinstance(similarity, Graph):
-        sums = _graph_sums(similarity, leaves, starts)
-    else:
-        ends = np.append(starts[1:], similarity.n)
-        rows = (similarity.rows(leaves[i:j]).sum(axis=0)[leaves] for i, j in zip(starts, ends, strict=True))
-        sums = np.stack([np.add.reduceat(row, starts) for row in rows])
-    return np.asarray(np.divide(sums, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0))
-
-
-def _features_sums(similarity: Features, leaves: Ints, starts: Ints, pairs: Floats) -> Floats:
-    """Σ w_ij over i ≠ j in two blocks, from the blocks' sums of rows."""
-    ends = np.append(starts[1:], similarity.n)
-    rows = np.stack(
-        [similarity.X[leaves[i:j]].sum(axis=0, dtype=np.float64) for i, j in zip(starts, ends, strict=True)]
-    )
-    products = rows @ rows.T
-    products[np.diag_indices(len(starts))] -= np.add.reduceat(similarity._squares[leaves], starts)
-    return np.asarray(similarity.offset * pairs + similarity.scale * products)
-
-
-def _graph_sums(similarity: Graph, leaves: Ints, starts: Ints) -> Floats:
     block = np.empty(similarity.n, dtype=np.int64)
     block[leaves] = np.searchsorted(starts, np.arange(similarity.n), side="right") - 1
-    rows = np.repeat(block, np.diff(similarity.indptr))
-    n_blocks = len(starts)
-    flat = np.bincount(rows * n_blocks + block[similarity.indices], similarity.data, minlength=n_blocks**2)
-    return flat.astype(np.float64, copy=False).reshape(n_blocks, n_blocks)
+    sums = similarity.group_sums(block, n_blocks)
+    return np.asarray(np.divide(sums, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0))

@@ -98,9 +98,7 @@ def matched(tree: Tree, other: Tree) -> Tree:
     if len(number) < tree.n_leaves or sorted(number) != sorted(other.names):
         odd = sorted(set(tree.names).symmetric_difference(other.names))[:3] or "repeated names"
         raise ValueError(f"The trees' names do not match one to one; look at {odd}.")
-    n = tree.n_leaves
-    new = np.concatenate([[number[name] for name in other.names], np.arange(n, 2 * n - 1)]).astype(np.int64)
-    return Tree(new[other.children], other.heights, tree.names)
+    return other.with_leaves_numbered([number[name] for name in other.names], tree.names)
 
 
 def _width(tree: Tree, widest: float) -> float:

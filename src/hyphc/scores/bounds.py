@@ -15,6 +15,7 @@ from .._kernels.scores import triplets as kernels
 from .._shared.arrays import Floats, Ints
 from .._shared.parallel import thread_map
 from ..similarity import Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity.base import by_kind
 from .metrics import Units, in_units
 
 EXACT_UP_TO = 2_500  # points: 2.6e9 triplets, about two seconds on two cores
@@ -74,9 +75,9 @@ def cost_bounds(
         raise ValueError("cost_bounds takes leaves that are single points; expand weighted leaves first.")
     if n_triplets is not None and n_triplets < 2:
         raise ValueError(f"n_triplets={n_triplets} gives no standard error; choose n_triplets >= 2.")
-    exact = n_triplets is None and (isinstance(similarity, Graph) or similarity.n <= EXACT_UP_TO)
+    exact = n_triplets is None and (similarity.is_sparse or similarity.n <= EXACT_UP_TO)
     if similarity.n < 3 or exact:
-        low, high = _exact_extremes(similarity, n_jobs)
+        low, high = exact_extremes(similarity, n_jobs) if similarity.n > 2 else (0.0, 0.0)
         low_error = high_error = 0.0
     else:
         low, high, low_error, high_error = _sampled_extremes(similarity, n_triplets or DEFAULT_SAMPLE, random_state)
@@ -86,12 +87,9 @@ def cost_bounds(
     return CostBounds(*(in_units(value, similarity, units) if value else 0.0 for value in values))
 
 
-def _exact_extremes(similarity: Similarity, n_jobs: int | None) -> tuple[float, float]:
+@by_kind
+def exact_extremes(similarity: Similarity, n_jobs: int | None) -> tuple[float, float]:
     """Σ over triplets of the smallest and of the largest of three similarities."""
-    if similarity.n < 3:
-        return 0.0, 0.0
-    if isinstance(similarity, Graph):
-        return _graph_extremes(similarity)
     W = similarity.to_dense()
     # chunks of about equal work: rows up to i hold i³/6 triplets
     edges = (similarity.n * np.linspace(0, 1, 65) ** (1 / 3)).astype(np.int64)
@@ -100,7 +98,8 @@ def _exact_extremes(similarity: Similarity, n_jobs: int | None) -> tuple[float, 
     return float(smallest), float(largest)
 
 
-def _graph_extremes(graph: Graph) -> tuple[float, float]:
+@exact_extremes.register
+def _(graph: Graph, n_jobs: int | None) -> tuple[float, float]:
     """As max(a, b, c) = a + b + c − (minima of pairs) + min(a, b, c): only wedges and triangles need to be visited."""
     triangles = kernels.triangle_minima(*_later_neighbours(graph))
     wedges = _wedge_minima(graph)

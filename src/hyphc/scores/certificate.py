@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from .._kernels.scores import subset_optimum as kernels
 from .._shared.arrays import Floats, Ints
 from .._shared.parallel import thread_map
-from ..similarity import Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike
 from .bounds import cost_bounds
 from .confidence import betting_interval
@@ -176,7 +176,7 @@ def optimality_gap(
         k=k,
         n_subsets=len(excesses),
         confidence=confidence,
-        weak=k < n and isinstance(similarity, Graph) and similarity.n_edges < _SPARSE_BELOW * comb(n, 2),
+        weak=k < n and similarity.n_pairs < _SPARSE_BELOW * comb(n, 2),
     )
 
 
@@ -274,7 +274,7 @@ def _subset_excesses(
         leaves = np.take_along_axis(leaves, np.argsort(position[leaves], axis=1), axis=1)
         excesses = np.empty(len(leaves))
         kernels.subset_excesses(
-            _blocks(similarity, leaves), similarity.sizes[leaves], position[leaves], *tables, excesses
+            similarity.blocks(leaves), similarity.sizes[leaves], position[leaves], *tables, excesses
         )
         return leaves, excesses
 
@@ -282,22 +282,12 @@ def _subset_excesses(
     return np.concatenate([leaves for leaves, _ in chunks]), np.concatenate([values for _, values in chunks])
 
 
-def _blocks(similarity: Similarity, leaves: Ints) -> Floats:
-    """Similarities within each subset, (m, k, k); the diagonal is not used."""
-    if isinstance(similarity, Features):
-        rows, sizes = similarity.X[leaves].astype(np.float64), similarity.sizes[leaves]
-        products = rows @ rows.transpose(0, 2, 1)
-        return np.asarray(similarity.offset * sizes[:, :, None] * sizes[:, None, :] + similarity.scale * products)
-    return similarity.pairs(leaves[:, :, None], leaves[:, None, :])
-
-
 def _largest_excess(similarity: Similarity, k: int) -> float:
     """What C(T|S) − C(T*_S) can be at most, for any tree and any k leaves."""
     if (similarity.sizes == 1).all():
         return _LARGEST_SHARE[min(k, 7)] * comb(k, 3) * similarity.maximum()
     largest = float(similarity.sizes.max())
-    # Features bound the similarity of two points, the other kinds that of two leaves.
-    return comb(k, 3) * similarity.maximum() * largest ** (3 if isinstance(similarity, Features) else 1)
+    return comb(k, 3) * similarity.maximum_of_leaves() * largest
 
 
 def _interval(excesses: Floats, largest: float, confidence: float) -> tuple[float, float]:
@@ -309,7 +299,7 @@ def _interval(excesses: Floats, largest: float, confidence: float) -> tuple[floa
 
 def _least_cost(similarity: Similarity) -> float:
     """A cost that no tree undercuts, known for sure: of triplets in a graph, of pairs otherwise."""
-    if isinstance(similarity, Graph) and (similarity.sizes == 1).all():
+    if similarity.is_sparse and (similarity.sizes == 1).all():
         return cost_bounds(similarity).lower
     return float(similarity.sizes @ similarity.degrees())
 

@@ -16,6 +16,7 @@ from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._shared.arrays import Floats
 from .._shared.parallel import thread_map
 from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike, as_tree
 
 Units = Literal["pairs", "ordered", "mean"]
@@ -47,16 +48,34 @@ def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
     array([3., 3.])
     """
     tree, similarity = _check_pair(tree, similarity)
-    if isinstance(similarity, Features):
-        across = np.empty(tree.n_leaves - 1)
-        across[tree._heavy_first_schedule[1]] = _scheduled_splits(tree, similarity)[1]
-        return across
-    if isinstance(similarity, Dense):
-        return kernels.matrix_split_weights(
-            similarity.W, tree.leaf_order(), tree._children, tree.parents, tree._first, tree.sizes
-        )
-    assert isinstance(similarity, Graph)
-    return _graph_split_weights(tree, similarity)
+    return np.asarray(splits(similarity, tree))
+
+
+@by_kind
+def splits(similarity: Similarity, tree: Tree) -> Floats:
+    """x(v) of each merge, for a tree and a similarity that have been checked."""
+    raise TypeError(f"There are no split weights of {similarity!r}.")
+
+
+@splits.register
+def _(similarity: Features, tree: Tree) -> Floats:
+    across = np.empty(tree.n_leaves - 1)
+    across[tree._heavy_first_schedule[1]] = _scheduled_splits(tree, similarity)[1]
+    return across
+
+
+@splits.register
+def _(similarity: Dense, tree: Tree) -> Floats:
+    shape = tree.leaf_order(), tree._children, tree.parents, tree._first, tree.sizes
+    return kernels.matrix_split_weights(similarity.W, *shape)
+
+
+@splits.register
+def _(similarity: Graph, tree: Tree) -> Floats:
+    i, j, weights = similarity.edges()
+    p, q = tree._first[i], tree._first[j]
+    merges = lca_kernels.lca_merges(*tree._lca_tables, np.minimum(p, q), np.maximum(p, q) + 1)
+    return np.bincount(merges, weights=weights, minlength=tree.n_leaves - 1).astype(np.float64, copy=False)
 
 
 def _scheduled_splits(tree: Tree, similarity: Features) -> tuple[Floats, Floats]:
@@ -72,13 +91,6 @@ def _scheduled_splits(tree: Tree, similarity: Features) -> tuple[Floats, Floats]
     for part in parts:
         across += similarity.scale * part
     return sizes, across
-
-
-def _graph_split_weights(tree: Tree, similarity: Graph) -> Floats:
-    i, j, weights = similarity.edges()
-    p, q = tree._first[i], tree._first[j]
-    merges = lca_kernels.lca_merges(*tree._lca_tables, np.minimum(p, q), np.maximum(p, q) + 1)
-    return np.bincount(merges, weights=weights, minlength=tree.n_leaves - 1).astype(np.float64, copy=False)
 
 
 def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pairs") -> float:
@@ -100,12 +112,19 @@ def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pa
     8.0
     """
     tree, similarity = _check_pair(tree, similarity)
-    if isinstance(similarity, Features):
-        n_points, across = _scheduled_splits(tree, similarity)
-    else:
-        n_points = subtree_sums(tree._children, similarity.sizes)[tree.n_leaves :]
-        across = split_weights(tree, similarity)
-    return in_units(float(n_points @ across), similarity, units)
+    return in_units(cost_of(similarity, tree), similarity, units)
+
+
+@by_kind
+def cost_of(similarity: Similarity, tree: Tree) -> float:
+    """Σ_v |v|·x(v), for a tree and a similarity that have been checked."""
+    return float(subtree_sums(tree._children, similarity.sizes)[tree.n_leaves :] @ splits(similarity, tree))
+
+
+@cost_of.register
+def _(similarity: Features, tree: Tree) -> float:
+    n_points, across = _scheduled_splits(tree, similarity)
+    return float(n_points @ across)  # in the order of the schedule: no need to sort a million merges back
 
 
 def in_units(cost: float, similarity: Similarity, units: Units) -> float:
@@ -122,11 +141,37 @@ def in_units(cost: float, similarity: Similarity, units: Units) -> float:
     raise ValueError(f"units={units!r} is unknown; choose 'pairs', 'ordered' or 'mean'.")
 
 
+def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
+    """The same tree carrying its split weights, the degrees of its leaves and their sizes: what cuts by a score need.
+
+    Examples
+    --------
+    >>> tree = with_split_weights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 3, 1], [3, 0, 2], [1, 2, 0]])
+    >>> tree.split_weights, tree.degrees
+    (array([3., 3.]), array([4., 5., 3.]))
+    """
+    tree, similarity = _check_pair(tree, similarity)
+    return _carrying(tree, similarity, split_weights(tree, similarity), tree._heights)
+
+
+def _carrying(tree: Tree, similarity: Similarity, across: Floats, heights: Floats) -> Tree:
+    """The tree with these heights and with what the similarity tells of it; below 0 lies nothing but rounding."""
+    return Tree(
+        tree._children,
+        heights,
+        tree.names,
+        split_weights=np.maximum(across, 0.0),
+        degrees=np.maximum(similarity.degrees(), 0.0),
+        leaf_sizes=similarity.sizes,
+    )
+
+
 def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     """The tree with each merge at w_max − (mean similarity across its split), raised to its children's where it lies below.
 
     The same scale as average linkage on distances w_max − w: a cut at height h keeps clusters whose parts are, on average,
-    more similar than w_max − h. w_max is the similarity's upper bound, 1 for cosine.
+    more similar than w_max − h. w_max is the similarity's upper bound, 1 for cosine. The tree carries its split weights, the
+    degrees of its leaves and their sizes, as by ``with_split_weights``.
 
     Examples
     --------
@@ -136,8 +181,9 @@ def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     tree, similarity = _check_pair(tree, similarity)
     n_points = subtree_sums(tree._children, similarity.sizes)
     n_pairs = n_points[tree._children[:, 0]] * n_points[tree._children[:, 1]]
-    heights = np.maximum(similarity.maximum() - split_weights(tree, similarity) / n_pairs, 0.0)
-    return Tree(tree._children, lifted_heights(tree._children, heights), tree.names)
+    across = split_weights(tree, similarity)
+    heights = np.maximum(similarity.maximum() - across / n_pairs, 0.0)
+    return _carrying(tree, similarity, across, lifted_heights(tree._children, heights))
 
 
 def moseley_wang_reward(tree: TreeLike, similarity: SimilarityLike) -> float:
@@ -206,16 +252,11 @@ def _independent_sampling(tree: Tree, probability: Floats) -> Floats:
 
 def _mutual_information(similarity: Similarity, probability: Floats) -> float:
     """Σ_ij p_ij·log(p_ij / (p_i p_j)) over ordered pairs."""
-    if isinstance(similarity, Graph):
-        i, j, weights = similarity.edges()
-        p = weights / (2 * weights.sum())
-        return float(2 * np.sum(p * np.log(p / (probability[i] * probability[j]))))
     volume = 2 * similarity.total()
     information = 0.0
-    for rows, weights in similarity.row_chunks():
+    for i, j, weights in similarity.weighted_pairs():
         p = weights / volume
-        ratio = np.divide(p, np.outer(probability[rows], probability), out=np.ones_like(p), where=p > 0)
-        information += float(np.sum(p * np.log(ratio)))
+        information += float(np.sum(p * np.log(p / (probability[i] * probability[j]))))
     return information
 
 

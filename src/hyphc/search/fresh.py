@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._kernels.search import passes
 from .._shared.parallel import thread_map
-from ..similarity.kinds import Similarity
+from ..similarity import Similarity
 from ..tree import Tree
 from .run import Run, pieces, search
 from .state import agenda_of, cost_of, scratch_of, state_of, tree_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .._kernels.search.state import Scratch, State
-from ..similarity.kinds import Similarity
+from ..similarity import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, is_large, search
 from .state import agenda_of, depth_first, state_of, tree_of
 
-EFFORT = 100, 5_000, 300_000  # trials: per leaf, at least, at most
+EFFORT, LEAST_EFFORT, MOST_EFFORT = 100, 5_000, 300_000  # trials: per leaf, at least, at most
 # Subtrees of at most an eighth of the leaves are searched at once, if they have so many.
 REGIONS, SMALLEST_REGION = 8, 50
 LARGE_TREE_REGION = 1_024  # leaves, in large trees
@@ -23,7 +23,7 @@ def iterated(tree: Tree, similarity: Similarity, run: Run) -> Tree:
     In large trees all of it within small subtrees.
     """
     n = similarity.n
-    effort = int(np.clip(EFFORT[0] * n, *EFFORT[1:]))
+    effort = int(np.clip(EFFORT * n, LEAST_EFFORT, MOST_EFFORT))
     ordered, permuted, leaves = depth_first(tree, similarity)
     state = state_of(ordered, permuted)
     pool = ScratchPool(state, run.n_jobs, run.stop)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
@@ -12,8 +11,10 @@ import numpy as np
 
 from .._kernels.search import local
 from .._kernels.search.state import Agenda, Scratch, State
+from .._shared.clock import Clock
 from .._shared.parallel import n_threads, thread_map
-from ..similarity.kinds import Features, Graph, Similarity
+from ..similarity import Similarity
+from ..tree import Tree
 from .state import scratch_of
 
 PIECE = 1_024  # trials between two looks at the clock
@@ -24,51 +25,44 @@ LARGE_GRAPH = 10_000  # leaves: a small random subset of them has hardly an edge
 
 def is_large(similarity: Similarity) -> bool:
     """Whether the search should do with one tree and nearby moves, from a start that is good already."""
-    return similarity.n > LARGE or (isinstance(similarity, Features) and similarity.X.size > LARGE_FEATURES)
+    return similarity.n > LARGE or similarity.n * similarity.n_columns > LARGE_FEATURES
 
 
 def has_own_start(similarity: Similarity) -> bool:
     """Whether a start made for large problems leads as low as the continuous stage and fresh trees, and much sooner."""
-    return is_large(similarity) or (isinstance(similarity, Graph) and similarity.n > LARGE_GRAPH)
+    return is_large(similarity) or (similarity.is_sparse and similarity.n > LARGE_GRAPH)
 
 
-@dataclass(frozen=True)
-class Progress:
-    """What a callback of ``refine`` is told: the best cost so far (unordered pairs), the stage that reached it, and the time."""
-
-    stage: str
-    cost: float
-    seconds: float
-
-    @property
-    def best_cost(self) -> float:
-        """The cost, under the name that the continuous stage gives it."""
-        return self.cost
+def later_stages(similarity: Similarity, on_the_clock: bool) -> tuple[str, ...]:
+    """The stages of a search after its sweeps; a clock is a time budget."""
+    if is_large(similarity):
+        return ("iterated",) if on_the_clock else ()
+    return ("iterated",) if has_own_start(similarity) else ("fresh trees", "iterated")
 
 
 @dataclass
 class Run:
-    """One call of ``refine``: threads, random numbers, listener, deadline."""
+    """One search: threads, random numbers, the clock of the fit, and the best tree that listeners know, with its exact cost."""
 
     n_jobs: int | None
     rng: np.random.RandomState
-    callback: Callable[[Progress], object] | None
-    deadline: float
-    started: float = field(default_factory=time.perf_counter)
-    stopped: bool = False
+    clock: Clock
+    known: tuple[float, Tree]
 
     def late(self) -> bool:
-        """Whether time is up or the listener has heard enough."""
-        return self.stopped or time.perf_counter() >= self.deadline
+        """Whether time is up or somebody has ended the fit."""
+        return self.clock.late()
 
     def stop(self) -> None:
         """Let all stages end at their next look at the clock."""
-        self.stopped = True
+        self.clock.stop()
 
-    def report(self, stage: str, cost: float) -> None:
-        """Tell the listener."""
-        if self.callback is not None:
-            self.stopped |= self.callback(Progress(stage, cost, time.perf_counter() - self.started)) is True
+    def tell(self, stage: str, tree: Tree, cost: float) -> None:
+        """Tell listeners of a tree."""
+        if cost < self.known[0]:
+            self.known = cost, tree
+        cost, best = self.known
+        self.clock.tell(stage, cost, lambda: best)
 
     def seeds(self, count: int) -> list[int]:
         """Seeds for so many tasks."""
@@ -109,7 +103,7 @@ def search(
     state: State, scratch: Scratch, agenda: Agenda, ceiling: int, smallest: float, effort: int, run: Run
 ) -> None:
     """The kernel of that name, with a look at the clock now and then. What waits is tried first, beyond the effort."""
-    while agenda.state[1] > 0 and not run.late():
+    while agenda.now.waiting > 0 and not run.late():
         local.search(state, scratch, agenda, ceiling, np.inf, PIECE)
     for piece in pieces(effort, run):
         local.search(state, scratch, agenda, ceiling, smallest, piece.stop - piece.start)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._shared.clock import Clock
+from .._shared.progress import Callback
 from ..scores.metrics import dasgupta_cost
-from ..similarity import SimilarityLike, check_similarity
-from ..similarity.kinds import Similarity
+from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from .fresh import fresh_tree
 from .iterated import iterated
-from .run import Progress, Run, has_own_start, is_large
+from .run import Run, later_stages
 from .sweeps import swept
 
 
@@ -26,7 +26,7 @@ def refine(
     time_budget: float | None = None,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
-    callback: Callable[[Progress], object] | None = None,
+    callback: Callback | None = None,
 ) -> Tree:
     """A tree of lower Dasgupta cost, never worse than the one given.
 
@@ -56,9 +56,9 @@ def refine(
 
     Notes
     -----
-    An interrupt (Ctrl-C) ends the search with the best tree so far. Trying a subtree costs O(d) per place looked at with
-    features, O(n) with a matrix, and with a graph the union of the paths above its neighbours. Of 40 000 places in a good
-    tree about 150 are looked at.
+    An interrupt (Ctrl-C) ends the search with the best tree so far and a UserWarning. Trying a subtree costs O(d) per place
+    looked at with features, O(n) with a matrix, and with a graph the union of the paths above its neighbours. Of 40 000 places
+    in a good tree about 150 are looked at.
 
     Examples
     --------
@@ -68,17 +68,27 @@ def refine(
     """
     tree, similarity = as_tree(tree), check_similarity(similarity)
     _check_arguments(tree, similarity, max_sweeps, time_budget)
-    if tree.n_leaves < 3 or max_sweeps == 0 or time_budget == 0:
+    with Clock(time_budget, callback) as clock:
+        return refine_by(clock, tree, similarity, random_state, n_jobs, max_sweeps)
+
+
+def refine_by(
+    clock: Clock,
+    tree: Tree,
+    similarity: Similarity,
+    random_state: int | np.random.RandomState | None,
+    n_jobs: int | None,
+    max_sweeps: int | None = None,
+) -> Tree:
+    """``refine`` as a stage of a fit, on the fit's clock."""
+    if tree.n_leaves < 3 or max_sweeps == 0 or clock.late():
         return tree
-    deadline = np.inf if time_budget is None else time.perf_counter() + time_budget
-    run = Run(n_jobs, check_random_state(random_state), callback, deadline)
     best = _Best(tree, similarity)
-    try:
-        for stage, found in _stages(tree, similarity, run, max_sweeps, time_budget is not None, best):
-            best.offer(found)
-            run.report(stage, best.cost)
-    except KeyboardInterrupt:
-        pass
+    run = Run(n_jobs, check_random_state(random_state), clock, (best.cost, tree))
+    run.tell("start", tree, best.cost)
+    for stage, found in _stages(tree, similarity, run, max_sweeps, best):
+        best.offer(found)
+        run.tell(stage, best.tree, best.cost)
     return best.tree
 
 
@@ -107,14 +117,14 @@ def _check_arguments(tree: Tree, similarity: Similarity, max_sweeps: int | None,
 
 
 def _stages(
-    tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None, on_the_clock: bool, best: _Best
+    tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None, best: _Best
 ) -> Iterator[tuple[str, Tree]]:
     """The trees found, with the name of the stage."""
     yield "sweeps", swept(tree, similarity, run, max_sweeps)
-    if max_sweeps is not None or (is_large(similarity) and not on_the_clock):
-        return
-    while not run.late():
-        if not has_own_start(similarity):
+    on_the_clock = run.clock.time_budget is not None
+    later = () if max_sweeps is not None else later_stages(similarity, on_the_clock)
+    while later and not run.late():
+        if "fresh trees" in later:
             winner = fresh_tree(similarity, run)
             if winner is not None:
                 yield "fresh trees", Tree(winner.children, winner.heights, tree.names)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from .._kernels.search import passes
-from .._kernels.search.state import DENSE, FEATURES, GRAPH, NODE, PLAN, WORK, Agenda, Scratch, State
+from .._kernels.search.state import (
+    COUNTS,
+    DENSE,
+    FEATURES,
+    GRAPH,
+    NODE,
+    NOW,
+    PLAN,
+    WORK,
+    Agenda,
+    Scratch,
+    State,
+    Terms,
+)
 from .._kernels.tree.passes import lifted_heights, subtree_sums
-from .._shared.arrays import Ints
+from .._shared.arrays import Ints, Records, one_of
 from ..scores.metrics import split_weights
-from ..similarity.kinds import Dense, Features, Graph, Similarity
+from ..similarity import Dense, Features, Graph, Similarity
+from ..similarity.base import by_kind
 from ..tree import Tree
 
 # Rounding of sums over many rows, relative to the terms compared: moves that gain less are not made.
@@ -21,37 +33,57 @@ _TOLERANCE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 _LARGE = 1 << 24
 
 # Levels that a subtree may climb in one move: in deeper trees a trial would cost as much as the tree is deep.
-_CLIMB = 1_000
+_CLIMB = 1_000.0
 
 
+@by_kind
 def empty_state(similarity: Similarity) -> State:
     """Leaves only, none of them joined; the sentinel above the root is the last node."""
-    n = similarity.n
-    nodes = np.zeros(2 * n, dtype=NODE).view(np.recarray)
+    raise TypeError(f"There is no search for {similarity!r}.")
+
+
+@empty_state.register
+def _(similarity: Features) -> State:
+    X, n = similarity.X, similarity.n
+    large = X.size > _LARGE and X.dtype == np.float32
+    sums = np.zeros((2 * n, X.shape[1]), dtype=np.float32 if large else np.float64)
+    sums[:n] = X
+    lengths = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64)) / similarity.sizes
+    terms = _terms(similarity)._replace(
+        offset=similarity.offset, scale=similarity.scale, longest=float(lengths.max()), tolerance=_TOLERANCE[sums.dtype]
+    )
+    # one kernel serves all kinds: sums and matrix have one type
+    return State(FEATURES, _leaves(similarity), sums, np.zeros((0, 0), dtype=sums.dtype), *_no_edges(), terms)
+
+
+@empty_state.register
+def _(similarity: Dense) -> State:
+    row_sums = np.zeros_like(similarity.W)
+    return State(DENSE, _leaves(similarity), row_sums, similarity.W, *_no_edges(), _terms(similarity))
+
+
+@empty_state.register
+def _(similarity: Graph) -> State:
+    edges = similarity.data[None, :], similarity.indptr, similarity.indices
+    return State(GRAPH, _leaves(similarity), np.zeros((0, 0)), *edges, _terms(similarity))
+
+
+def _leaves(similarity: Similarity) -> Records:
+    nodes = np.zeros(2 * similarity.n, dtype=NODE)
     for link in ("parent", "left", "right"):
         nodes[link] = -1
-    nodes["points"][:n] = similarity.sizes
+    nodes["points"][: similarity.n] = similarity.sizes
     nodes["points"][-1] = np.inf
-    numbers = np.array([0.0, 0.0, 0.0, similarity.sizes.min(), _TOLERANCE[np.dtype(np.float64)], np.inf, _CLIMB])
-    sums: npt.NDArray[Any] = np.zeros((0, 0))
-    matrix: npt.NDArray[Any] = np.zeros((0, 0))
-    indptr, indices = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    if isinstance(similarity, Features):
-        X = similarity.X
-        large = X.size > _LARGE and X.dtype == np.float32
-        sums = np.zeros((2 * n, X.shape[1]), dtype=np.float32 if large else np.float64)
-        sums[:n] = X
-        lengths = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64)) / similarity.sizes
-        numbers[:3] = similarity.offset, similarity.scale, lengths.max()
-        numbers[4] = _TOLERANCE[sums.dtype]
-        matrix = matrix.astype(sums.dtype)  # one kernel serves all kinds: both arrays have one type
-        return State(FEATURES, nodes, sums, matrix, indptr, indices, numbers)
-    if isinstance(similarity, Dense):
-        matrix = similarity.W
-        return State(DENSE, nodes, np.zeros((n, n), dtype=matrix.dtype), matrix, indptr, indices, numbers)
-    assert isinstance(similarity, Graph)
-    matrix = similarity.data[None, :]
-    return State(GRAPH, nodes, sums, matrix, similarity.indptr, similarity.indices, numbers)
+    return nodes
+
+
+def _no_edges() -> tuple[Ints, npt.NDArray[np.int32]]:
+    return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+
+
+def _terms(similarity: Similarity) -> Terms:
+    least, tolerance = float(similarity.sizes.min()), _TOLERANCE[np.dtype(np.float64)]
+    return Terms(0.0, 0.0, 0.0, least, tolerance, opened=np.inf, climbed=_CLIMB)
 
 
 def node_numbers(m: int, n: int) -> Ints:
@@ -86,20 +118,17 @@ def depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Similarity, n
     A search then touches memory in order. A matrix keeps its leaves: to copy it would cost more than it gains.
     """
     n = tree.n_leaves
-    schedule = tree._heavy_first_schedule
-    leaves, merges = schedule[0].astype(np.int64), schedule[1]
-    if isinstance(similarity, Dense):
-        leaves = np.arange(n)
+    scheduled, merges, _ = tree._heavy_first_schedule
+    permuted, leaves = similarity.reordered(scheduled.astype(np.int64))
     number = np.empty(2 * n - 1, dtype=np.int64)
     number[leaves] = np.arange(n)
     number[n + merges] = n + np.arange(n - 1)
-    renumbered = Tree(number[tree.children[merges]])
-    return renumbered, similarity if isinstance(similarity, Dense) else similarity.subset(leaves), leaves
+    return Tree(number[tree.children[merges]]), permuted, leaves
 
 
 def scratch_of(state: State) -> Scratch:
     """Working space for one thread."""
-    return Scratch(np.zeros(len(state.nodes), dtype=WORK).view(np.recarray), np.zeros(2, dtype=np.int64))
+    return Scratch(np.zeros(len(state.nodes), dtype=WORK), one_of(COUNTS))
 
 
 def cost_of(state: State) -> float:
@@ -111,9 +140,11 @@ def cost_of(state: State) -> float:
 def agenda_of(leaves: Ints, seed: int) -> Agenda:
     """An empty queue for the region of these leaves."""
     # the queue holds each node of the region at most once; the log has room for the largest kick and its repair
-    plan = np.zeros(4 * len(leaves) + 256, dtype=PLAN).view(np.recarray)
+    plan = np.zeros(4 * len(leaves) + 256, dtype=PLAN)
     plan["leaf"][: len(leaves)] = leaves
-    return Agenda(plan, np.array([0, 0, 0, 1 + seed % 2_147_483_646, len(leaves)], dtype=np.int64))
+    now = one_of(NOW)
+    now.random = 1 + seed % 2_147_483_646
+    return Agenda(plan, now, len(leaves))
 
 
 def tree_of(state: State, leaves: npt.NDArray[np.int64], highest: float, names: tuple[str, ...] | None) -> Tree:

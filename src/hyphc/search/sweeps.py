@@ -8,7 +8,8 @@ import numpy.typing as npt
 from .._kernels.search import local, passes
 from .._kernels.search.state import Agenda, Scratch, State
 from .._shared.arrays import Ints
-from ..similarity.kinds import Similarity
+from ..scores.metrics import dasgupta_cost
+from ..similarity import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, is_large, pieces
@@ -19,7 +20,7 @@ SLICE = 256  # and so many by one thread at a time: neither depends on the numbe
 REGION = 1_024  # leaves of a subtree swept on its own
 # In large trees a trial opens at most so many nodes below one node, and climbs at most so many levels. Few would open more. Good
 # trees of a million leaves are hundreds of levels deep, but most is gained near by.
-OPENED, CLIMBED = 100, 100
+OPENED, CLIMBED = 100.0, 100.0
 NEGLIGIBLE = 1e-5  # in large trees sweeps end when all that is left to try promises less than this share of the cost
 
 
@@ -30,7 +31,7 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
     pool = ScratchPool(state, run.n_jobs, run.stop)
     large = is_large(similarity)
     if large:
-        state.numbers[5:7] = OPENED, CLIMBED
+        state = state._replace(terms=state.terms._replace(opened=OPENED, climbed=CLIMBED))
         _sweep_regions(state, pool, run)
     tried = _largest_first(state, np.arange(2 * similarity.n - 1))
     # in float32 moves that gain next to nothing could go on for ever
@@ -39,7 +40,9 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
     while len(tried) and cost < before and not run.late() and (max_sweeps is None or sweep < max_sweeps):
         tried = _sweep(state, pool, tried, enough * cost, run)
         sweep, cost, before = sweep + 1, cost_of(state), cost
-        run.report(f"sweep {sweep}", cost)
+        if run.clock.listened:
+            found = tree_of(state, leaves, similarity.maximum(), tree.names)
+            run.tell(f"sweep {sweep}", found, dasgupta_cost(found, similarity))
     return tree_of(state, leaves, similarity.maximum(), tree.names)
 
 
@@ -75,9 +78,9 @@ def _sweep(state: State, pool: ScratchPool, tried: Ints, enough: float, run: Run
         begin, length = begin + length, min(2 * length, CHUNK)
         agenda.plan["ring"][: len(hopeful)] = hopeful
         state.nodes["waiting"][hopeful] = 1
-        agenda.state[:2] = 0, len(hopeful)
+        agenda.now.head, agenda.now.waiting = 0, len(hopeful)
         pool.map(lambda effort, scratch: _drain(state, scratch, agenda, effort, run), [len(hopeful)])
-        left = (agenda.state[0] + np.arange(agenda.state[1])) % len(agenda.plan)
+        left = (agenda.now.head + np.arange(agenda.now.waiting)) % len(agenda.plan)
         again = agenda.plan["ring"][left]
         woken[again] = True
         state.nodes["waiting"][again] = 0

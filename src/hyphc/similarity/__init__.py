@@ -1,7 +1,12 @@
-"""What is clustered: similarities of all kinds behind one interface."""
+"""What is clustered: similarities of all kinds behind one interface, and the metrics that make them."""
 
-from .build import SimilarityLike, as_similarity, check_similarity, similarity_from_distances, standardize, unit_rows
-from .kinds import Dense, Features, Graph, Similarity
+from .base import Similarity
+from .build import SimilarityLike, as_similarity, check_similarity
+from .dense import Dense
+from .distances import similarity_from_distances
+from .features import Features
+from .graph import Graph
+from .scaling import standardize, unit_rows
 
 __all__ = [
     "Dense",

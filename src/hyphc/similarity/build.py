@@ -7,24 +7,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from scipy.spatial.distance import is_valid_y, squareform
 
 from .._shared.arrays import Floats
-from .._shared.checks import as_floats, require_finite, require_memory
-from .kinds import Dense, Features, Graph, Similarity
+from .base import Similarity
+from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Metric, Neighbors, Precomputed, Rbf, choices
 
-Metric = str | Callable[[Floats], npt.ArrayLike]
-
-SIMILARITY_METRICS = ("cosine", "linear", "rbf", "precomputed")
-NEIGHBOR_METRICS = ("cosine", "euclidean")
-
+MetricLike = str | Callable[[Floats], npt.ArrayLike]
 SimilarityLike = Similarity | npt.ArrayLike | Any  # Any: SciPy's sparse matrices share no public base type
 
 
 def as_similarity(
     X: Any,
-    metric: Metric = "cosine",
+    metric: MetricLike = "cosine",
     *,
     n_neighbors: int | None = None,
     edge_weights: str = "fuzzy",
@@ -65,131 +59,35 @@ def as_similarity(
     if isinstance(X, Similarity):
         return X
     if n_neighbors is not None:
-        if metric not in NEIGHBOR_METRICS:
-            raise ValueError(f"metric={metric!r} cannot be used with n_neighbors; choose one of {NEIGHBOR_METRICS}.")
-        from .neighbors import neighbor_graph  # loads scikit-learn's neighbour searches
+        return _neighbors(metric, n_neighbors, edge_weights, n_jobs, random_state).similarity(X)
+    return metric_named(metric, offset=offset, scale=scale, gamma=gamma).similarity(X)
 
-        return Graph(
-            neighbor_graph(
-                X, n_neighbors, metric=metric, edge_weights=edge_weights, n_jobs=n_jobs, random_state=random_state
-            )
-        )
-    if metric == "precomputed":
-        return Graph(X) if sp.issparse(X) else Dense(X)
-    if sp.issparse(X):
-        raise ValueError(
-            f"Sparse features cannot be used with metric={metric!r}; give n_neighbors, reduce them with "
-            "sklearn.decomposition.TruncatedSVD, or pass metric='precomputed' if X holds similarities."
-        )
-    features = as_floats(X, "X")
-    if features.ndim != 2:
-        raise ValueError(f"Features must have shape (n, d); got {features.shape}.")
-    require_finite(features, "X")
+
+def metric_named(
+    metric: MetricLike, *, offset: float | None = None, scale: float = 1.0, gamma: float | None = None
+) -> Metric:
+    """The metric of a name, or of a function."""
     if callable(metric):
-        return _dense_from(metric, features)
-    return _from_features(features, metric, offset, scale, gamma)
+        return Custom(metric)
+    if metric not in METRICS:
+        raise ValueError(f"metric={metric!r} is unknown; choose one of {choices()}.")
+    settings: dict[type[Metric], dict[str, Any]] = {Linear: {"offset": offset, "scale": scale}, Rbf: {"gamma": gamma}}
+    kind = METRICS[metric]
+    return kind(**settings.get(kind, {}))
 
 
-def _from_features(
-    X: npt.NDArray[Any], metric: str, offset: float | None, scale: float, gamma: float | None
-) -> Similarity:
-    if metric == "cosine":
-        return Features(unit_rows(X), offset=0.5, scale=0.5)
-    if metric == "linear":
-        longest = float(np.einsum("ij,ij->i", X, X, dtype=np.float64).max(initial=0.0))
-        return Features(X, offset=abs(scale) * longest if offset is None else offset, scale=scale)
-    if metric == "rbf":
-        from sklearn.metrics.pairwise import rbf_kernel
-
-        width = default_gamma(X) if gamma is None else gamma
-        if not width > 0:
-            raise ValueError(f"gamma={gamma} must be positive.")
-        return _dense_from(lambda rows: rbf_kernel(rows, gamma=width), X)
-    if metric == "euclidean":
-        raise ValueError("metric='euclidean' is a distance; give n_neighbors, or use metric='rbf' for similarities.")
-    raise ValueError(f"metric={metric!r} is unknown; choose one of {SIMILARITY_METRICS}, or a callable.")
-
-
-def default_gamma(X: npt.NDArray[Any]) -> float:
-    """1 / (d·var(X)), as scikit-learn's "scale"."""
-    variance = float(X.var())
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-
-
-def _dense_from(kernel: Callable[[Floats], npt.ArrayLike], X: npt.NDArray[Any]) -> Dense:
-    n = len(X)
-    require_memory(16 * n * n, f"A dense similarity of {n} points", "set n_neighbors for a sparse graph")
-    matrix = np.asarray(kernel(X))
-    if matrix.shape != (n, n):
-        raise ValueError(f"The metric returned shape {matrix.shape}; it must return the ({n}, {n}) similarities.")
-    return Dense(matrix)
+def _neighbors(
+    metric: MetricLike,
+    n_neighbors: int,
+    edge_weights: str,
+    n_jobs: int | None,
+    random_state: int | np.random.RandomState | None,
+) -> Neighbors:
+    if not isinstance(metric, str) or metric not in NEIGHBOR_METRICS:
+        raise ValueError(f"metric={metric!r} cannot be used with n_neighbors; choose one of {NEIGHBOR_METRICS}.")
+    return Neighbors(metric, n_neighbors, edge_weights, n_jobs, random_state)
 
 
 def check_similarity(similarity: SimilarityLike) -> Similarity:
     """A Similarity of what functions take as one: a Similarity, or a dense or sparse matrix of similarities."""
-    return as_similarity(similarity, metric="precomputed")
-
-
-def similarity_from_distances(
-    distances: npt.ArrayLike, method: str = "reverse", *, sigma: float | None = None
-) -> Dense:
-    """Similarities from distances, square or in SciPy's condensed form.
-
-    ``"reverse"``: w = (largest distance) − distance. ``"gaussian"``: w = exp(−d² / (2·sigma²)), sigma the median distance by
-    default. ``"inverse"``: w = 1 / (1 + d).
-
-    Examples
-    --------
-    >>> similarity_from_distances([1.0, 3.0, 2.0]).W
-    array([[3., 2., 0.],
-           [2., 3., 1.],
-           [0., 1., 3.]])
-    """
-    d = as_floats(distances, "distances")
-    require_finite(d, "distances")
-    if d.ndim == 1:
-        if not is_valid_y(d):
-            raise ValueError(
-                f"{len(d)} distances are not n(n - 1)/2 for any n; pass SciPy's condensed form or a square."
-            )
-        d = squareform(d)
-    if d.ndim != 2 or d.shape[0] != d.shape[1]:
-        raise ValueError(f"Distances must be square or condensed; got shape {d.shape}.")
-    if d.size and d.min() < 0:
-        i, j = np.unravel_index(int(d.argmin()), d.shape)
-        raise ValueError(f"distances[{i}, {j}] = {d.min():.6g} is negative; distances are >= 0.")
-    if method == "reverse":
-        return Dense(d.max(initial=0.0) - d)
-    if method == "inverse":
-        return Dense(1.0 / (1.0 + d))
-    if method == "gaussian":
-        positive = d[d > 0]
-        width = sigma if sigma is not None else float(np.median(positive)) if len(positive) else 1.0
-        if not width > 0:
-            raise ValueError(f"sigma={sigma} must be positive.")
-        return Dense(np.exp(-((d / width) ** 2) / 2))
-    raise ValueError(f"method={method!r} is unknown; choose 'reverse', 'gaussian' or 'inverse'.")
-
-
-def unit_rows(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The rows scaled to length 1; zero rows stay zero."""
-    largest = np.abs(X).max(axis=1, initial=0.0, keepdims=True)
-    scaled = X / np.where(largest > 0, largest, 1)  # first by the largest entry: squares of 1e200 would overflow
-    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return np.asarray(scaled / np.where(lengths > 0, lengths, 1))
-
-
-def standardize(X: npt.ArrayLike) -> Floats:
-    """Columns with mean 0 and standard deviation 1 (the population's); constant columns are dropped.
-
-    Examples
-    --------
-    >>> standardize([[1.0, 5.0], [3.0, 5.0]])
-    array([[-1.],
-           [ 1.]])
-    """
-    features = as_floats(X, "X").astype(np.float64)
-    require_finite(features, "X")
-    varies = np.ptp(features, axis=0) > 0
-    centred = features[:, varies] - features[:, varies].mean(axis=0)
-    return np.asarray(centred / centred.std(axis=0))
+    return similarity if isinstance(similarity, Similarity) else Precomputed().similarity(similarity)

@@ -1,4 +1,4 @@
-"""What makes arrays a tree: every node but the root joined once, children before parents, heights that do not fall."""
+"""What makes arrays a tree: nodes joined once, children before parents, heights that do not fall, weights not negative."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from .._kernels.tree import passes as kernels
 from .._shared.arrays import Floats, Ints
+
+# 1 − w of equal points rounds to a few ulp below 0; a number this far below 0, relative to the largest, is not a mistake.
+ROUNDING = 1e-9
 
 
 def check_children(children: npt.ArrayLike) -> Ints:
@@ -59,15 +62,43 @@ def check_heights(heights: npt.ArrayLike, merges: Ints) -> Floats:
     return levels
 
 
-def sort_by_height(merges: Ints, levels: Floats) -> tuple[Ints, Floats]:
-    """Merges in order of height, renumbered; the sort is stable, so children stay before their parents."""
-    if (np.diff(levels) >= 0).all():
-        return merges, levels
+def order_by_height(levels: Floats) -> Ints | None:
+    """The stable order of merges by height, so that children stay before their parents; None where they are in it."""
+    return None if (np.diff(levels) >= 0).all() else np.argsort(levels, kind="stable")
+
+
+def renumbered(merges: Ints, order: Ints) -> Ints:
+    """The merges in the given order, their nodes numbered anew."""
     n = len(merges) + 1
-    order = np.argsort(levels, kind="stable")
     new_id = np.arange(2 * n - 1)
     new_id[n + order] = np.arange(n, 2 * n - 1)
-    return new_id[merges[order]], levels[order]
+    return np.asarray(new_id[merges[order]])
+
+
+def check_weights(what: str, values: npt.ArrayLike, n: int, each: str) -> Floats:
+    """A fresh array of n finite numbers, none negative but by rounding, which becomes 0."""
+    weights = _one_for_each(what, values, n, each)
+    least = -ROUNDING * float(np.abs(weights[np.isfinite(weights)]).max(initial=0.0))
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= least)))
+    if len(bad):
+        raise ValueError(f"{what}[{bad[0]}] is {weights[bad[0]]}; sums of similarities are finite and not negative.")
+    return np.maximum(weights, 0.0)
+
+
+def check_leaf_sizes(values: npt.ArrayLike, n: int) -> Floats | None:
+    """A fresh array of n positive finite numbers; None when all are 1."""
+    sizes = _one_for_each("leaf_sizes", values, n, "leaf")
+    bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes > 0)))
+    if len(bad):
+        raise ValueError(f"leaf_sizes[{bad[0]}] is {sizes[bad[0]]}; a leaf stands for a positive number of points.")
+    return None if (sizes == 1).all() else sizes
+
+
+def _one_for_each(what: str, values: npt.ArrayLike, n: int, each: str) -> Floats:
+    array = np.array(values, dtype=np.float64)
+    if array.shape != (n,):
+        raise ValueError(f"{what} must have shape ({n},), one for each {each}; got {array.shape}.")
+    return array
 
 
 def check_names(names: Iterable[str], n: int) -> tuple[str, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,19 +14,24 @@ from .._kernels.tree import lca as lca_kernels
 from .._kernels.tree import passes as kernels
 from .._kernels.tree.schedule import heavy_first_schedule
 from .._shared.arrays import Floats, Ints
-from .._shared.files import replaced_atomically
 from .._shared.later import later
-from . import newick
-from .checks import check_children, check_finite_heights, check_heights, check_names, sort_by_height
-from .cut import flat_clusters
+from . import newick, storage
+from .checks import (
+    ROUNDING,
+    check_children,
+    check_finite_heights,
+    check_heights,
+    check_leaf_sizes,
+    check_names,
+    check_weights,
+    order_by_height,
+    renumbered,
+)
+from .cut import DEFAULT_CRITERION, NodeScores, chosen_nodes, labels_of
+from .storage import PathLike
 
 if TYPE_CHECKING:
     import networkx
-
-PathLike = str | os.PathLike[str]
-
-# 1 − w of equal points rounds to a few ulp below 0; a height this far below 0, relative to the largest, is not a mistake.
-ROUNDING = 1e-9
 
 
 class Tree:
@@ -36,7 +39,7 @@ class Tree:
 
     Leaves are nodes 0 … n − 1; merge t makes node n + t, the last one is the root. Merges are kept in order of
     non-decreasing height, children before their parent, as SciPy keeps them. Two trees are equal when they have the same
-    clusters; the order of children, the heights and the names do not matter.
+    clusters; the order of children, the heights, the names and the weights do not matter.
 
     Parameters
     ----------
@@ -45,7 +48,14 @@ class Tree:
     heights : array of float, shape (n − 1,), optional
         Height of each merge: finite, not negative, never below a child's. Default: the rank of the merge, 1 … n − 1.
     names : sequence of str, length n, optional
-        Names of the leaves, kept by every export.
+        Names of the leaves, kept by every export but the linkage matrix.
+    split_weights : array of float, shape (n − 1,), optional
+        Similarity across each merge, not negative: what cuts by cost, modularity or normalised cut are made from. Fitted
+        trees carry it; npz and JSON keep it, Newick and linkage matrices have no place for it.
+    degrees : array of float, shape (n,), optional
+        Similarity of each leaf to all others together, not negative; kept like ``split_weights``.
+    leaf_sizes : array of float, shape (n,), optional
+        Points that each leaf stands for, positive; kept like ``split_weights``. Default: one each.
 
     Notes
     -----
@@ -65,19 +75,32 @@ class Tree:
     _children: Ints
     _heights: Floats
     _names: tuple[str, ...] | None
+    _split_weights: Floats | None
+    _degrees: Floats | None
+    _leaf_sizes: Floats | None
 
     def __init__(
-        self, children: npt.ArrayLike, heights: npt.ArrayLike | None = None, names: Iterable[str] | None = None
+        self,
+        children: npt.ArrayLike,
+        heights: npt.ArrayLike | None = None,
+        names: Iterable[str] | None = None,
+        *,
+        split_weights: npt.ArrayLike | None = None,
+        degrees: npt.ArrayLike | None = None,
+        leaf_sizes: npt.ArrayLike | None = None,
     ) -> None:
         merges = check_children(children)
-        if heights is None:
-            levels = np.arange(1.0, len(merges) + 1)
-        else:
-            levels = check_heights(heights, merges)
-            merges, levels = sort_by_height(merges, levels)
-        self._children = merges
-        self._heights = levels
-        self._names = None if names is None else check_names(names, len(merges) + 1)
+        n = len(merges) + 1
+        levels = np.arange(1.0, n) if heights is None else check_heights(heights, merges)
+        weights = None if split_weights is None else check_weights("split_weights", split_weights, n - 1, "merge")
+        order = order_by_height(levels)
+        if order is not None:
+            merges, levels = renumbered(merges, order), levels[order]
+            weights = None if weights is None else weights[order]
+        self._children, self._heights, self._split_weights = merges, levels, weights
+        self._names = None if names is None else check_names(names, n)
+        self._degrees = None if degrees is None else check_weights("degrees", degrees, n, "leaf")
+        self._leaf_sizes = None if leaf_sizes is None else check_leaf_sizes(leaf_sizes, n)
 
     @property
     def n_leaves(self) -> int:
@@ -99,6 +122,21 @@ class Tree:
         """Names of the leaves, or None."""
         return self._names
 
+    @property
+    def split_weights(self) -> Floats | None:
+        """Similarity across each merge, (n − 1,), read-only; None if the tree does not carry it."""
+        return None if self._split_weights is None else _read_only(self._split_weights)
+
+    @property
+    def degrees(self) -> Floats | None:
+        """Similarity of each leaf to all others, (n,), read-only; None if the tree does not carry it."""
+        return None if self._degrees is None else _read_only(self._degrees)
+
+    @property
+    def leaf_sizes(self) -> Floats | None:
+        """Points that each leaf stands for, (n,), read-only; None if each is one."""
+        return None if self._leaf_sizes is None else _read_only(self._leaf_sizes)
+
     @cached_property
     def sizes(self) -> Ints:
         """Number of leaves below each node, (2n − 1,), read-only."""
@@ -110,6 +148,16 @@ class Tree:
         parents = np.full(2 * self.n_leaves - 1, -1)
         parents[self._children] = np.arange(self.n_leaves, 2 * self.n_leaves - 1)[:, None]
         return _read_only(parents)
+
+    @cached_property
+    def _points(self) -> Floats:
+        """Points below each node: its leaves, each counted by its size."""
+        points: Floats = (
+            self.sizes.astype(np.float64)
+            if self._leaf_sizes is None
+            else kernels.subtree_sums(self._children, self._leaf_sizes)
+        )
+        return points
 
     @cached_property
     def _first(self) -> Ints:
@@ -151,18 +199,89 @@ class Tree:
         found = np.where(merges < 0, i, merges + self.n_leaves)
         return int(found) if found.ndim == 0 else found
 
-    def cut(self, n_clusters: int | None = None, *, height: float | None = None, max_size: int | None = None) -> Ints:
+    def cut(
+        self,
+        n_clusters: int | None = None,
+        *,
+        criterion: str | NodeScores = DEFAULT_CRITERION,
+        min_size: float = 1,
+        height: float | None = None,
+        max_size: float | None = None,
+    ) -> Ints:
         """Flat clusters: a label for each leaf, numbered from 0 in order of their smallest leaf.
 
-        Give exactly one of ``n_clusters`` (undo the last merges until so many remain), ``height`` (keep merges at most this
-        high, as SciPy's ``fcluster`` does) and ``max_size`` (the largest clusters with at most so many leaves).
+        Give exactly one of ``n_clusters``, ``height`` and ``max_size``.
+
+        Parameters
+        ----------
+        n_clusters : int
+            So many clusters: of all sets of so many nodes that hold each leaf once, the one that scores best.
+        criterion : {"height", "dasgupta", "modularity", "ncut"} or callable
+            What scores best. "height": the last merges are undone. The others need the weights that a fitted tree carries.
+            "dasgupta": the tree with these clusters below one root, and their points below them, costs least. "modularity":
+            Newman's, the largest. "ncut": the normalised cut, the smallest. A callable takes the tree and returns a score for
+            each of its 2n − 1 nodes; the sum over the clusters is made largest.
+        min_size : number
+            Together with ``n_clusters``: clusters have at least so many points; 1 asks for nothing.
+        height : float
+            Keep merges at most this high, as SciPy's ``fcluster`` does.
+        max_size : number
+            The largest clusters with at most so many points; a leaf that stands for more is a cluster.
+
+        Notes
+        -----
+        O(n·n_clusters) time, O(n) for "height" with ``min_size=1``. Among cuts that score the same, from the root down, fewer
+        clusters lie below the child with fewer leaves, or below the second child where both have as many; "height" with
+        ``min_size=1`` undoes the later merge.
 
         Examples
         --------
         >>> Tree([[0, 1], [4, 2], [5, 3]]).cut(max_size=2)
         array([0, 0, 1, 2])
+        >>> tree = Tree([[0, 1], [2, 3], [6, 7], [4, 5], [8, 9]], split_weights=[3.0, 3.0, 1.0, 3.0, 1.0])
+        >>> tree.cut(3)
+        array([0, 0, 0, 0, 1, 2])
+        >>> tree.cut(3, criterion="dasgupta")
+        array([0, 0, 1, 1, 2, 2])
         """
-        return flat_clusters(self, n_clusters, height, max_size)
+        return labels_of(self, chosen_nodes(self, n_clusters, criterion, min_size, height, max_size))
+
+    def clusters(
+        self,
+        n_clusters: int | None = None,
+        *,
+        criterion: str | NodeScores = DEFAULT_CRITERION,
+        min_size: float = 1,
+        height: float | None = None,
+        max_size: float | None = None,
+    ) -> Ints:
+        """The nodes that are the flat clusters of ``cut``, which takes the same arguments, in the order of the labels.
+
+        Examples
+        --------
+        >>> Tree([[0, 1], [4, 2], [5, 3]]).clusters(n_clusters=2)
+        array([5, 3])
+        """
+        return chosen_nodes(self, n_clusters, criterion, min_size, height, max_size)
+
+    def with_names(self, names: Iterable[str] | None) -> Tree:
+        """The same tree, with all that it carries, its leaves called by ``names``."""
+        return Tree(self._children, self._heights, names, **storage.carried_fields(self))
+
+    def with_leaves_numbered(self, number: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
+        """The same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.
+
+        Examples
+        --------
+        >>> Tree([[0, 1], [3, 2]], degrees=[5.0, 6.0, 7.0]).with_leaves_numbered([2, 0, 1]).degrees
+        array([6., 7., 5.])
+        """
+        leaves = np.asarray(number, dtype=np.int64)
+        n = self.n_leaves
+        fields = storage.carried_fields(self)
+        for name in fields.keys() & {"degrees", "leaf_sizes"}:
+            fields[name] = fields[name][np.argsort(leaves)]
+        return Tree(np.append(leaves, np.arange(n, 2 * n - 1))[self._children], self._heights, names, **fields)
 
     @classmethod
     def from_linkage(cls, Z: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
@@ -233,46 +352,22 @@ class Tree:
         return graph
 
     def to_json(self) -> str:
-        """JSON text with the keys n_leaves, children, heights and names."""
-        return json.dumps(
-            {
-                "n_leaves": self.n_leaves,
-                "children": self._children.tolist(),
-                "heights": self._heights.tolist(),
-                "names": self._names,
-            }
-        )
+        """JSON text with the keys n_leaves, children, heights, names and, if carried, split_weights, degrees, leaf_sizes."""
+        return storage.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Tree:
         """Tree of the text that ``to_json`` wrote."""
-        try:
-            fields = json.loads(text)
-            children, heights, names = fields["children"], fields["heights"], fields.get("names")
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"Not a tree in JSON ({error}); expected the text that Tree.to_json writes.") from None
-        return cls(np.asarray(children, dtype=np.float64).reshape(-1, 2), heights, names)
+        return cls(**storage.from_json(text))
 
     def save(self, path: PathLike) -> None:
         """Write the tree to ``path`` as an npz archive, without pickle; a file already there is replaced in one step."""
-        names = json.dumps(self._names).encode()
-        with replaced_atomically(path) as file:
-            np.savez_compressed(
-                file, children=self._children, heights=self._heights, names=np.frombuffer(names, dtype=np.uint8)
-            )
+        storage.save(self, path)
 
     @classmethod
     def load(cls, path: PathLike) -> Tree:
         """Tree of a file that ``save`` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                children, heights = archive["children"], archive["heights"]
-                names = json.loads(archive["names"].tobytes())
-        except OSError:
-            raise
-        except Exception as error:
-            raise ValueError(f"{os.fspath(path)!r} is not a saved tree ({error}); write one with Tree.save.") from None
-        return cls(children, heights, names)
+        return cls(**storage.load(path))
 
     def explore(self, path: PathLike, **options: Any) -> Path:
         """Write a page for the browser in which the tree can be explored; options as of ``hyphc.explore``."""

@@ -1,39 +1,175 @@
-"""Flat clusters of a tree."""
+"""Flat clusters of a tree: the pruning into k clusters that scores best, or one by height or by size.
+
+A pruning is a set of nodes that holds each leaf once. A criterion gives every node a score, and the best pruning is the one
+with the largest sum. By dynamic programming it is found among all of them:
+
+    best(v, 1) = score(v),   best(v, j) = max over a + b = j of best(left, a) + best(right, b)
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from .._kernels.tree import cut as cut_kernels
 from .._kernels.tree import passes as kernels
-from .._shared.arrays import Ints
+from .._shared.arrays import Floats, Ints
+from .._shared.checks import require_memory
 
 if TYPE_CHECKING:
     from .core import Tree
 
+NodeScores = Callable[["Tree"], npt.NDArray[np.float64]]
 
-def flat_clusters(tree: Tree, n_clusters: int | None, height: float | None, max_size: int | None) -> Ints:
-    """``Tree.cut``: a label for each leaf, numbered from 0 in order of their smallest leaf."""
+DEFAULT_CRITERION = "height"
+# Sizes may be fractions; their sums miss a whole number by this share at the most.
+ROUNDING = 1e-9
+
+
+def height_scores(tree: Tree) -> Floats:
+    """−Σ of the heights of the merges at and below a node: the best pruning undoes the highest merges."""
+    return -kernels.sums_of_merges(tree._children, tree._heights)
+
+
+def dasgupta_scores(tree: Tree) -> Floats:
+    """(n − |v|)·W_in(v): the best pruning is the two-level tree of least cost, Σ_v |v|·W_in(v) + n·W_between."""
+    inside = _inside(tree, "dasgupta")
+    return np.asarray((tree._points[-1] - tree._points) * inside)
+
+
+def modularity_scores(tree: Tree) -> Floats:
+    """W_in(v) / W − (vol(v) / 2W)², Newman's modularity of the clusters; 0 where all weights are 0."""
+    inside, volume = _inside(tree, "modularity"), _volumes(tree, "modularity")
+    total = float(inside[-1])
+    return inside / total - (volume / (2 * total)) ** 2 if total > 0 else np.zeros(len(inside))
+
+
+def ncut_scores(tree: Tree) -> Floats:
+    """−cut(v) / vol(v) = 2·W_in(v) / vol(v) − 1, the normalised cut; −1 where vol(v) = 0, as for a single leaf."""
+    inside, volume = _inside(tree, "ncut"), _volumes(tree, "ncut")
+    return 2 * np.divide(inside, volume, out=np.zeros_like(inside), where=volume > 0) - 1
+
+
+CRITERIA: dict[str, NodeScores] = {
+    "height": height_scores,
+    "dasgupta": dasgupta_scores,
+    "modularity": modularity_scores,
+    "ncut": ncut_scores,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Prunings:
+    """The best prunings of a tree into 1, 2, … clusters; ``scores[k − 1]`` is the sum of scores of the one into k."""
+
+    scores: Floats
+    _tree: Tree
+    _most: Ints
+    _starts: Ints
+    _choices: cut_kernels.Choices
+
+    def nodes(self, n_clusters: int) -> Ints:
+        """The nodes of the best pruning into so many clusters, in ascending order."""
+        tree = self._tree
+        return cut_kernels.pruning(
+            tree._children, np.array(tree.sizes), self._most, self._starts, self._choices, n_clusters
+        )
+
+
+def best_prunings(tree: Tree, n_most: int, criterion: str | NodeScores, min_size: float) -> Prunings:
+    """The best prunings into 1 … ``n_most`` clusters, or as many as ``min_size`` allows.
+
+    O(n·n_most) time; at most 4 bytes for each of the n·n_most / 2 choices, for most trees far less.
+    """
+    scores = node_scores(tree, criterion)
+    most = np.minimum(_most(tree, min_size), n_most)
+    n = tree.n_leaves
+    to_choose = most[tree._children].min(axis=1) > 1
+    starts = np.concatenate([[0], np.cumsum(np.where(to_choose, most[n:] - 1, 0))])
+    require_memory(4.0 * starts[-1], f"The best cut of {n} leaves into {n_most} clusters", "ask for fewer clusters")
+    best, choices = cut_kernels.best_scores(tree._children, tree._first, np.array(tree.sizes), scores, most, starts)
+    return Prunings(best, tree, most, starts, choices)
+
+
+def node_scores(tree: Tree, criterion: str | NodeScores) -> Floats:
+    """What each node would add to the score as a cluster, (2n − 1,)."""
+    if isinstance(criterion, str):
+        return _named(criterion)(tree)
+    scores = np.ascontiguousarray(criterion(tree), dtype=np.float64)
+    n_nodes = 2 * tree.n_leaves - 1
+    if scores.shape != (n_nodes,) or not np.isfinite(scores).all():
+        raise ValueError(
+            f"A criterion gives each of the {n_nodes} nodes a finite score, ({n_nodes},); this one returned {scores.shape}"
+            f"{'' if np.isfinite(scores).all() else ' with NaN or infinity'}."
+        )
+    return scores
+
+
+def cut_scores(
+    tree: Tree, criterion: str | NodeScores = DEFAULT_CRITERION, k_max: int = 50, *, min_size: float = 1
+) -> Floats:
+    """Score of the best cut into k clusters for k = 1, 2, …, larger is better: what to plot against k.
+
+    Parameters
+    ----------
+    tree : Tree
+    criterion, min_size
+        As in ``Tree.cut``.
+    k_max : int
+        The largest k; fewer are returned where the tree cannot be cut into so many.
+
+    Returns
+    -------
+    scores : array (min(k_max, largest k possible),)
+
+    Examples
+    --------
+    >>> from hyphc import Tree
+    >>> tree = Tree([[0, 1], [2, 3], [4, 5]], split_weights=[3.0, 3.0, 1.0])
+    >>> cut_scores(tree, "dasgupta")
+    array([ 0., 12.,  6.,  0.])
+    """
+    if k_max < 1:
+        raise ValueError(f"k_max={k_max} leaves no cut; choose k_max >= 1.")
+    _require_possible(tree, 1, min_size)
+    return best_prunings(tree, min(k_max, tree.n_leaves), criterion, min_size).scores
+
+
+def most_clusters(tree: Tree, min_size: float = 1) -> int:
+    """The largest number of clusters, each of at least ``min_size`` points, that the tree can be cut into; 0 if none."""
+    return int(_most(tree, min_size)[-1])
+
+
+def chosen_nodes(
+    tree: Tree,
+    n_clusters: int | None,
+    criterion: str | NodeScores,
+    min_size: float,
+    height: float | None,
+    max_size: float | None,
+) -> Ints:
+    """``Tree.clusters``: the nodes that a cut leaves, in the order of their smallest leaves."""
     given = {"n_clusters": n_clusters, "height": height, "max_size": max_size}
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) != 1:
         raise ValueError(f"cut takes exactly one of n_clusters, height and max_size; got {chosen or 'none'}.")
-    n = tree.n_leaves
     if n_clusters is not None:
-        if not 1 <= n_clusters <= n:
-            raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
-        merged = np.arange(n - 1) < n - n_clusters
-    elif height is not None:
-        if np.isnan(height):
-            raise ValueError("height=nan cuts nowhere; pass a number.")
-        merged = tree._heights <= height
+        nodes = _best_nodes(tree, n_clusters, criterion, min_size)
+    elif min_size != 1:
+        raise ValueError(f"min_size={min_size} goes with n_clusters, not with {chosen[0]}; leave it out.")
     else:
-        assert max_size is not None
-        if max_size < 1:
-            raise ValueError(f"max_size={max_size} leaves no cluster; choose max_size >= 1.")
-        merged = np.asarray(tree.sizes[n:] <= max_size)
-    return _numbered_by_first(kernels.cluster_roots(tree._children, merged))
+        nodes = _tops(tree, _low_merges(tree, height, max_size))
+    smallest = kernels.smallest_leaves(tree._children, np.arange(tree.n_leaves))
+    return np.asarray(nodes[np.argsort(smallest[nodes])])
+
+
+def labels_of(tree: Tree, nodes: Ints) -> Ints:
+    """``Tree.cut``: for each leaf, the place in ``nodes`` of the one that holds it."""
+    return kernels.labels_below(tree._children, nodes)
 
 
 def automatic_n_clusters(tree: Tree) -> int:
@@ -48,9 +184,78 @@ def automatic_n_clusters(tree: Tree) -> int:
     return int(gaps.argmax()) + 2 if len(gaps) and gaps.max() > 0 else 1
 
 
-def _numbered_by_first(roots: Ints) -> Ints:
-    """Relabel so that groups are 0, 1, … in order of their first member."""
-    _, first, inverse = np.unique(roots, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
+def _best_nodes(tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float) -> Ints:
+    n = tree.n_leaves
+    if not 1 <= n_clusters <= n:
+        raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
+    _require_possible(tree, n_clusters, min_size)
+    if criterion == "height" and min_size == 1:  # the last merges are the highest: no need to search
+        return _tops(tree, np.arange(n - 1) < n - n_clusters)
+    return best_prunings(tree, n_clusters, criterion, min_size).nodes(n_clusters)
+
+
+def _low_merges(tree: Tree, height: float | None, max_size: float | None) -> npt.NDArray[np.bool_]:
+    """Which merges a cut at a height, or into clusters of a size, keeps."""
+    if height is not None:
+        if np.isnan(height):
+            raise ValueError("height=nan cuts nowhere; pass a number.")
+        return np.asarray(tree._heights <= height)
+    assert max_size is not None
+    if max_size < 1:
+        raise ValueError(f"max_size={max_size} leaves no cluster; choose max_size >= 1.")
+    return np.asarray(tree._points[tree.n_leaves :] <= max_size * (1 + ROUNDING))
+
+
+def _tops(tree: Tree, kept: npt.NDArray[np.bool_]) -> Ints:
+    """The nodes that are leaves or kept merges and whose parent is not; what is below a kept merge is kept."""
+    is_kept = np.concatenate([np.ones(tree.n_leaves, dtype=bool), kept])
+    below_kept = np.zeros(len(is_kept), dtype=bool)
+    below_kept[tree._children[kept]] = True
+    return np.flatnonzero(is_kept & ~below_kept)
+
+
+def _require_possible(tree: Tree, n_clusters: int, min_size: float) -> None:
+    if not 1 <= min_size < np.inf:
+        raise ValueError(f"min_size={min_size} is no size of a cluster; choose a number of at least 1.")
+    if min_size == 1:
+        return
+    most = most_clusters(tree, min_size)
+    if most == 0:
+        raise ValueError(f"min_size={min_size} is more than the {tree._points[-1]:g} points; choose at most that.")
+    if n_clusters > most:
+        raise ValueError(
+            f"n_clusters={n_clusters} is too many for min_size={min_size}: this tree can be cut into at most {most} such "
+            "clusters; choose fewer or a smaller min_size."
+        )
+
+
+def _most(tree: Tree, min_size: float) -> Ints:
+    # 1 asks for nothing, also where a leaf stands for a fraction of a point
+    least = min_size * (1 - ROUNDING) if min_size > 1 else 0.0
+    return cut_kernels.most_clusters(tree._children, tree._points, least)
+
+
+def _named(criterion: str) -> NodeScores:
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion={criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}.")
+    return CRITERIA[criterion]
+
+
+def _inside(tree: Tree, criterion: str) -> Floats:
+    """W_in(v): the similarity of all pairs inside each node, from the split weights."""
+    return kernels.sums_of_merges(tree._children, _carried(tree._split_weights, "split weights", criterion))
+
+
+def _volumes(tree: Tree, criterion: str) -> Floats:
+    """vol(v): the degrees of a node's leaves, summed."""
+    volumes: Floats = kernels.subtree_sums(tree._children, _carried(tree._degrees, "leaf degrees", criterion))
+    return volumes
+
+
+def _carried(values: Floats | None, what: str, criterion: str) -> Floats:
+    if values is None:
+        raise ValueError(
+            f"criterion={criterion!r} needs {what}, which this tree does not carry; take the tree of a fitted model, or "
+            "hyphc.scores.metrics.with_similarity_heights(tree, similarity), or choose criterion='height'."
+        )
+    return values

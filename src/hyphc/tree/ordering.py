@@ -7,8 +7,11 @@ import numpy.typing as npt
 
 from .._kernels.tree import ordering as kernels
 from .._kernels.tree.passes import subtree_sums
-from ..similarity import Dense, Features, Graph, SimilarityLike, check_similarity
+from .._shared.arrays import Floats
+from ..similarity import Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity.base import by_kind
 from . import Tree, TreeLike, as_tree
+from .storage import carried_fields
 
 Bools = npt.NDArray[np.bool_]
 
@@ -30,7 +33,7 @@ def order_leaves(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     Returns
     -------
     Tree
-        Equal to ``tree``, with its heights and names; the order of children is the only change.
+        Equal to ``tree``, with its heights, names and weights; the order of children is the only change.
 
     Notes
     -----
@@ -46,20 +49,31 @@ def order_leaves(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     tree, points = as_tree(tree), check_similarity(similarity)
     if points.n != tree.n_leaves:
         raise ValueError(f"The tree has {tree.n_leaves} leaves and the similarity {points.n} points; they must match.")
+    return _swapped(tree, swaps(points, tree, subtree_sums(np.array(tree.children), points.sizes)))
+
+
+@by_kind
+def swaps(similarity: Similarity, tree: Tree, counts: Floats) -> Bools:
+    """The merges whose children change places, for nodes of ``counts`` points."""
+    raise TypeError(f"There is no leaf order for {similarity!r}.")
+
+
+@swaps.register
+def _(similarity: Features, tree: Tree, counts: Floats) -> Bools:
+    return kernels.swaps_by_features(np.array(tree.children), counts, similarity.X, similarity.scale)
+
+
+@swaps.register
+def _(similarity: Dense, tree: Tree, counts: Floats) -> Bools:
     children, sizes = np.array(tree.children), np.array(tree.sizes)
-    counts = subtree_sums(children, points.sizes)
-    if isinstance(points, Features):
-        swaps = kernels.swaps_by_features(children, counts, points.X, points.scale)
-    elif isinstance(points, Dense):
-        swaps = kernels.swaps_by_matrix(children, sizes, counts, tree._first, tree.leaf_order(), points.W)
-    else:
-        assert isinstance(points, Graph)
-        rows = points.to_csr()[tree.leaf_order()]
-        positions = tree._first[rows.indices]
-        swaps = kernels.swaps_by_edges(
-            children, sizes, counts, tree._first, rows.indptr.astype(np.int64), positions, rows.data
-        )
-    return _swapped(tree, swaps)
+    return kernels.swaps_by_matrix(children, sizes, counts, tree._first, tree.leaf_order(), similarity.W)
+
+
+@swaps.register
+def _(similarity: Graph, tree: Tree, counts: Floats) -> Bools:
+    rows = similarity.to_csr()[tree.leaf_order()]
+    edges = rows.indptr.astype(np.int64), tree._first[rows.indices], rows.data
+    return kernels.swaps_by_edges(np.array(tree.children), np.array(tree.sizes), counts, tree._first, *edges)
 
 
 def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
@@ -113,4 +127,4 @@ def _turned(tree: Tree, fixed: Tree) -> tuple[Tree, int]:
 
 def _swapped(tree: Tree, swaps: Bools) -> Tree:
     children = np.where(swaps[:, None], tree.children[:, ::-1], tree.children)
-    return Tree(children, tree.heights, tree.names)
+    return Tree(children, tree.heights, tree.names, **carried_fields(tree))

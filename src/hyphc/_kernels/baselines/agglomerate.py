@@ -13,35 +13,29 @@ fewer move to the other; weights of pairs lie in one hash table.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from ..._shared.arrays import Floats, Ints
+from ..._shared.arrays import Floats, Ints, Records, record
 
-Records = Any  # numpy.recarray
-
-CLUSTER = np.dtype(
-    [
-        ("leader", np.int64),  # union–find: a cluster goes by one of its leaves
-        ("heap", np.int64),  # the first of its entries, −1 if none
-        ("count", np.int64),  # entries in the heap
-        ("label", np.int64),  # last leaf
-        ("node", np.int64),  # of the tree
-        ("points", np.float64),
-    ]
+CLUSTER = record(
+    ("leader", np.int64),  # union–find: a cluster goes by one of its leaves
+    ("heap", np.int64),  # the first of its entries, −1 if none
+    ("count", np.int64),  # entries in the heap
+    ("label", np.int64),  # last leaf
+    ("node", np.int64),  # of the tree
+    ("points", np.float64),
 )
-ENTRY = np.dtype(
-    [
-        ("key", np.float64),
-        ("label", np.int64),
-        ("partner", np.int64),  # a leaf of the neighbour
-        ("left", np.int64),
-        ("right", np.int64),
-    ]
+ENTRY = record(
+    ("key", np.float64),
+    ("label", np.int64),
+    ("partner", np.int64),  # a leaf of the neighbour
+    ("left", np.int64),
+    ("right", np.int64),
 )
-PAIR = np.dtype([("code", np.int64), ("weight", np.float64)])
+PAIR = record(("code", np.int64), ("weight", np.float64))
 
 
 class Clusters(NamedTuple):
@@ -72,9 +66,9 @@ def shared_neighbours(indptr: Ints, indices: Ints, weights: Floats, points: Floa
     for i in range(indptr.shape[0] - 1):
         for e in range(indptr[i], indptr[i + 1]):
             few, many = i, indices[e]
-            lengths = indptr[few + 1] - indptr[few], indptr[many + 1] - indptr[many]
+            length, other = indptr[few + 1] - indptr[few], indptr[many + 1] - indptr[many]
             # the order does not depend on the direction of the edge, so that both sums round alike
-            if lengths[0] > lengths[1] or (lengths[0] == lengths[1] and few > many):
+            if length > other or (length == other and few > many):
                 few, many = many, few
             for f in range(indptr[few], indptr[few + 1]):
                 low, end = indptr[many], indptr[many + 1]

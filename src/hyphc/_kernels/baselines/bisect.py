@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ..._shared.arrays import Floats, Ints
+from ..._shared.arrays import Floats, Ints, Records, record
 
 _POWER_STEPS = 4  # towards the first principal direction, from which two-means starts
 _LLOYD_STEPS = 6
+
+RUN = record(("begin", np.int64), ("end", np.int64))  # leaves begin … end − 1 of an order
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -108,14 +110,14 @@ def _partition(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) 
 
 
 @njit(cache=True, nogil=True)
-def split_merges(order: Ints, splits: Ints, by_length: Ints) -> Ints:
+def split_merges(order: Ints, splits: Records, by_length: Ints) -> Ints:
     """Merges of the tree of all splits, shortest runs first (``by_length`` sorts them)."""
     n = order.shape[0]
     node_at = order.copy()  # the largest node so far that starts at each position
     children = np.empty((n - 1, 2), dtype=np.int64)
     for t in range(n - 1):
         m = by_length[t] + 1
-        b = splits[m - 1, 0]
+        b = splits[m - 1].begin
         children[t, 0], children[t, 1] = node_at[b], node_at[m]
         node_at[b] = n + t
     return children

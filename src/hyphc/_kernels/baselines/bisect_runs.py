@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ..._shared.arrays import Floats, Ints
-from .bisect import _partition, split_run
+from ..._shared.arrays import Floats, Ints, Records
+from .bisect import RUN, _partition, split_run
 from .bisect_moves import Edges, features_moves, graph_moves, matrix_moves
 
 Sides = npt.NDArray[np.uint8]
@@ -191,59 +191,65 @@ def graph_split(edges: Edges, sizes: Floats, run: Ints, position: Ints, objectiv
     return middle
 
 
-# --- down to single leaves: a split of the run [b, e) at m is noted as splits[m − 1] = (b, e), the place is unique to it --------
+# --- down to single leaves: a split at m notes its run in splits[m − 1], the place is unique to it ------------------------------
 
 
 @njit(cache=True, nogil=True)
-def _push(stack: Ints, top: int, begin: int, middle: int, end: int, splits: Ints) -> int:
+def _push(stack: Records, top: int, begin: int, middle: int, end: int, splits: Records) -> int:
     """Note a split and put both parts that can be split again on the stack; its new top."""
-    splits[middle - 1, 0], splits[middle - 1, 1] = begin, end
+    _note(splits, middle - 1, begin, end)
     if middle - begin > 1:
-        stack[top, 0], stack[top, 1] = begin, middle
+        _note(stack, top, begin, middle)
         top += 1
     if end - middle > 1:
-        stack[top, 0], stack[top, 1] = middle, end
+        _note(stack, top, middle, end)
         top += 1
     return top
 
 
 @njit(cache=True, nogil=True)
-def _stack_of(n: int) -> Ints:
-    stack = np.empty((n + 1, 2), dtype=np.int64)
-    stack[0, 0], stack[0, 1] = 0, n
+def _note(runs: Records, at: int, begin: int, end: int) -> None:
+    runs[at].begin = begin
+    runs[at].end = end
+
+
+@njit(cache=True, nogil=True)
+def _stack_of(n: int) -> Records:
+    stack = np.empty(n + 1, dtype=RUN)
+    _note(stack, 0, 0, n)
     return stack
 
 
 @njit(cache=True, nogil=True)
 def features_split_all(
-    P: npt.NDArray[Any], sizes: Floats, order: Ints, offset: float, scale: float, objective: int, splits: Ints
+    P: npt.NDArray[Any], sizes: Floats, order: Ints, offset: float, scale: float, objective: int, splits: Records
 ) -> None:
     """Split a run of points down to single ones."""
     n = order.shape[0]
     scores, stack, top = np.empty(n), _stack_of(n), 1
     while top > 0:
         top -= 1
-        b, e = stack[top, 0], stack[top, 1]
+        b, e = stack[top].begin, stack[top].end
         length = features_split(P[b:e], sizes[b:e], order[b:e], offset, scale, objective, scores)
         top = _push(stack, top, b, b + length, e, splits)
 
 
 @njit(cache=True, nogil=True)
-def matrix_split_all(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: int, splits: Ints) -> None:
+def matrix_split_all(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: int, splits: Records) -> None:
     """Split a run of leaves of a matrix down to single ones."""
     stack, top = _stack_of(run.shape[0]), 1
     while top > 0:
         top -= 1
-        b, e = stack[top, 0], stack[top, 1]
+        b, e = stack[top].begin, stack[top].end
         top = _push(stack, top, b, b + matrix_split(W, sizes, run[b:e], objective), e, splits)
 
 
 @njit(cache=True, nogil=True)
-def graph_split_all(edges: Edges, sizes: Floats, run: Ints, position: Ints, objective: int, splits: Ints) -> None:
+def graph_split_all(edges: Edges, sizes: Floats, run: Ints, position: Ints, objective: int, splits: Records) -> None:
     """Split a run of leaves of a graph down to single ones."""
     stack, top = _stack_of(run.shape[0]), 1
     while top > 0:
         top -= 1
-        b, e = stack[top, 0], stack[top, 1]
+        b, e = stack[top].begin, stack[top].end
         length = graph_split(edges, sizes, run[b:e], position, objective)
         top = _push(stack, top, b, b + length, e, splits)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..._shared.arrays import Floats, Ints
+from ..._shared.arrays import Floats, Ints, Records, record
 
 # Rows are padded to whole vectors, so that the loop over k has no remainder.
 LANES = 16
@@ -21,6 +21,9 @@ MAX_SPAN = 500.0
 PAD = 1e150
 # Depth by which the deepest LCA of a triplet should exceed the shallowest, for the spread penalty.
 SPREAD_MARGIN = 1.0
+
+# Loss of a triplet ijk, its slopes along the angles of i, j, k and along the radius.
+TERM = record(("value", np.float64), ("by_angle", np.float64, (3,)), ("by_radius", np.float64))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -221,16 +224,19 @@ def block_loss(depth: Floats, weights: Floats, sizes: Floats, tau: float, penalt
 
 @njit(cache=True, nogil=True)
 def circle_blocks(
-    angles: Floats, rho: float, weights: Floats, sizes: Floats, tau: float, penalty: float, grad: Floats, sums: Floats
-) -> None:
-    """Many blocks of one size, angles and sizes (b, m), weights (b, m, m): ∂/∂angles into grad, loss and ∂/∂ρ into sums."""
+    angles: Floats, rho: float, weights: Floats, sizes: Floats, tau: float, penalty: float, grad: Floats
+) -> tuple[float, float]:
+    """Many blocks of one size, angles and sizes (b, m), weights (b, m, m): loss and ∂/∂ρ, and ∂/∂angles into grad."""
+    total = total_by_radius = 0.0
     for block in range(angles.shape[0]):
         depth, slope = circle_depths(angles[block], rho)
         by_depth = np.zeros(depth.shape)
-        sums[block, 0] = block_loss(depth, weights[block], sizes[block], tau, penalty, by_depth)
-        by_angle, sums[block, 1] = circle_chain_rule(slope, by_depth)
+        total += block_loss(depth, weights[block], sizes[block], tau, penalty, by_depth)
+        by_angle, by_radius = circle_chain_rule(slope, by_depth)
+        total_by_radius += by_radius
         for k in range(by_angle.shape[0]):
             grad[block, k] = by_angle[k]
+    return total, total_by_radius
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -274,9 +280,9 @@ def triplet_loss(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def circle_triplets(
-    angles: Floats, rho: float, tau: float, triplets: Ints, weights: Floats, penalties: Floats, out: Floats
+    angles: Floats, rho: float, tau: float, triplets: Ints, weights: Floats, penalties: Floats, terms: Records
 ) -> None:
-    """Loss of each triplet (i, j, k) with weights (w_ij, w_ik, w_jk), into out (T, 5): value, ∂/∂θ of i, j, k, and ∂/∂ρ."""
+    """Loss of each triplet (i, j, k) with weights (w_ij, w_ik, w_jk), and its slopes, into terms (T,) of TERM."""
     tanh, square = math.tanh(rho), 1.0 / math.cosh(rho) ** 2
     for t in range(triplets.shape[0]):
         i, j, k = triplets[t, 0], triplets[t, 1], triplets[t, 2]
@@ -284,11 +290,10 @@ def circle_triplets(
         d1, s1, r1 = _circle_pair(angles[i] - angles[k], tanh, square)
         d2, s2, r2 = _circle_pair(angles[j] - angles[k], tanh, square)
         value, g0, g1, g2 = triplet_loss((d0, d1, d2), weights[t], penalties[t], tau)
-        out[t, 0] = value
-        out[t, 1] = g0 * s0 + g1 * s1
-        out[t, 2] = g2 * s2 - g0 * s0
-        out[t, 3] = -g1 * s1 - g2 * s2
-        out[t, 4] = g0 * r0 + g1 * r1 + g2 * r2
+        by_angle = terms[t].by_angle
+        by_angle[0], by_angle[1], by_angle[2] = g0 * s0 + g1 * s1, g2 * s2 - g0 * s0, -g1 * s1 - g2 * s2
+        terms[t].value = value
+        terms[t].by_radius = g0 * r0 + g1 * r1 + g2 * r2
 
 
 @njit(cache=True, nogil=True)

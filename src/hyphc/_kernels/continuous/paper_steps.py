@@ -7,15 +7,27 @@ on 2 000 leaves the step of Adam would otherwise take ten times as long as its b
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from ..._shared.arrays import Floats, Ints
+from ..._shared.arrays import Floats, Ints, Records, record
 from .adam import BETA1, BETA2, REST
 from .objective import half_angle_depth, triplet_loss
 
 TINY = float(np.finfo(np.float64).tiny)
+
+# |z| of the normalised leaves, and Adam's moments of it.
+NORM = record(("length", np.float64), ("first", np.float64), ("second", np.float64))
+
+
+class Bounds(NamedTuple):
+    """Least and largest |z| of normalised leaves, largest of free ones."""
+
+    low: float
+    high: float
+    free: float
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -23,7 +35,7 @@ def paper_steps(
     z: Floats,
     first: Floats,
     second: Floats,
-    norm: Floats,
+    norm: Records,
     n_steps: int,
     triplets: Ints,
     weights: Floats,
@@ -32,13 +44,12 @@ def paper_steps(
     multiplicity: float,
     tau: float,
     rate: float,
-    bounds: tuple[float, float, float],
+    bounds: Bounds,
 ) -> float:
     """A step for each batch of triplets, in place; Σ over batches of the whole loss that each estimates.
 
-    ``first`` (2, n) and ``second`` (n,) are Adam's moments after ``n_steps`` steps, ``norm`` holds |z| of the normalised leaves
-    and its two moments. A batch of b triplets stands for ``multiplicity`` of them. ``bounds``: least and largest norm of
-    normalised leaves, largest of free ones.
+    ``first`` (2, n) and ``second`` (n,) are Adam's moments after ``n_steps`` steps, ``norm`` is one of NORM. A batch of b
+    triplets stands for ``multiplicity`` of them.
     """
     n = z.shape[1]
     unit, by_angle = np.empty((2, n)), np.empty(n)
@@ -47,15 +58,15 @@ def paper_steps(
         stop = min(start + batch, triplets.shape[0])
         scale = multiplicity / (stop - start)
         _directions(z, unit)
-        rho = 2.0 * math.atanh(norm[0])
+        rho = 2.0 * math.atanh(norm.length)
         batch_slice = slice(start, stop)
         value, by_radius = _batch(
             unit, rho, tau, triplets[batch_slice], weights[batch_slice], penalties[batch_slice], by_angle
         )
         total += scale * value
         n_steps += 1
-        _move_leaves(z, first, second, n_steps, scale, by_angle, rate, bounds[2])
-        _move_norm(norm, n_steps, scale * by_radius, rate, bounds[0], bounds[1])
+        _move_leaves(z, first, second, n_steps, scale, by_angle, rate, bounds.free)
+        _move_norm(norm, n_steps, scale * by_radius, rate, bounds)
     return total
 
 
@@ -147,10 +158,11 @@ def _move_leaves(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _move_norm(norm: Floats, n_steps: int, by_radius: float, rate: float, low: float, high: float) -> None:
+def _move_norm(norm: Records, n_steps: int, by_radius: float, rate: float, bounds: Bounds) -> None:
     """Adam on |z| = tanh(ρ/2) of the normalised leaves."""
-    grad = by_radius * 2.0 / (1.0 - norm[0] * norm[0])
-    norm[1] = BETA1 * norm[1] + (1.0 - BETA1) * grad
-    norm[2] = BETA2 * norm[2] + (1.0 - BETA2) * grad * grad
-    length = math.sqrt(max(norm[2] / (1.0 - BETA2**n_steps), TINY))
-    norm[0] = min(max(norm[0] - rate * norm[1] / (1.0 - BETA1**n_steps) / length, low), high)
+    grad = by_radius * 2.0 / (1.0 - norm.length * norm.length)
+    norm.first = BETA1 * norm.first + (1.0 - BETA1) * grad
+    norm.second = BETA2 * norm.second + (1.0 - BETA2) * grad * grad
+    usual = math.sqrt(max(norm.second / (1.0 - BETA2**n_steps), TINY))
+    length = norm.length - rate * norm.first / (1.0 - BETA1**n_steps) / usual
+    norm.length = min(max(length, bounds.low), bounds.high)

@@ -5,10 +5,19 @@ A merge list has shape (n − 1, 2); merge t makes node n + t out of two earlier
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from ..._shared.arrays import Floats, Ints
+
+
+class Chords(NamedTuple):
+    """Working space: |x − y|² and ⟨x, x − y⟩ of one point x and each other y."""
+
+    squares: Floats
+    inner: Floats
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -19,7 +28,7 @@ def _squared_sinh_depths(
     alphas: Floats,
     squares: Floats,
     m: int,
-    scratch: Floats,
+    chords: Chords,
     out: Floats,
 ) -> None:
     """sinh² of the LCA depth of one point with each of m others, into out[:m]; see `geometry.lca_depth`.
@@ -27,7 +36,7 @@ def _squared_sinh_depths(
     The others are columns of coords (dim, ·) with alphas 1 − |z|² and squares |z|². The loops over them have
     neither branches nor sums, so the compiler vectorises them.
     """
-    delta2, inner = scratch[0], scratch[1]  # |x − y|² and ⟨x, x − y⟩
+    delta2, inner = chords.squares, chords.inner
     for j in range(m):
         delta2[j] = inner[j] = out[j] = 0.0
     square = 0.0
@@ -77,7 +86,7 @@ def deepest_spanning_tree(Z: Floats, alpha: Floats) -> tuple[Ints, Ints, Floats]
     best, end = np.full(n, -1.0), np.zeros(n, np.int64)
     for k in range(dim):
         squares += coords[k] * coords[k]
-    current, scratch = np.empty(n), np.empty((2, n))
+    current, chords = np.empty(n), Chords(np.empty(n), np.empty(n))
     chosen = 0
     for t in range(n - 1):
         m = n - 1 - t
@@ -86,7 +95,7 @@ def deepest_spanning_tree(Z: Floats, alpha: Floats) -> tuple[Ints, Ints, Floats]
         best[chosen], end[chosen] = best[m], end[m]
         for k in range(dim):
             coords[k, chosen] = coords[k, m]
-        _squared_sinh_depths(Z[last], last_alpha, coords, alphas, squares, m, scratch, current)
+        _squared_sinh_depths(Z[last], last_alpha, coords, alphas, squares, m, chords, current)
         chosen = 0
         for j in range(m):
             i = number[j]

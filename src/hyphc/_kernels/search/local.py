@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from ..._shared.arrays import Records
 from .moves import move, wake
 from .places import best_place
-from .state import Agenda, Records, Scratch, State, child, draw, pop, sibling
+from .state import Agenda, Scratch, State, child, draw, pop, sibling
 from .weights import aim, release
 
 _LARGEST_KICK = 6  # up to 2⁶ random moves at once
@@ -20,9 +21,9 @@ def apply_move(state: State, scratch: Scratch, agenda: Agenda, A: int, v: int, c
     """Move A above v, note it in the log and wake the neighbourhoods of both places; the change of the cost."""
     s = sibling(state.nodes, A)
     change = move(state, scratch.work, A, v, ceiling)
-    agenda.plan[agenda.state[2]].moved = A
-    agenda.plan[agenda.state[2]].beside = s
-    agenda.state[2] += 1
+    agenda.plan[agenda.now.logged].moved = A
+    agenda.plan[agenda.now.logged].beside = s
+    agenda.now.logged += 1
     wake(state.nodes, agenda, A, ceiling)
     wake(state.nodes, agenda, s, ceiling)
     return change
@@ -35,8 +36,8 @@ def drain(state: State, scratch: Scratch, agenda: Agenda, ceiling: int, effort: 
     Returns the change of the cost.
     """
     change = 0.0
-    stop = scratch.counts[1] + effort
-    while agenda.state[1] > 0 and agenda.state[2] < agenda.plan.shape[0] and scratch.counts[1] < stop:
+    stop = scratch.counts.trials + effort
+    while agenda.now.waiting > 0 and agenda.now.logged < agenda.plan.shape[0] and scratch.counts.trials < stop:
         A = pop(state.nodes, agenda)
         if state.nodes[A].parent != ceiling:
             place, _ = best_place(state, scratch, A, ceiling)
@@ -49,13 +50,13 @@ def drain(state: State, scratch: Scratch, agenda: Agenda, ceiling: int, effort: 
 @njit(cache=True, nogil=True)
 def undo(state: State, scratch: Scratch, agenda: Agenda, ceiling: int) -> None:
     """Take back all moves of the log, last first, and empty the queue."""
-    while agenda.state[2] > 0:
-        agenda.state[2] -= 1
-        A, s = agenda.plan[agenda.state[2]].moved, agenda.plan[agenda.state[2]].beside
+    while agenda.now.logged > 0:
+        agenda.now.logged -= 1
+        A, s = agenda.plan[agenda.now.logged].moved, agenda.plan[agenda.now.logged].beside
         aim(state, scratch, A, ceiling)
         move(state, scratch.work, A, s, ceiling)
         release(state, scratch)
-    while agenda.state[1] > 0:
+    while agenda.now.waiting > 0:
         pop(state.nodes, agenda)
 
 
@@ -70,7 +71,7 @@ def random_descent(nodes: Records, agenda: Agenda, v: int) -> int:
 @njit(cache=True, nogil=True)
 def random_centre(nodes: Records, agenda: Agenda, ceiling: int, smallest: float) -> int:
     """Any ancestor, equally likely, of a random leaf of the region, among those with at least ``smallest`` points."""
-    v = nodes[agenda.plan[draw(agenda, agenda.state[4])].leaf].parent
+    v = nodes[agenda.plan[draw(agenda, agenda.n_leaves)].leaf].parent
     while nodes[v].points < smallest and nodes[v].parent != ceiling:
         v = nodes[v].parent
     height = 0
@@ -98,7 +99,7 @@ def kick(state: State, scratch: Scratch, agenda: Agenda, ceiling: int, smallest:
         u = v
         while u not in (A, hook):
             u = nodes[u].parent
-        if u == A or v == nodes[A].parent or v == sibling(nodes, A) or agenda.state[2] == agenda.plan.shape[0]:
+        if u == A or v == nodes[A].parent or v == sibling(nodes, A) or agenda.now.logged == agenda.plan.shape[0]:
             continue
         aim(state, scratch, A, ceiling)
         change += apply_move(state, scratch, agenda, A, v, ceiling)
@@ -112,23 +113,23 @@ def search(state: State, scratch: Scratch, agenda: Agenda, ceiling: int, smalles
 
     Ends after about ``effort`` trials. Each kick centres on a node with at least ``smallest`` points; infinity: no kicks.
     """
-    stop = scratch.counts[1] + effort
+    stop = scratch.counts.trials + effort
     total = 0.0
     while True:
-        agenda.state[2] = 0
-        limit = stop - scratch.counts[1]
+        agenda.now.logged = 0
+        limit = stop - scratch.counts.trials
         change = 0.0
         # a queue left over from earlier is drained as far as the effort goes; after a kick it is drained to the end
-        if agenda.state[1] == 0:
-            if limit <= 0 or smallest == np.inf or agenda.state[4] <= 2:
+        if agenda.now.waiting == 0:
+            if limit <= 0 or smallest == np.inf or agenda.n_leaves <= 2:
                 break
-            scratch.counts[1] += 1  # so that kicks without effect end too
+            scratch.counts.trials += 1  # so that kicks without effect end too
             change = kick(state, scratch, agenda, ceiling, smallest)
             limit = _NO_LIMIT
         elif limit <= 0:
             break
         change += drain(state, scratch, agenda, ceiling, limit)
-        if limit == _NO_LIMIT and (change > 0.0 or agenda.state[1] > 0):
+        if limit == _NO_LIMIT and (change > 0.0 or agenda.now.waiting > 0):
             undo(state, scratch, agenda, ceiling)
         else:
             total += change

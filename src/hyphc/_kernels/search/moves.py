@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from .state import DENSE, FEATURES, Agenda, Records, State, push, sibling
+from ..._shared.arrays import Records
+from .state import DENSE, FEATURES, Agenda, State, push, sibling
 from .weights import dot, row_sums, weight
 
 # A move changes points and cuts on two paths. Subtrees hanging within this many steps of either end are tried again.
@@ -54,7 +55,7 @@ def settle(state: State, u: int) -> None:
         for k in range(sums.shape[1]):
             sums[u, k] = sums[left, k] + sums[right, k]
         one, two = nodes[left].points, nodes[right].points
-        nodes[u].cut = state.numbers[0] * one * two + state.numbers[1] * dot(sums[left], sums[right])
+        nodes[u].cut = state.terms.offset * one * two + state.terms.scale * dot(sums[left], sums[right])
         nodes[u].smaller = min(one, two)
         apart = gap(sums[left], one, sums[right], two) * one * two / (one + two)
         nodes[u].scatter = nodes[left].scatter + nodes[right].scatter + apart

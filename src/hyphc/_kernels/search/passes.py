@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..._shared.arrays import Floats, Ints
+from ..._shared.arrays import Floats, Ints, Records
 from .moves import graft, renumber, settle
 from .places import best_place, cheapest_insertion
-from .state import DENSE, Agenda, Records, Scratch, State, push
+from .state import DENSE, Agenda, Scratch, State, push
 from .weights import release, weight
 
 

@@ -31,7 +31,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .state import Records, Scratch, State, sibling
+from ..._shared.arrays import Records
+from .state import Scratch, State, sibling
 from .weights import aim, weight
 
 _DEVIATION = 0.4  # of the points met on the way up, at most, as a share of |v|
@@ -66,7 +67,7 @@ def descend(
     One ``weight`` serves both children of each node that is opened; the more promising child is opened first. Ends early, with
     the best so far, once as many nodes are opened as the state allows.
     """
-    nodes, least, left = state.nodes, state.numbers[3], state.numbers[5]
+    nodes, least, left = state.nodes, state.terms.least, state.terms.opened
     a = nodes[A].points
     top = 1
     while top > 0 and left > 0.0:
@@ -111,12 +112,12 @@ def best_place(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[in
     nodes, work = state.nodes, scratch.work
     cap, reach = aim(state, scratch, A, ceiling)
     cap = max(cap, _TINY)
-    scratch.counts[1] += 1
+    scratch.counts.trials += 1
     a = nodes[A].points
     best, place, terms, present = np.inf, -1, 0.0, 0.0
     acc = inner = 0.0  # inner: w(A, everything below u but A)
     below = A
-    levels = state.numbers[6]
+    levels = state.terms.climbed
     while nodes[below].parent != ceiling and levels > 0.0:
         levels -= 1.0
         u, o = nodes[below].parent, sibling(nodes, below)
@@ -140,7 +141,7 @@ def best_place(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[in
         if best < before:
             terms = points * inner
         below = u
-    if present - best > state.numbers[4] * terms:
+    if present - best > state.terms.tolerance * terms:
         return place, present - best
     return -1, 0.0
 

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from .state import DENSE, FEATURES, GRAPH, Records, Scratch, State
+from ..._shared.arrays import Records
+from .state import DENSE, FEATURES, GRAPH, Scratch, State
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -30,7 +31,7 @@ def weight(state: State, work: Records, A: int, v: int) -> float:
     """w(A, v), after ``aim`` at A."""
     if state.kind == FEATURES:
         counts = state.nodes[A].points * state.nodes[v].points
-        return state.numbers[0] * counts + state.numbers[1] * dot(state.sums[A], state.sums[v])  # type: ignore[no-any-return]
+        return state.terms.offset * counts + state.terms.scale * dot(state.sums[A], state.sums[v])  # type: ignore[no-any-return]
     if state.kind == DENSE:
         return work[state.nodes[v].last].flow - work[state.nodes[v].first].flow  # type: ignore[no-any-return]
     return work[v].flow  # type: ignore[no-any-return]
@@ -43,8 +44,8 @@ def aim(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[float, fl
     The reach r is such that Σ_l (w(A, l) − |l|·w(A, v)/|v|)²/|l| ≤ r²·scatter(v); infinite where no scatter is known.
     """
     if state.kind == FEATURES:
-        reach = abs(state.numbers[1]) * np.sqrt(dot(state.sums[A], state.sums[A]))
-        return state.numbers[0] * state.nodes[A].points + reach * state.numbers[2], reach
+        reach = abs(state.terms.scale) * np.sqrt(dot(state.sums[A], state.sums[A]))
+        return state.terms.offset * state.nodes[A].points + reach * state.terms.longest, reach
     if state.kind == DENSE:
         return _aim_dense(state, scratch.work, A, ceiling), np.inf
     return _aim_graph(state, scratch, A, ceiling), np.inf
@@ -54,11 +55,11 @@ def aim(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[float, fl
 def release(state: State, scratch: Scratch) -> None:
     """Forget the subtree aimed at."""
     if state.kind == GRAPH:
-        for k in range(scratch.counts[0]):
+        for k in range(scratch.counts.reached):
             v = scratch.work[k].path
             scratch.work[v].flow = 0.0
             scratch.work[v].seen = 0
-        scratch.counts[0] = 0
+        scratch.counts.reached = 0
 
 
 @njit(cache=True, nogil=True)
@@ -107,7 +108,7 @@ def _aim_graph(state: State, scratch: Scratch, A: int, ceiling: int) -> float:
     for k in range(n_found):
         j = work[k].node
         largest = max(largest, work[j].flow / nodes[j].points)
-    scratch.counts[0] = _push_up(nodes, work, n_found, ceiling)
+    scratch.counts.reached = _push_up(nodes, work, n_found, ceiling)
     return largest
 
 

@@ -15,21 +15,38 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ..._shared.arrays import Floats, Ints
+from ..._shared.arrays import Floats, Ints, Records, record
 
 Bools = npt.NDArray[np.bool_]
 
+# A cluster's neighbours in the row, −1 at its ends, and the weight between the cluster and the one after it.
+PLACE = record(("before", np.int64), ("after", np.int64), ("to_next", np.float64))
+# What the smaller child of a merge is compared with: the cluster before, the larger child, the cluster after.
+BEFORE, LARGER, AFTER = range(3)
+
 
 @njit(cache=True, nogil=True)
-def _take_place(before: Ints, after: Ints, v: int, first: int, second: int) -> None:
+def _empty_row(n: int) -> Records:
+    """No cluster of a tree of n leaves has a neighbour."""
+    row = np.zeros(2 * n - 1, dtype=PLACE)
+    for v in range(2 * n - 1):
+        row[v].before = -1
+        row[v].after = -1
+    return row
+
+
+@njit(cache=True, nogil=True)
+def _take_place(row: Records, v: int, first: int, second: int) -> None:
     """Put first and second where v stands in the row."""
-    left, right = before[v], after[v]
-    before[first], after[first] = left, second
-    before[second], after[second] = first, right
+    left, right = row[v].before, row[v].after
+    row[first].before = left
+    row[first].after = second
+    row[second].before = first
+    row[second].after = right
     if left >= 0:
-        after[left] = first
+        row[left].after = first
     if right >= 0:
-        before[right] = second
+        row[right].before = second
 
 
 @njit(cache=True, nogil=True)
@@ -58,32 +75,30 @@ def swaps_by_features(children: Ints, points: Floats, X: npt.NDArray[Any], scale
         rows_a, rows_b = (X[a] if a < n else sums[a - n]), (X[b] if b < n else sums[b - n])
         for k in range(d):
             sums[t, k] = rows_a[k] + rows_b[k]
-    before, after = np.full(2 * n - 1, -1), np.full(2 * n - 1, -1)
-    swaps = np.zeros(n - 1, dtype=np.bool_)
+    row, swaps = _empty_row(n), np.zeros(n - 1, dtype=np.bool_)
     for t in range(n - 2, -1, -1):
         a, b = children[t, 0], children[t, 1]
-        left, right = before[n + t], after[n + t]
+        left, right = row[n + t].before, row[n + t].after
         towards_left = _mean_dot(X, sums, points, a, left) - _mean_dot(X, sums, points, b, left)
         towards_right = _mean_dot(X, sums, points, a, right) - _mean_dot(X, sums, points, b, right)
         swaps[t] = scale * (towards_left - towards_right) < 0.0
-        _take_place(before, after, n + t, b if swaps[t] else a, a if swaps[t] else b)
+        _take_place(row, n + t, b if swaps[t] else a, a if swaps[t] else b)
     return swaps
 
 
 @njit(cache=True, nogil=True)
-def _split(
-    t: int, children: Ints, sizes: Ints, points: Floats, row: Ints, to_next: Floats, sums: Floats, swaps: Bools
-) -> None:
-    """Undo merge t, given the weights between its smaller child and the cluster before, the other child, the cluster after.
+def _split(t: int, children: Ints, sizes: Ints, points: Floats, row: Records, sums: Floats, swaps: Bools) -> None:
+    """Undo merge t, given the weights between its smaller child and the cluster before, the larger child, the cluster after.
 
-    ``to_next`` is the weight between a cluster and the one after it, so the larger child's weights are what remains.
+    The weights of the merge itself are known, so the larger child's are what remains.
     """
     v, a, b = children.shape[0] + 1 + t, children[t, 0], children[t, 1]
-    left, right = row[0, v], row[1, v]
+    left, right = row[v].before, row[v].after
     a_is_small = sizes[a] <= sizes[b]
-    rest_left, rest_right = (to_next[left] if left >= 0 else 0.0) - sums[0], to_next[v] - sums[2]
-    a_left, b_left = (sums[0], rest_left) if a_is_small else (rest_left, sums[0])
-    a_right, b_right = (sums[2], rest_right) if a_is_small else (rest_right, sums[2])
+    rest_left = (row[left].to_next if left >= 0 else 0.0) - sums[BEFORE]
+    rest_right = row[v].to_next - sums[AFTER]
+    a_left, b_left = (sums[BEFORE], rest_left) if a_is_small else (rest_left, sums[BEFORE])
+    a_right, b_right = (sums[AFTER], rest_right) if a_is_small else (rest_right, sums[AFTER])
     gain = 0.0
     if left >= 0:
         gain += (b_left / points[b] - a_left / points[a]) / points[left]
@@ -91,10 +106,11 @@ def _split(
         gain += (a_right / points[a] - b_right / points[b]) / points[right]
     swaps[t] = gain > 0.0
     one, two = (b, a) if swaps[t] else (a, b)
-    _take_place(row[0], row[1], v, one, two)
+    _take_place(row, v, one, two)
     if left >= 0:
-        to_next[left] = b_left if swaps[t] else a_left
-    to_next[one], to_next[two] = sums[1], (a_right if swaps[t] else b_right)
+        row[left].to_next = b_left if swaps[t] else a_left
+    row[one].to_next = sums[LARGER]
+    row[two].to_next = a_right if swaps[t] else b_right
 
 
 @njit(cache=True, nogil=True)
@@ -107,20 +123,20 @@ def swaps_by_edges(
     the at most log₂ n smaller children above each of its ends: O(n + m log n).
     """
     n = children.shape[0] + 1
-    row, to_next = np.full((2, 2 * n - 1), -1), np.zeros(2 * n - 1)
-    swaps, sums, group = np.zeros(n - 1, dtype=np.bool_), np.zeros(3), np.zeros(3, dtype=np.int64)
+    row, swaps = _empty_row(n), np.zeros(n - 1, dtype=np.bool_)
+    sums, group = np.zeros(3), np.zeros(3, dtype=np.int64)
     for t in range(n - 2, -1, -1):
         a, b = children[t, 0], children[t, 1]
         small, large = (a, b) if sizes[a] <= sizes[b] else (b, a)
-        group[0], group[1], group[2] = row[0, n + t], large, row[1, n + t]
-        sums[0] = sums[1] = sums[2] = 0.0
+        group[BEFORE], group[LARGER], group[AFTER] = row[n + t].before, large, row[n + t].after
+        sums[:] = 0.0
         for p in range(first[small], first[small] + sizes[small]):
             for e in range(indptr[p], indptr[p + 1]):
                 for g in range(3):
                     v = group[g]
                     if v >= 0 and first[v] <= indices[e] < first[v] + sizes[v]:
                         sums[g] += data[e]
-        _split(t, children, sizes, points, row, to_next, sums, swaps)
+        _split(t, children, sizes, points, row, sums, swaps)
     return swaps
 
 
@@ -130,12 +146,12 @@ def swaps_by_matrix(
 ) -> Bools:
     """The same for a full matrix; ``order`` are the leaves by position. At most O(n² log n), about n² for most trees."""
     n = children.shape[0] + 1
-    row, to_next = np.full((2, 2 * n - 1), -1), np.zeros(2 * n - 1)
-    swaps, sums, group = np.zeros(n - 1, dtype=np.bool_), np.zeros(3), np.zeros(3, dtype=np.int64)
+    row, swaps = _empty_row(n), np.zeros(n - 1, dtype=np.bool_)
+    sums, group = np.zeros(3), np.zeros(3, dtype=np.int64)
     for t in range(n - 2, -1, -1):
         a, b = children[t, 0], children[t, 1]
         small, large = (a, b) if sizes[a] <= sizes[b] else (b, a)
-        group[0], group[1], group[2] = row[0, n + t], large, row[1, n + t]
+        group[BEFORE], group[LARGER], group[AFTER] = row[n + t].before, large, row[n + t].after
         for g in range(3):
             v, total = group[g], 0.0
             if v >= 0:
@@ -143,7 +159,7 @@ def swaps_by_matrix(
                     for q in range(first[v], first[v] + sizes[v]):
                         total += W[order[p], order[q]]
             sums[g] = total
-        _split(t, children, sizes, points, row, to_next, sums, swaps)
+        _split(t, children, sizes, points, row, sums, swaps)
     return swaps
 
 

@@ -49,15 +49,27 @@ def lifted_heights(children: Ints, heights: Floats) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def cluster_roots(children: Ints, merged: npt.NDArray[np.bool_]) -> Ints:
-    """For each leaf the highest ancestor reached through merges with ``merged[t]`` true."""
-    n = merged.shape[0] + 1
-    root = np.arange(2 * n - 1)
+def sums_of_merges(children: Ints, values: Floats) -> Floats:
+    """Sum of the merges' ``values`` at and below each node, 0 for leaves: (2n − 1,)."""
+    n = values.shape[0] + 1
+    total = np.zeros(2 * n - 1, dtype=np.float64)
+    for t in range(n - 1):
+        total[n + t] = total[children[t, 0]] + total[children[t, 1]] + values[t]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def labels_below(children: Ints, nodes: Ints) -> Ints:
+    """For each leaf the place in ``nodes`` of its ancestor there; every leaf has one."""
+    n = children.shape[0] + 1
+    label = np.full(2 * n - 1, -1)
+    for c in range(nodes.shape[0]):
+        label[nodes[c]] = c
     for t in range(n - 2, -1, -1):
-        if merged[t]:
-            root[children[t, 0]] = root[n + t]
-            root[children[t, 1]] = root[n + t]
-    return root[:n]
+        if label[n + t] >= 0:
+            label[children[t, 0]] = label[n + t]
+            label[children[t, 1]] = label[n + t]
+    return label[:n]
 
 
 @njit(cache=True, nogil=True)

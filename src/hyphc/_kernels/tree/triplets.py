@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..._shared.arrays import Ints
+from ..._shared.arrays import Ints, Records, record
 from .lca import Merges, largest_between
+
+# A subtree of the second tree, open on the stack: the merge that closes it, and its leaves from either side of the split.
+OPEN = record(("bound", np.int64), ("ones", np.int64), ("others", np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -19,8 +22,7 @@ def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, m
     n = positions.shape[0]
     merged = np.empty(n, dtype=np.int64)
     sides = np.empty(n, dtype=np.int64)
-    counts = np.empty((n, 2), dtype=np.int64)
-    bounds = np.empty(n, dtype=np.int64)
+    stack = np.empty(n, dtype=OPEN)
     shared = 0
     for t in range(n - 1):
         a, b = children[t, 0], children[t, 1]
@@ -37,12 +39,12 @@ def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, m
                 q += 1
         for m in range(high - low):
             positions[low + m] = merged[m]
-        shared += _alike_at_split(merged[: high - low], sides, counts, bounds, merges, table)
+        shared += _alike_at_split(merged[: high - low], sides, stack, merges, table)
     return shared
 
 
 @njit(cache=True, nogil=True)
-def _alike_at_split(positions: Ints, sides: Ints, counts: Ints, bounds: Ints, merges: Merges, table: Merges) -> int:
+def _alike_at_split(positions: Ints, sides: Ints, stack: Records, merges: Merges, table: Merges) -> int:
     """Triplets with two leaves on one side of a split and one on the other that the second tree joins the same way.
 
     The second tree restricted to ``positions`` is the Cartesian tree of the merges between them; it is folded on a stack.
@@ -53,16 +55,16 @@ def _alike_at_split(positions: Ints, sides: Ints, counts: Ints, bounds: Ints, me
         bound = 1 << 62  # past the end: fold everything
         if 0 < m < positions.shape[0]:
             bound = largest_between(merges, table, positions[m - 1], positions[m])
-        while top > 0 and bounds[top] < bound:
-            l0, l1 = counts[top - 1]
-            r0, r1 = counts[top]
+        while top > 0 and stack[top].bound < bound:
+            l0, l1 = stack[top - 1].ones, stack[top - 1].others
+            r0, r1 = stack[top].ones, stack[top].others
             shared += (l0 * (l0 - 1) * r1 + r0 * (r0 - 1) * l1 + l1 * (l1 - 1) * r0 + r1 * (r1 - 1) * l0) // 2
-            counts[top - 1, 0] += r0
-            counts[top - 1, 1] += r1
+            stack[top - 1].ones += r0
+            stack[top - 1].others += r1
             top -= 1
         if m < positions.shape[0]:
             top += 1
-            bounds[top] = bound
-            counts[top, 0] = 1 - sides[m]
-            counts[top, 1] = sides[m]
+            stack[top].bound = bound
+            stack[top].ones = 1 - sides[m]
+            stack[top].others = sides[m]
     return shared

@@ -1,21 +1,55 @@
-"""The study of similarities: scores of candidates and peers, ranks, and the setting that the selecting half chooses."""
+"""Which similarity brings known classes out: candidates and peers on twelve labelled sets, in two halves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import mean
 
-from .cases import CONFIRMING, SELECTING, STUDY
-from .methods import METHODS
-from .plans import CANDIDATES, STUDY_PEERS
-from .store import Store
-from .tables import NOTHING, markdown
+from ..harness import trees
+from ..harness.cases import CONFIRMING, SELECTING, STUDY
+from ..harness.markdown import NOTHING, markdown
+from ..harness.methods import METHODS
+from ..harness.sources import METHOD
+from ..harness.store import Store
+from ..harness.task import Task
 
+SOURCES = METHOD
+# peers each on what they take, by their defaults; our candidates, one method on many similarities
+STUDY_PEERS = {
+    "ward-rows": "rows",
+    "average-rows": "rows",
+    "hdbscan": "rows",
+    "genie": "rows",
+    "bkm-means": "rows",
+    "paris-graph": "euclidean-15-fuzzy",
+}
+CANDIDATES = (
+    "cosine",
+    "rbf",
+    "cosine-15-fuzzy",
+    "euclidean-5-fuzzy",
+    "euclidean-10-fuzzy",
+    "euclidean-15-fuzzy",
+    "euclidean-30-fuzzy",
+    "euclidean-15-self-tuned",
+    "euclidean-15-shared",
+    "euclidean-15-binary",
+)
 Entry = tuple[str, str]  # kind of similarity, method
 
 OURS: tuple[Entry, ...] = tuple((kind, "hyphc-study") for kind in CANDIDATES)
 PEERS: tuple[Entry, ...] = tuple((kind, method) for method, kind in STUDY_PEERS.items())
 _KINDS = {"cosine": "cosine", "rbf": "rbf", "rows": "Euclidean"}
+
+
+def tasks() -> list[Task]:
+    """Candidates on the selecting half and on the confirming half, with all peers; the large sets last."""
+    entries = (*PEERS, *OURS)
+    cases = sorted(STUDY, key=lambda name: (name in ("spambase", "letter"), name))
+    return [Task("study", case, kind, method) for case in cases for kind, method in entries]
+
+
+records = trees.records
 
 
 def name_of(entry: Entry) -> str:
@@ -139,3 +173,24 @@ def _tied(store: Store, other: Entry) -> str:
     rank = mean_ranks(store, (other, *PEERS), CONFIRMING, "purity").get(other)
     instead = "" if rank is None else f", and would rank {rank:.2f} against the same peers on the confirming half"
     return f"{name_of(other)}, does as well on the selecting half{instead}; the default weights were kept."
+
+
+def time_sentence(store: Store) -> str:
+    """Seconds of a fit of the chosen setting, on its quickest and its slowest set."""
+    setting = chosen(store)
+    found = {case: store.get("study", case, *setting) for case in STUDY} if setting else {}
+    seconds = {case: mean(r["seconds"] for r in result["records"]) for case, result in found.items() if result}
+    if not seconds:
+        return "No results of the study are stored."
+    low, high = min(seconds, key=seconds.__getitem__), max(seconds, key=seconds.__getitem__)
+    return f"A fit took from {seconds[low]:.2g} s ({low}) to {seconds[high]:.2g} s ({high}) on two cores."
+
+
+TABLES: dict[str, Callable[[Store], str]] = {
+    "verdict": verdict,
+    "ranks": rank_table,
+    "candidates": candidates_table,
+    "study-purity": lambda store: score_table(store, "purity"),
+    "study-ari": lambda store: score_table(store, "ari"),
+    "study-time": time_sentence,
+}

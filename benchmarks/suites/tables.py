@@ -1,38 +1,68 @@
-"""Stored results → Markdown tables. Nothing here measures, and the same results give the same bytes."""
+"""The paper's sets: cost, bounds, purity, adjusted Rand index, seconds and memory of all methods."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import mean, median, stdev
 
-from . import paper
-from .cases import GRAPHS
-from .methods import METHODS
-from .plans import DECODED, GRAPH_METHODS, TABLE_METHODS
-from .store import Result, Store
+from hyphc import cost_bounds
 
+from ..harness import paper, trees
+from ..harness.cases import Case
+from ..harness.markdown import NOTHING, best, cut_short, markdown, missing
+from ..harness.methods import METHODS
+from ..harness.sources import METHOD
+from ..harness.store import Result, Store
+from ..harness.task import DEFAULT_LIMIT, MINUTE, Record, Task
+
+SOURCES = METHOD
 SETS = ("zoo", "iris", "glass", "wine", "segmentation", "spambase", "letter", "planted")
+TABLE_METHODS = (
+    "single",
+    "average",
+    "complete",
+    "ward",
+    "bkm",
+    "bkm-means",
+    "cut",
+    "ufit",
+    "ghhc",
+    "affinity",
+    "paris",
+    "louvain",
+    "genie",
+    "hdbscan",
+    "sklearn-bisecting",
+    "hyphc-paper",
+    "hyphc-continuous",
+    "hyphc",
+)
 OURS = ("hyphc-paper", "hyphc-continuous", "hyphc")
-NOTHING, STOPPED, TOO_LARGE, FAILED = "–", "over time", "too large", "failed"
+LIMITS = {"hyphc-paper": 15 * MINUTE}
+BOUND_SEEDS, EXACT_BOUNDS = 10, 1_000  # the paper's: above a thousand points from samples, ten seeds
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def tasks() -> list[Task]:
+    return [
+        Task("tables", case, "cosine", method, LIMITS.get(method, DEFAULT_LIMIT))
+        for case in SETS
+        for method in ("bounds", *TABLE_METHODS)
+    ]
 
 
-def best(result: Result | None) -> dict[str, float] | None:
-    """The record of least cost: of several seeds, the one that a user would keep."""
-    if result is None or not result["records"]:
-        return None
-    return min(result["records"], key=lambda record: record["cost"])
+def records(task: Task) -> Iterator[Record]:
+    """Upper and lower bounds of any tree's cost, or the trees of a method."""
+    return _bounds(task) if task.method == "bounds" else trees.records(task)
 
 
-def missing(result: Result | None) -> str:
-    """What stands in a cell without a number."""
-    if result is None:
-        return NOTHING
-    return {"time limit": STOPPED, "too large": TOO_LARGE}.get(result["status"], FAILED)
+def _bounds(task: Task) -> Iterator[Record]:
+    similarity = Case(task.case).similarity(task.kind)
+    yield {"n": similarity.n}
+    exact = similarity.n <= EXACT_BOUNDS
+    for seed in range(1 if exact else BOUND_SEEDS):
+        settings = {} if exact else {"n_triplets": 1_000_000, "random_state": seed}
+        bounds = cost_bounds(similarity, units=trees.units_of(task.case), **settings)
+        yield {"seed": seed, "lower": bounds.lower, "upper": bounds.upper, "exact": exact}
 
 
 def cost_table(store: Store) -> str:
@@ -50,19 +80,14 @@ def cost_table(store: Store) -> str:
                 cell = in_units(record["cost"], name)
                 cell = f"**{cell}**" if record["cost"] == lowest[name] else cell
                 cell += cut_short(store.get("tables", name, "cosine", method))
-            cells.append(cell + _printed(paper.COST, method, name))
+            cells.append(cell + printed_in_brackets(paper.COST, method, name))
         rows.append([METHODS[method].label, *cells])
-    return markdown(_sets_in_units(SETS), rows)
+    return markdown(sets_in_units(SETS), rows)
 
 
-def _sets_in_units(names: Sequence[str]) -> list[str]:
+def sets_in_units(names: Sequence[str]) -> list[str]:
     """The header of a table of costs."""
     return ["", *(f"{name} · 10^{paper.EXPONENT[name]}" for name in names)]
-
-
-def cut_short(result: Result) -> str:
-    """The mark of a result whose time was over before its last seed."""
-    return "†" if result["status"] == "time limit" else ""
 
 
 def in_units(cost: float, name: str) -> str:
@@ -77,11 +102,11 @@ def _bound_row(store: Store, side: str) -> list[str]:
         values = [record[side] / 10 ** paper.EXPONENT[name] for record in (result or {}).get("records", [])]
         cell = missing(result) if not values else f"{mean(values):.4f}"
         cell += f" ± {stdev(values):.4f}" if len(values) > 1 else ""
-        cells.append(cell + _printed(paper.COST, side, name))
+        cells.append(cell + printed_in_brackets(paper.COST, side, name))
     return [f"{side} bound", *cells]
 
 
-def _printed(printed: paper.Printed, method: str, name: str) -> str:
+def printed_in_brackets(printed: paper.Printed, method: str, name: str) -> str:
     return f" ({printed[method, name]})" if (method, name) in printed else ""
 
 
@@ -91,7 +116,7 @@ def purity_table(store: Store) -> str:
     def cell(result: Result | None, method: str, name: str) -> str:
         record = best(result)
         value = missing(result) if record is None else f"{100 * record['purity']:.1f}"
-        return value + _printed(paper.PURITY, method, name)
+        return value + printed_in_brackets(paper.PURITY, method, name)
 
     return _by_method(store, cell)
 
@@ -149,50 +174,14 @@ def seeds_table(store: Store) -> str:
             values = (min(costs), median(costs), max(costs)) if costs else ()
             cells.append(" / ".join(in_units(value, name) for value in values) or missing(result))
         rows.append([METHODS[method].label, *cells])
-    return markdown(_sets_in_units(SETS), rows)
+    return markdown(sets_in_units(SETS), rows)
 
 
-def graphs_table(store: Store) -> str:
-    """Cost per unit weight on the graphs, median seconds in brackets."""
-    found = {(m, g): store.get("graphs", g, "edges", m) for m in GRAPH_METHODS for g in GRAPHS}
-    lowest = {g: min((r["cost"] for m in GRAPH_METHODS if (r := best(found[m, g]))), default=None) for g in GRAPHS}
-    rows = []
-    for method in GRAPH_METHODS:
-        cells = []
-        for name in GRAPHS:
-            record = best(found[method, name])
-            if record is None:
-                cells.append(missing(found[method, name]))
-                continue
-            cost = f"{record['cost']:.1f}"
-            cost = f"**{cost}**" if record["cost"] == lowest[name] else cost
-            cost += cut_short(found[method, name])
-            cells.append(f"{cost} ({median(r['seconds'] for r in found[method, name]['records']):.2g} s)")
-        rows.append([METHODS[method].label, *cells])
-    return markdown(["", *GRAPHS], rows)
-
-
-def decoding_table(store: Store) -> str:
-    """Exact against greedy decoding of one embedding, the paper's figures in brackets."""
-    rows = []
-    results = {name: store.get("decoding", name, "cosine", "decoding") for name in DECODED}
-    for what in ("exact", "greedy"):
-        costs, times = [], []
-        for name in DECODED:
-            record = _decoded(results[name], what)
-            cost = NOTHING if record is None else in_units(record["cost"], name)
-            milliseconds = NOTHING if record is None else f"{1e3 * record['seconds']:.2g}"
-            costs.append(cost + _printed(paper.DECODING, what, name))
-            times.append(milliseconds + _printed(paper.DECODING_MS, what, name))
-        rows += [[f"{what}, cost", *costs], [f"{what}, ms", *times]]
-    ratios = []
-    for name in DECODED:
-        slow, fast = (_decoded(results[name], what) for what in ("exact", "greedy"))
-        ratios.append(f"{slow['seconds'] / fast['seconds']:.1f}" if slow and fast else NOTHING)
-    rows.append(["greedy is faster by", *ratios])
-    order = [0, 2, 1, 3, 4]
-    return markdown(_sets_in_units(DECODED), [rows[k] for k in order])
-
-
-def _decoded(result: Result | None, what: str) -> dict[str, float] | None:
-    return next((record for record in (result or {}).get("records", []) if record["decoding"] == what), None)
+TABLES: dict[str, Callable[[Store], str]] = {
+    "cost": cost_table,
+    "seeds": seeds_table,
+    "purity": purity_table,
+    "ari": ari_table,
+    "time": time_table,
+    "memory": memory_table,
+}

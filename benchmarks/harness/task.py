@@ -1,0 +1,52 @@
+"""A task is one process and one stored result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+MINUTE = 60.0
+DEFAULT_LIMIT = 5 * MINUTE
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A suite, a case (which data), a kind (which similarity, or which part of the suite) and a method."""
+
+    suite: str
+    case: str
+    kind: str
+    method: str
+    limit: float = DEFAULT_LIMIT  # what takes longer, in seconds, is stopped and reported as such
+
+    @property
+    def key(self) -> str:
+        """Where its result is kept."""
+        return f"{self.suite}/{self.case}.{self.kind}.{self.method}"
+
+    @property
+    def names(self) -> set[str]:
+        """What it may be asked for by."""
+        return {self.case, self.kind, self.method}
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+class Suite(Protocol):
+    """What a module of ``benchmarks/suites`` has, besides a docstring whose first line tells what it measures.
+
+    ``records`` runs in the child. Its first record says how many points there are, ``{"n": …}``, and is sent when the data
+    are there, so that their memory is told from that of the method. ``TABLES`` are functions of the store to Markdown, by the
+    marker that they fill; ``SOURCES`` are files and folders of ``src/hyphc`` on which the results depend.
+    """
+
+    SOURCES: tuple[str, ...]
+    TABLES: Mapping[str, Callable[[Any], str]]
+
+    def tasks(self) -> list[Task]: ...
+
+    def records(self, task: Task) -> Iterator[Record]: ...

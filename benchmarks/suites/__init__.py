@@ -1,0 +1,65 @@
+"""The suites: a module each, which says what it measures, how, and which tables of the pages follow from it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..harness.cases import SMALL
+from ..harness.task import Suite, Task
+from . import (
+    certificate,
+    classification,
+    continuous,
+    curves,
+    decoding,
+    explorer,
+    graphs,
+    nn,
+    scores,
+    search,
+    snapshots,
+    study,
+    tables,
+    triplets,
+)
+
+_MODULES = (
+    decoding,
+    snapshots,
+    triplets,
+    curves,
+    graphs,
+    study,
+    classification,
+    tables,
+    certificate,
+    continuous,
+    search,
+    scores,
+    nn,
+    explorer,
+)
+SUITES = {module.__name__.rsplit(".", 1)[1]: cast(Suite, module) for module in _MODULES}
+_QUICK = ("tables", "decoding", "curves", "triplets", "snapshots")
+
+
+def small() -> list[Task]:
+    """The small sets: minutes."""
+    tasks = [task for name in _QUICK for task in SUITES[name].tasks() if task.case in SMALL]
+    # the paper's protocol takes many minutes on segmentation
+    return [task for task in tasks if (task.method, task.case) != ("hyphc-paper", "segmentation")]
+
+
+def everything() -> list[Task]:
+    """All suites; the small sets first."""
+    tasks = {task.key: task for suite in SUITES.values() for task in suite.tasks()}
+    return list({**{task.key: task for task in small()}, **tasks}.values())
+
+
+PLANS = {"small": small, "all": everything}
+
+
+def what_is_there() -> dict[str, str]:
+    """Each plan and suite with one line about it."""
+    plans = {name: str(plan.__doc__) for name, plan in PLANS.items()}
+    return {**plans, **{name: str(suite.__doc__).splitlines()[0] for name, suite in SUITES.items()}}

@@ -1,0 +1,94 @@
+"""The best pruning of a tree into k clusters, for every k at once: a knapsack over the merges, children before parents.
+
+``most[v]`` is the largest number of clusters that node v can be pruned into, and no more than asked for; 0 where v itself is
+too small to be one. Every number from 1 to ``most[v]`` is possible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ..._shared.arrays import Floats, Ints
+
+Choices = npt.NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def most_clusters(children: Ints, points: Floats, least: float) -> Ints:
+    """Into how many clusters of at least ``least`` points each node can be pruned: (2n − 1,)."""
+    n = children.shape[0] + 1
+    most = np.zeros(2 * n - 1, dtype=np.int64)
+    for node in range(2 * n - 1):
+        if points[node] < least:
+            continue
+        most[node] = 1
+        if node >= n:
+            a, b = most[children[node - n, 0]], most[children[node - n, 1]]
+            if a > 0 and b > 0:
+                most[node] = a + b
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _larger_first(children: Ints, sizes: Ints, t: int) -> tuple[int, int]:
+    """The children of merge t, the one with more leaves first."""
+    a, b = children[t, 0], children[t, 1]
+    return (a, b) if sizes[a] >= sizes[b] else (b, a)
+
+
+@njit(cache=True, nogil=True)
+def best_scores(
+    children: Ints, first: Ints, sizes: Ints, node_scores: Floats, most: Ints, starts: Ints
+) -> tuple[Floats, Choices]:
+    """Best scores of prunings into 1 … most[root] clusters, and how many of j clusters lie below the smaller child.
+
+    A node's table takes the place of its leaves in depth-first order: the tables that are open never need more than n
+    numbers. Of equal scores the one with fewer clusters below the smaller child is kept. Choices of merge t, for j = 2, 3, …,
+    begin at ``starts[t]``; where a child stays one cluster there is nothing to choose, and nothing is stored.
+    """
+    n = children.shape[0] + 1
+    table = np.empty(n, dtype=np.float64)
+    for leaf in range(n):
+        table[first[leaf]] = node_scores[leaf]
+    joined = np.empty(max(most[2 * n - 2], 1), dtype=np.float64)
+    choices = np.empty(starts[n - 1], dtype=np.int32)
+    for t in range(n - 1):
+        large, small = _larger_first(children, sizes, t)
+        stored = starts[t + 1] > starts[t]
+        for j in range(1, most[n + t]):
+            joined[j] = -np.inf
+        for b in range(1, most[small] + 1):
+            score = table[first[small] + b - 1]
+            for a in range(1, min(most[large], most[n + t] - b) + 1):
+                value = score + table[first[large] + a - 1]
+                if value > joined[a + b - 1]:
+                    joined[a + b - 1] = value
+                    if stored:
+                        choices[starts[t] + a + b - 2] = b
+        joined[0] = node_scores[n + t]
+        for j in range(most[n + t]):
+            table[first[n + t] + j] = joined[j]
+    return table[: most[2 * n - 2]].copy(), choices
+
+
+@njit(cache=True, nogil=True)
+def pruning(children: Ints, sizes: Ints, most: Ints, starts: Ints, choices: Choices, k: int) -> Ints:
+    """The nodes of the best pruning into k clusters."""
+    n = children.shape[0] + 1
+    n_below = np.zeros(2 * n - 1, dtype=np.int64)  # clusters at or below a node that lies above them or is one
+    n_below[2 * n - 2] = k
+    for t in range(n - 2, -1, -1):
+        j = n_below[n + t]
+        if j < 2:
+            continue
+        large, small = _larger_first(children, sizes, t)
+        if most[small] == 1:
+            n_below[small] = 1
+        elif most[large] == 1:
+            n_below[small] = j - 1
+        else:
+            n_below[small] = choices[starts[t] + j - 2]
+        n_below[large] = j - n_below[small]
+    return np.flatnonzero(n_below == 1)

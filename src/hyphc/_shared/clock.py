@@ -1,0 +1,106 @@
+"""The clock of a fit: when it must end, who listens, and what Ctrl-C does. One serves all stages."""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from .progress import Callback, Display, Progress, cost_of, line, minutes
+
+STOPPING = "\nhyphc: stopping after this step with the best tree so far; Ctrl-C again stops at once."
+
+
+class Clock:
+    """A fit's time budget, its listeners, and whether somebody has ended it.
+
+    Stages ask ``late()`` between their steps and ``tell`` what they found. Inside ``with clock:`` the first Ctrl-C makes all
+    stages late, so that each returns its best tree, and leaving warns of it; a second one is Python's KeyboardInterrupt. A
+    handler of interrupts that is not Python's own stays in charge. A callback may raise KeyboardInterrupt to the same effect.
+
+    Parameters
+    ----------
+    time_budget : float, optional
+        Seconds from now.
+    callback : callable, optional
+        Called with a ``Progress``; if it returns True, stages are late and it is not called again.
+    verbose : int
+        1 shows a line on standard error.
+    """
+
+    def __init__(self, time_budget: float | None = None, callback: Callback | None = None, verbose: int = 0) -> None:
+        self.time_budget, self._begin = time_budget, time.monotonic()
+        self._callback, self._verbose = callback, verbose
+        self._display: Display | None = None
+        self._replaced: Any = None
+        self.news: Progress | None = None
+        self.translate: Callable[[Progress], Progress] = lambda news: news  # for stages that see a part of the problem
+        self.stopped = self.interrupted = False
+        self.allow(1.0)
+
+    @property
+    def listened(self) -> bool:
+        """Whether news are worth their making."""
+        return self._callback is not None or bool(self._verbose)
+
+    def seconds(self) -> float:
+        """Since the clock was made."""
+        return time.monotonic() - self._begin
+
+    def allow(self, share: float) -> None:
+        """The stage that begins may use the time up to this share of the budget."""
+        self._allowed = math.inf if self.time_budget is None else share * self.time_budget
+
+    def late(self) -> bool:
+        """Whether the stage must end: its time is up, or somebody has ended the fit."""
+        return self.stopped or self.seconds() >= self._allowed
+
+    def stop(self) -> None:
+        """Make all stages late."""
+        self.stopped = True
+
+    def tell(self, stage: str, cost: float, tree: Callable[[], Any], share: float | None = None, **leaves: Any) -> None:
+        """Tell listeners of a step; ``leaves`` are the fields of ``Progress`` that belong to the continuous stage."""
+        if not self.listened:
+            return
+        seconds = self.seconds()
+        share = share if not self.time_budget else min(1.0, seconds / self.time_budget)
+        self.news = self.translate(Progress(stage, cost, seconds, tree, share, **leaves))
+        if self._callback is None or self.stopped:
+            return
+        try:
+            self.stopped = self._callback(self.news) is True or self.stopped
+        except KeyboardInterrupt:
+            self.stopped = self.interrupted = True
+
+    def __enter__(self) -> Self:
+        own = threading.current_thread() is threading.main_thread()  # only there may signals be handled
+        if own and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._replaced = signal.signal(signal.SIGINT, self._handle)
+        if self._verbose:
+            self._display = Display(sys.stderr, lambda: line(self.news, self.seconds(), self.time_budget))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._replaced is not None:
+            signal.signal(signal.SIGINT, self._replaced)
+        end = "failed" if kind is not None else "interrupted" if self.interrupted else "done"
+        if self._display is not None:
+            self._display.close(f"{end} after {minutes(self.seconds())}{cost_of(self.news)}")
+        if self.interrupted and kind is None:
+            message = f"Interrupted after {self.seconds():.1f} s; the tree is the best found until then."
+            warnings.warn(message, UserWarning, stacklevel=3)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.stopped = self.interrupted = True
+        print(STOPPING, file=sys.stderr)

@@ -1,0 +1,118 @@
+"""What listeners of a fit are told, and the line that shows it."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from .arrays import Floats
+
+WIDTH = 24  # characters of the bar
+# Seconds between two drawings of the line on a terminal, and between two lines in a file, a pipe or a notebook.
+REDRAW, REPEAT = 0.2, 5.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after each step of a fit.
+
+    Attributes
+    ----------
+    stage : str
+        "embedding" is the continuous stage; "start", "sweep 1" …, "sweeps", "fresh trees" and "iterated" belong to the search.
+    cost : float
+        Dasgupta's cost of the best tree so far, each pair counted once.
+    seconds : float
+        Since the call began.
+    tree : callable
+        ``progress.tree()`` is the best tree so far, made when it is asked for.
+    share : float or None
+        How much of the time budget has passed; without a budget, how much of the continuous stage is done. None in a search
+        without a budget: it ends when nothing improves, which nobody knows beforehand.
+    iteration, max_iter : int or None
+        These and the following are of the continuous stage.
+    loss, decoded_cost : float or None
+        The continuous cost at this iteration, and the cost of the last tree decoded.
+    radius, temperature : float or None
+    embedding : array (n, n_components) or None
+        The leaves after this iteration.
+    """
+
+    stage: str
+    cost: float
+    seconds: float
+    tree: Callable[[], Any]
+    share: float | None = None
+    iteration: int | None = None
+    max_iter: int | None = None
+    loss: float | None = None
+    decoded_cost: float | None = None
+    radius: float | None = None
+    temperature: float | None = None
+    embedding: Floats | None = None
+
+    @property
+    def best_cost(self) -> float:
+        """The cost, under a longer name."""
+        return self.cost
+
+
+Callback = Callable[[Progress], Any]
+
+
+def line(news: Progress | None, seconds: float, time_budget: float | None) -> str:
+    """Share done, stage, cost and time: what is left where that is known, else what has passed."""
+    known = None if news is None else news.share
+    share = (known or 0.0) if time_budget is None else min(1.0, seconds / time_budget)
+    bar = ("#" * round(WIDTH * share)).ljust(WIDTH, ".") if share > 0 else "-" * WIDTH
+    clock = f"{minutes(seconds * (1 - share) / share)} left" if share > 0 else f"{minutes(seconds)} so far"
+    clock += " in this stage" if share > 0 and time_budget is None else ""
+    return f"[{bar}] {'start' if news is None else news.stage}{cost_of(news)}  {clock}"
+
+
+def cost_of(news: Progress | None) -> str:
+    """The cost in words, as far as one is known."""
+    return "" if news is None else f"  cost {news.cost:.8g}"
+
+
+def minutes(seconds: float) -> str:
+    """m:ss"""
+    whole, rest = divmod(round(seconds), 60)
+    return f"{whole}:{rest:02d}"
+
+
+class Display:
+    """A text shown again and again from a thread of its own: also while a long step says nothing.
+
+    One line that is overwritten on a terminal; elsewhere a line every few seconds.
+    """
+
+    def __init__(self, stream: TextIO, text: Callable[[], str]) -> None:
+        self._stream, self._text, self._terminal = stream, text, stream.isatty()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._repeat, daemon=True)
+        self._thread.start()
+
+    def close(self, text: str) -> None:
+        """Stop, with this as the last line."""
+        self._closed.set()
+        self._thread.join()
+        self._write(text)
+        if self._terminal:
+            self._stream.write("\n")
+            self._stream.flush()
+
+    def _repeat(self) -> None:
+        while not self._closed.wait(REDRAW if self._terminal else REPEAT):
+            self._write(self._text())
+
+    def _write(self, text: str) -> None:
+        if self._terminal:
+            room = shutil.get_terminal_size().columns - 1
+            self._stream.write("\r" + text[:room].ljust(room))
+        else:
+            self._stream.write(text + "\n")
+        self._stream.flush()

@@ -1,0 +1,44 @@
+"""What commands write: places that can be written to, told before the work, and flat clusters as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+
+def require_writable_folder(folder: Path) -> None:
+    """Raise now rather than after the work when the folder cannot be made or written to."""
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        raise ValueError(f"{existing} is a file and no folder; choose another --output.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise ValueError(f"{existing} may not be written to by you; choose another --output.")
+
+
+def require_writable_file(path: Path) -> None:
+    """Raise now when a file cannot be put there."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file.")
+    if not path.parent.is_dir():
+        raise ValueError(f"the folder {path.parent} does not exist; make it, or choose another file.")
+    require_writable_folder(path.parent)
+
+
+def clusters_csv(
+    clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None, labels: tuple[str, ...] | None = None
+) -> str:
+    """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV."""
+    columns = {"row": range(1, len(clusters) + 1), "name": names, "cluster": clusters.tolist(), "label": labels}
+    present = {title: values for title, values in columns.items() if values is not None}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(present)
+    writer.writerows(zip(*present.values(), strict=True))
+    return text.getvalue()

@@ -1,0 +1,19 @@
+"""``hyphc score``: what a tree costs, and how far from the best it can be."""
+
+from __future__ import annotations
+
+import argparse
+
+from .common import check_usage, print_notes, read_data, similarity_of, tree_for
+from .report import print_rows, score, score_rows
+
+
+def run_score(arguments: argparse.Namespace) -> None:
+    """Print what a tree costs and how far from the best it can be."""
+    check_usage(arguments)
+    points = read_data(arguments, arguments.data)
+    tree, how = tree_for(arguments.tree, points)
+    similarity, what = similarity_of(points, arguments)
+    print_notes(points, what)
+    print(f"{arguments.tree}: {tree.n_leaves} leaves, matched to the data {how}\n")
+    print_rows(score_rows(score(tree, similarity, points.labels, arguments.seed)))

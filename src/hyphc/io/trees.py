@@ -1,0 +1,139 @@
+"""Trees as NPZ, Newick, JSON and linkage NPY, and their leaves in the order of the data."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from zipfile import is_zipfile
+
+import numpy as np
+
+from .._shared.files import replaced_atomically
+from ..tree import Tree
+from .columns import ColumnsError
+from .sources import PathLike, Source, encoding_error, open_source
+
+TREE_SUFFIXES = (".npz", ".nwk", ".newick", ".json", ".npy")
+_NPZ, _NPY = b"PK\x03\x04", b"\x93NUMPY"
+
+
+def read_tree(path: PathLike) -> Tree:
+    """A tree from NPZ, Newick, JSON or a linkage matrix in NPY, told apart by content; ``-`` is standard input.
+
+    Leaves of Newick text with names are numbered as they appear there: ``match_leaves`` brings them into the order of the data.
+    """
+    source = open_source(os.fspath(path))
+    head = source.head().removeprefix(codecs.BOM_UTF8).lstrip()
+    try:
+        if head.startswith(_NPZ):
+            return _load_npz(source)
+        if head.startswith(_NPY):
+            with source.open() as file:
+                return Tree.from_linkage(np.load(file, allow_pickle=False))
+        if head[:1] == b"{":
+            return Tree.from_json(_text(source))
+        if head[:1] in (b"(", b"["):
+            return Tree.from_newick(_text(source))
+    except (ValueError, TypeError, EOFError) as error:
+        raise ValueError(f"{source.label} is not a tree: {error}") from None
+    raise ValueError(f"{source.label} is not a tree; expected NPZ, Newick, JSON, or a linkage matrix in NPY.")
+
+
+def _load_npz(source: Source) -> Tree:
+    if source.path is None:
+        raise ValueError("an NPZ archive cannot come from standard input; give the name of its file.")
+    if not is_zipfile(source.path):  # numpy would leave the file open
+        raise ValueError("the archive is damaged; write it again.")
+    return Tree.load(source.path)
+
+
+def _text(source: Source) -> str:
+    with source.open() as file:
+        try:
+            return file.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise encoding_error(source) from None
+
+
+def write_tree(tree: Tree, path: PathLike) -> None:
+    """Write a tree in the format of the extension: .npz, .nwk or .newick, .json, .npy (linkage, without names); atomically."""
+    suffix = Path(path).suffix.lower()
+    require_tree_suffix(path)
+    if suffix == ".npz":
+        tree.save(path)
+        return
+    with replaced_atomically(path) as file:
+        if suffix == ".npy":
+            np.save(file, tree.to_linkage())
+        elif suffix == ".json":
+            file.write(tree.to_json().encode() + b"\n")
+        else:
+            file.write(tree.to_newick().encode() + b"\n")
+
+
+def require_tree_suffix(path: PathLike) -> None:
+    """Raise unless the extension is that of a tree."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in TREE_SUFFIXES:
+        raise ValueError(
+            f"{os.fspath(path)} ends in {suffix or 'no extension'}; end it in one of {', '.join(TREE_SUFFIXES)}."
+        )
+
+
+def match_leaves(tree: Tree, names: Sequence[str] | None, *, source: str, by_order: bool) -> tuple[Tree, str]:
+    """The tree with its leaves in the order of the data, and how they were matched: "by name" or "by order".
+
+    Parameters
+    ----------
+    tree : Tree
+    names : sequence of str, or None
+        Names of the rows of the data, made unique by ``unique_names``.
+    source : str
+        What messages call the tree.
+    by_order : bool
+        Whether the order of named leaves is that of the rows when the data has no names; for Newick it is not.
+    """
+    if tree.names is None:
+        return tree, "by order"
+    if names is None:
+        if by_order:
+            return tree, "by order"
+        raise ColumnsError(
+            f"{source} calls its leaves by names and the data has none; choose the column that has them as names.",
+            "names",
+        )
+    row = {name: i for i, name in enumerate(names)}
+    unknown = next((leaf for leaf in tree.names if leaf not in row), None)
+    if unknown is not None:
+        raise ColumnsError(
+            f"{source} has a leaf {unknown!r} that the data does not name; choose another column as names.", "names"
+        )
+    if len(set(tree.names)) != tree.n_leaves or tree.n_leaves != len(names):
+        raise ValueError(
+            f"{source} has {tree.n_leaves} leaves with {len(set(tree.names))} different names and the data {len(names)} rows; "
+            "each row needs one leaf."
+        )
+    return tree.with_leaves_numbered([row[leaf] for leaf in tree.names], names), "by name"
+
+
+def unique_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Names that tell leaves apart: a repeated name gets a number, an empty one the number of its row.
+
+    Examples
+    --------
+    >>> unique_names(["frog", "toad", "frog", ""])
+    ('frog', 'toad', 'frog (2)', 'row 4')
+    """
+    taken, counts, result = set(names), dict[str, int](), []
+    for row, name in enumerate(names, start=1):
+        called = name or f"row {row}"
+        counts[called] = counts.get(called, 0) + 1
+        while counts[called] > 1 and (numbered := f"{called} ({counts[called]})") in taken:
+            counts[called] += 1
+        if counts[called] > 1:
+            called = numbered
+            taken.add(called)
+        result.append(called)
+    return tuple(result)

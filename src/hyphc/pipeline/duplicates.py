@@ -1,0 +1,55 @@
+"""A problem with its duplicates as one weighted leaf each, and the way back to all points."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .._shared.arrays import Floats, Ints
+from .._shared.progress import Progress
+from ..baselines import random_tree
+from ..scores.metrics import dasgupta_cost
+from ..similarity import Similarity
+from ..tree import Tree
+from .grouping import expanded, grouped
+
+
+class Distinct:
+    """The problem with duplicates as one weighted leaf each, and the way back to all points.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Of all points.
+    groups : array (n,), optional
+        The leaf of each point, as ``grouping.twins`` finds them; None keeps every point.
+    """
+
+    def __init__(self, similarity: Similarity, groups: Ints | None) -> None:
+        self._groups, self._constant, self.similarity = groups, 0.0, similarity
+        if groups is not None:
+            self.similarity = grouped(similarity, groups)
+            # what lies inside the groups costs the same in every tree
+            some = random_tree(self.similarity, random_state=0)
+            self._constant = dasgupta_cost(expanded(some, groups), similarity) - dasgupta_cost(some, self.similarity)
+
+    def tree(self, tree: Tree) -> Tree:
+        """The tree of all points."""
+        return tree if self._groups is None else expanded(tree, self._groups)
+
+    def curve(self, losses: Floats) -> Floats:
+        """Losses as of all points."""
+        return losses + self._constant
+
+    def news(self, progress: Progress) -> Progress:
+        """What a listener is told, as of all points."""
+        if self._groups is None:
+            return progress
+        told = replace(progress, cost=progress.cost + self._constant, tree=lambda: self.tree(progress.tree()))
+        if progress.loss is None or progress.decoded_cost is None or progress.embedding is None:
+            return told
+        return replace(
+            told,
+            loss=progress.loss + self._constant,
+            decoded_cost=progress.decoded_cost + self._constant,
+            embedding=progress.embedding[self._groups],
+        )

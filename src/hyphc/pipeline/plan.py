@@ -1,0 +1,154 @@
+"""The plan of a fit: which start, which stages, which budgets, and why. All thresholds of ``HypHC`` stand or are read here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Literal
+
+from ..continuous.solver import EmbedSettings
+from ..search import run as search
+from ..similarity import Similarity
+
+# With a search to follow, the continuous stage gets this many triplets (about a second), on a graph so many steps (some seconds:
+# ten times as many gain nothing that the search does not find), and this share of a time budget.
+TRIPLETS_BEFORE_SEARCH = 200_000_000
+STEPS_BEFORE_SEARCH = 400
+EMBED_SHARE = 0.2
+# Up to this many leaves average linkage takes a moment, and the result is never worse than it.
+LINKAGE_UP_TO = 2_000
+
+Start = Literal["continuous stage", "agglomeration along edges", "bisecting k-means"]
+
+
+@dataclass(frozen=True, repr=False)
+class FitPlan:
+    """What a fit does once the similarity is known. ``print(plan)`` tells it in words.
+
+    Attributes
+    ----------
+    start : {"continuous stage", "agglomeration along edges", "bisecting k-means"}
+        What makes the first tree.
+    linkage : bool
+        Whether average linkage is tried too, and the cheaper of the two trees searched.
+    search : tuple of str
+        Stages of the search; empty without one.
+    embed : EmbedSettings or None
+        Settings of the continuous stage, its budgets among them; None without one.
+    embed_share : float
+        The share of a time budget after which the continuous stage ends.
+    time_budget : float or None
+        Seconds for everything.
+    because : str
+        Why the continuous stage or the search is left out; empty if neither is.
+
+    Examples
+    --------
+    >>> from hyphc import as_similarity
+    >>> plan_fit(as_similarity([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]), EmbedSettings())
+    start: continuous stage (at most 200 000 000 triplets) or average linkage, the cheaper; search: sweeps, fresh trees, iterated
+    """
+
+    start: Start
+    linkage: bool
+    search: tuple[str, ...]
+    embed: EmbedSettings | None
+    embed_share: float = 1.0
+    time_budget: float | None = None
+    because: str = ""
+
+    def __repr__(self) -> str:
+        return "; ".join(self._words())
+
+    def _words(self) -> Iterator[str]:
+        limits = ", ".join(self._limits())
+        first = f"{self.start} (at most {limits})" if limits else self.start
+        yield f"start: {first}" + (" or average linkage, the cheaper" if self.linkage else "")
+        if self.search:
+            yield f"search: {', '.join(self.search)}"
+        if self.because:
+            yield self.because
+        if self.time_budget is not None:
+            yield f"all within {self.time_budget:g} s"
+
+    def _limits(self) -> Iterator[str]:
+        """Budgets of the continuous stage."""
+        if self.embed is None:
+            return
+        if self.embed.max_iter is not None:
+            yield f"{_spaced(self.embed.max_iter)} steps"
+        if self.embed.max_triplets is not None:
+            yield f"{_spaced(self.embed.max_triplets)} triplets"
+        if self.time_budget is not None and self.embed_share < 1.0:
+            yield f"{self.embed_share:.0%} of the time"
+
+
+def plan_fit(
+    similarity: Similarity, settings: EmbedSettings, *, refine: bool = True, time_budget: float | None = None
+) -> FitPlan:
+    """Plan a fit of distinct points.
+
+    Parameters
+    ----------
+    similarity : Similarity
+    settings : EmbedSettings
+        What the caller asks of the continuous stage. A ``max_iter`` or an ``init`` means that there shall be one.
+    refine : bool
+        Whether the search follows.
+    time_budget : float, optional
+        Seconds.
+    """
+    if not refine:
+        because = "no search because refine=False"
+        return FitPlan("continuous stage", False, (), settings, time_budget=time_budget, because=because)
+    linkage = similarity.n <= LINKAGE_UP_TO
+    stages = ("sweeps", *search.later_stages(similarity, time_budget is not None))
+    asked = settings.max_iter is not None or not (isinstance(settings.init, str) and settings.init == "auto")
+    if search.has_own_start(similarity) and not asked:
+        start: Start = "agglomeration along edges" if similarity.is_sparse else "bisecting k-means"
+        return FitPlan(start, linkage, stages, None, time_budget=time_budget, because=_why_large(similarity))
+    embed = _before_search(settings, similarity)
+    return FitPlan("continuous stage", linkage, stages, embed, EMBED_SHARE, time_budget)
+
+
+def _before_search(settings: EmbedSettings, similarity: Similarity) -> EmbedSettings:
+    """The settings with the budgets of a stage that need not reach the end by itself."""
+    if settings.max_triplets is not None:
+        return settings
+    steps = STEPS_BEFORE_SEARCH if similarity.is_sparse else None
+    max_iter = steps if settings.max_iter is None else settings.max_iter
+    return replace(settings, max_iter=max_iter, max_triplets=TRIPLETS_BEFORE_SEARCH)
+
+
+def _why_large(similarity: Similarity) -> str:
+    if similarity.n > search.LARGE:
+        what = f"there are more than {_spaced(search.LARGE)} points"
+    elif search.is_large(similarity):
+        what = f"the features have more than {_spaced(search.LARGE_FEATURES)} entries"
+    else:
+        what = f"a graph of more than {_spaced(search.LARGE_GRAPH)} points"
+    return f"no continuous stage because {what}, of which a short one learns little (init or max_iter asks for it)"
+
+
+def _spaced(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def check_parameters(
+    n: int, n_clusters: int | None, distance_threshold: float | None, time_budget: float | None
+) -> None:
+    """Raise for what a fit of n points would only stumble over at its end."""
+    if n_clusters is not None and distance_threshold is not None:
+        raise ValueError("Give n_clusters or distance_threshold, not both.")
+    if n_clusters is not None:
+        if isinstance(n_clusters, bool) or not isinstance(n_clusters, Integral):
+            raise ValueError(f"n_clusters={n_clusters!r} must be a whole number, or None for an automatic cut.")
+        if not 1 <= n_clusters <= n:
+            raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} points; choose one that is.")
+    if distance_threshold is not None:
+        number = isinstance(distance_threshold, Real) and not isinstance(distance_threshold, bool)
+        if not number or not distance_threshold >= 0:
+            raise ValueError(f"distance_threshold={distance_threshold!r} must be a number of at least 0, or None.")
+    if time_budget is not None and not time_budget > 0:
+        raise ValueError(f"time_budget={time_budget} must be a positive number of seconds.")

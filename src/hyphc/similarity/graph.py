@@ -1,0 +1,120 @@
+"""A sparse graph of similarities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._shared.arrays import Floats, Ints
+from .._shared.checks import require_finite
+from .base import SYMMETRY_RTOL, Similarity, is_rounding
+
+
+class Graph(Similarity):
+    """A sparse symmetric matrix: both directions stored, no diagonal, absent edges are 0. It need not be connected."""
+
+    is_sparse = True
+
+    def __init__(self, adjacency: Any, *, sizes: npt.ArrayLike | None = None) -> None:
+        matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"A graph's matrix must be square; got shape {matrix.shape}.")
+        matrix.sum_duplicates()
+        require_finite(matrix.data, "edge weights")
+        matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal()))
+        matrix.data[is_rounding(matrix.data)] = 0.0
+        matrix.eliminate_zeros()
+        matrix.sort_indices()
+        super().__init__(matrix.shape[0], sizes)
+        _require_valid_edges(matrix)
+        self.indptr = matrix.indptr.astype(np.int64)
+        self.indices = matrix.indices.astype(np.int32)
+        self.data = matrix.data
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return len(self.data) // 2
+
+    def to_csr(self) -> sp.csr_array[np.float64]:
+        """The graph as a SciPy CSR array that shares its memory."""
+        return sp.csr_array((self.data, self.indices, self.indptr), shape=(self.n, self.n))
+
+    def edges(self) -> tuple[Ints, Ints, Floats]:
+        """Each undirected edge once: arrays i < j and w."""
+        i = np.repeat(np.arange(self.n), np.diff(self.indptr))
+        once = i < self.indices
+        return i[once], self.indices[once].astype(np.int64), self.data[once]
+
+    def pairs(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Floats:
+        i, j = np.broadcast_arrays(i, j)
+        if i.size == 0:
+            return np.zeros(i.shape)
+        picked: Any = self.to_csr()[i.ravel(), j.ravel()]
+        if hasattr(picked, "toarray"):  # newer releases of SciPy answer with a sparse array
+            picked = picked.toarray()
+        return np.asarray(picked).reshape(i.shape)
+
+    def rows(self, index: npt.ArrayLike) -> Floats:
+        return self.to_csr()[np.asarray(index)].toarray()
+
+    def degrees(self) -> Floats:
+        return np.asarray(self.to_csr().sum(axis=1))
+
+    def maximum(self) -> float:
+        return float(self.data.max(initial=0.0))
+
+    def subset(self, index: npt.ArrayLike) -> Graph:
+        index = np.asarray(index)
+        return Graph(self.to_csr()[index][:, index], sizes=self.sizes[index])
+
+    @property
+    def n_pairs(self) -> int:
+        return self.n_edges
+
+    def product(self, v: Floats) -> Floats:
+        return np.asarray(self.to_csr() @ v)
+
+    def weighted_pairs(self) -> Iterator[tuple[Ints, Ints, Floats]]:
+        yield np.repeat(np.arange(self.n), np.diff(self.indptr)), self.indices.astype(np.int64), self.data
+
+    def combined(self, mix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
+        upper = sp.triu(mix @ self.to_csr() @ mix.T, 1, format="csr")
+        return Graph(upper + upper.T, sizes=sizes)
+
+    def extended(self, rows: Any) -> Graph:
+        across = sp.csr_array(rows) @ sp.diags_array(self.sizes)
+        sizes = np.append(self.sizes, np.ones(across.shape[0]))
+        return Graph(sp.block_array([[self.to_csr(), across.T], [across, None]], format="csr"), sizes=sizes)
+
+    def signatures(self) -> Callable[[Ints], Any]:
+        inverse = sp.diags_array(1.0 / self.sizes)
+        matrix = sp.csr_array(inverse @ self.to_csr() @ inverse)
+        largest = np.asarray(matrix.max(axis=1).toarray()).ravel()
+        complete = sp.csr_array(matrix + sp.diags_array(largest))
+        return lambda index: complete[index]
+
+    def group_sums(self, group: Ints, n_groups: int) -> Floats:
+        rows = np.repeat(group, np.diff(self.indptr))
+        flat = np.bincount(rows * n_groups + group[self.indices], self.data, minlength=n_groups**2)
+        return np.asarray(flat, dtype=np.float64).reshape(n_groups, n_groups)
+
+
+def _require_valid_edges(matrix: sp.csr_array[np.float64]) -> None:
+    if matrix.nnz and matrix.data.min() < 0:
+        e = int(matrix.data.argmin())
+        i = int(np.searchsorted(matrix.indptr, e, side="right")) - 1
+        raise ValueError(f"Edge ({i}, {matrix.indices[e]}) has weight {matrix.data[e]:.6g}; weights are >= 0.")
+    difference = sp.coo_array(abs(matrix - matrix.T))
+    tolerance = SYMMETRY_RTOL[np.dtype(np.float64)] * float(matrix.data.max(initial=0.0))
+    if difference.nnz and difference.data.max() > tolerance:
+        e = int(difference.data.argmax())
+        i, j = int(difference.coords[0][e]), int(difference.coords[1][e])
+        raise ValueError(
+            f"w[{i}, {j}] = {matrix[i, j]:.6g} but w[{j}, {i}] = {matrix[j, i]:.6g}; a graph is undirected here: pass "
+            "A.maximum(A.T) or (A + A.T) / 2."
+        )

@@ -1,0 +1,67 @@
+"""A tree as JSON and as an npz archive: all that it carries, without pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._shared.files import replaced_atomically
+
+if TYPE_CHECKING:
+    from .core import Tree
+
+PathLike = str | os.PathLike[str]
+Fields = dict[str, Any]  # arguments of Tree
+
+CARRIED = ("split_weights", "degrees", "leaf_sizes")  # left out where a tree has none: older files are read alike
+
+
+def carried_fields(tree: Tree) -> Fields:
+    """Split weights, degrees and leaf sizes, as far as the tree has them."""
+    return {name: values for name in CARRIED if (values := getattr(tree, name)) is not None}
+
+
+def to_json(tree: Tree) -> str:
+    """The text of ``Tree.to_json``."""
+    fields = {
+        "n_leaves": tree.n_leaves,
+        "children": tree.children.tolist(),
+        "heights": tree.heights.tolist(),
+        "names": tree.names,
+        **{name: values.tolist() for name, values in carried_fields(tree).items()},
+    }
+    return json.dumps(fields)
+
+
+def from_json(text: str) -> Fields:
+    """What ``to_json`` wrote."""
+    try:
+        read = json.loads(text)
+        fields = {"children": read["children"], "heights": read["heights"], "names": read.get("names")}
+    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"Not a tree in JSON ({error}); expected the text that Tree.to_json writes.") from None
+    fields["children"] = np.asarray(fields["children"], dtype=np.float64).reshape(-1, 2)
+    return {**fields, **{name: read.get(name) for name in CARRIED}}
+
+
+def save(tree: Tree, path: PathLike) -> None:
+    """Write the archive; a file already there is replaced in one step."""
+    names = np.frombuffer(json.dumps(tree.names).encode(), dtype=np.uint8)
+    with replaced_atomically(path) as file:
+        np.savez_compressed(file, children=tree.children, heights=tree.heights, names=names, **carried_fields(tree))
+
+
+def load(path: PathLike) -> Fields:
+    """What ``save`` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            fields = {name: archive[name] for name in ("children", "heights")}
+            fields["names"] = json.loads(archive["names"].tobytes())
+            return {**fields, **{name: archive[name] for name in CARRIED if name in archive.files}}
+    except OSError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{os.fspath(path)!r} is not a saved tree ({error}); write one with Tree.save.") from None

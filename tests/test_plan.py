@@ -1,0 +1,99 @@
+"""The plan of a fit: which start, which stages, which budgets, and why."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from hyphc import HypHC, Tree, as_similarity
+from hyphc.continuous.solver import EmbedSettings
+from hyphc.pipeline.plan import plan_fit
+from hyphc.search.run import LARGE, LARGE_GRAPH
+from hyphc.similarity import Features, Graph
+from scipy.sparse import csr_array
+
+X = np.random.default_rng(0).normal(size=(60, 4))
+FEATURES = as_similarity(X)
+KNN = as_similarity(X, "euclidean", n_neighbors=5)
+ALL = ("sweeps", "fresh trees", "iterated")
+
+
+def wide(n: int, d: int) -> Features:
+    return Features(np.ones((n, d), dtype=np.float32), offset=0.0, scale=1.0)
+
+
+def empty_graph(n: int) -> Graph:
+    return Graph(csr_array((n, n)))
+
+
+def test_small_problems_get_all_stages_and_average_linkage():
+    plan = plan_fit(FEATURES, EmbedSettings())
+    assert (plan.start, plan.linkage, plan.search) == ("continuous stage", True, ALL)
+    assert plan.embed.max_triplets == 200_000_000
+    assert plan.embed.max_iter is None
+    assert plan_fit(KNN, EmbedSettings()).embed.max_iter == 400
+    assert not plan_fit(wide(2_001, 1), EmbedSettings()).linkage
+
+
+def test_budgets_that_are_given_are_kept():
+    assert plan_fit(KNN, EmbedSettings(max_iter=7)).embed.max_iter == 7
+    given = plan_fit(KNN, EmbedSettings(max_triplets=7)).embed
+    assert (given.max_iter, given.max_triplets) == (None, 7)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "start", "stages", "reason"),
+    [
+        (
+            empty_graph(LARGE_GRAPH + 1),
+            "agglomeration along edges",
+            ("sweeps", "iterated"),
+            "graph of more than 10 000",
+        ),
+        (empty_graph(LARGE + 1), "agglomeration along edges", ("sweeps",), "more than 50 000 points"),
+        (wide(LARGE + 1, 1), "bisecting k-means", ("sweeps",), "more than 50 000 points"),
+        (wide(1_001, 10_000), "bisecting k-means", ("sweeps",), "more than 10 000 000 entries"),
+    ],
+    ids=["graph", "large graph", "many", "wide"],
+)
+def test_large_problems_have_a_start_of_their_own(similarity, start, stages, reason):
+    plan = plan_fit(similarity, EmbedSettings())
+    assert (plan.start, plan.embed, plan.search) == (start, None, stages)
+    assert f"start: {start}" in repr(plan)
+    assert "no continuous stage because" in repr(plan)
+    assert reason in repr(plan)
+    assert plan_fit(similarity, EmbedSettings(), time_budget=9.0).search == ("sweeps", "iterated")
+
+
+@pytest.mark.parametrize("asked", [{"max_iter": 3}, {"init": "random"}, {"init": Tree([[0, 1]])}], ids=str)
+def test_a_continuous_stage_that_is_asked_for_is_had(asked):
+    plan = plan_fit(wide(LARGE + 1, 1), EmbedSettings(**asked))
+    assert plan.start == "continuous stage"
+    assert plan.because == ""
+
+
+def test_without_a_search_the_continuous_stage_is_all_there_is_and_gets_all_the_time():
+    plan = plan_fit(FEATURES, EmbedSettings(), refine=False, time_budget=5.0)
+    assert (plan.linkage, plan.search, plan.embed_share) == (False, (), 1.0)
+    assert repr(plan) == "start: continuous stage; no search because refine=False; all within 5 s"
+
+
+def test_a_fitted_model_tells_its_plan_in_words():
+    model = HypHC(random_state=0, max_iter=5, time_budget=30).fit(X)
+    assert str(model.plan_) == (
+        "start: continuous stage (at most 5 steps, 200 000 000 triplets, 20% of the time) or average linkage, the cheaper; "
+        "search: sweeps, fresh trees, iterated; all within 30 s"
+    )
+    with pytest.raises(FrozenInstanceError):
+        model.plan_.start = "nothing"
+
+
+def test_the_stages_that_were_planned_are_those_that_are_told(monkeypatch):
+    monkeypatch.setattr("hyphc.search.run.LARGE_GRAPH", 50)
+    for similarity in (FEATURES, KNN):
+        told: list[str] = []
+        model = HypHC(random_state=0, callback=lambda progress: told.append(progress.stage)).fit(similarity)  # noqa: B023
+        ends = [stage for stage in dict.fromkeys(told) if stage in ALL]
+        assert tuple(ends) == model.plan_.search
+        assert ("embedding" in told) == (model.plan_.embed is not None)

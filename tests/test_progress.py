@@ -1,0 +1,289 @@
+"""One clock for all stages: what listeners are told, what the line shows, and what Ctrl-C does."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, embed, refine
+from hyphc._shared import progress as display
+from hyphc._shared.clock import Clock
+from hyphc._shared.progress import Progress, line
+from numpy.testing import assert_allclose
+
+X = np.random.default_rng(0).normal(size=(120, 5))
+DOUBLED = np.concatenate([X, X[:40]])
+SEARCH = ("start", "sweep 1", "sweeps", "fresh trees", "iterated")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def default_interrupts() -> Iterator[None]:
+    """Python's own handler, which a process in the background may lack."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def told(cost: float = 1.5, share: float | None = 0.25) -> Progress:
+    return Progress("embedding", cost, 10.0, lambda: None, share)
+
+
+# --- what a callback is told -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_neighbors": 5}, {"refine": False, "n_init": 2}], ids=str)
+def test_a_callback_sees_the_best_tree_of_all_points_and_its_cost(settings):
+    checked: list[float] = []
+    similarity = as_similarity(DOUBLED, **({"metric": "cosine"} | {k: v for k, v in settings.items() if "neigh" in k}))
+
+    def check(progress: Progress) -> None:
+        if progress.iteration is None or progress.iteration % 20 == 0:
+            assert_allclose(dasgupta_cost(progress.tree(), similarity), progress.cost, rtol=1e-9)
+            checked.append(progress.cost)
+
+    model = HypHC(max_iter=60, random_state=0, callback=check, **settings).fit(DOUBLED)
+    assert len(checked) > 5
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(checked))
+    if model.plan_.search:
+        assert_allclose(checked[-1], model.cost_, rtol=1e-9)
+
+
+def test_a_tree_kept_for_later_is_still_that_of_its_time():
+    kept: list[Progress] = []
+    similarity = as_similarity(X)
+    refine(baselines.random_tree(similarity, random_state=0), similarity, random_state=0, callback=kept.append)
+    costs = [dasgupta_cost(progress.tree(), similarity) for progress in kept]
+    assert_allclose(costs, [progress.cost for progress in kept], rtol=1e-12)
+    assert costs[0] > costs[-1]
+
+
+def test_the_share_is_that_of_the_stage_or_of_the_time_budget():
+    seen: list[Progress] = []
+    HypHC(max_iter=50, n_init=2, random_state=0, callback=seen.append).fit(X)
+    shares = [progress.share for progress in seen if progress.stage == "embedding"]
+    assert_allclose(shares, np.arange(1, 101) / 100)
+    assert {progress.share for progress in seen if progress.stage != "embedding"} == {None}
+    assert {progress.stage for progress in seen} >= set(SEARCH)
+    timed: list[Progress] = []
+    HypHC(max_iter=50, random_state=0, time_budget=0.5, callback=timed.append).fit(X)
+    assert all(progress.share == pytest.approx(min(1.0, progress.seconds / 0.5)) for progress in timed)
+
+
+@pytest.mark.parametrize("settings", [{}, {"verbose": 1}, {"callback": lambda progress: None}], ids=str)
+def test_listening_changes_nothing(settings):
+    quiet, heard = (HypHC(random_state=0, max_iter=50, **options).fit(X) for options in ({}, settings))
+    assert np.array_equal(quiet.tree_.children, heard.tree_.children)
+    assert np.array_equal(quiet.embedding_, heard.embedding_)
+
+
+def test_a_callback_that_has_heard_enough_is_not_called_again():
+    seen: list[str] = []
+    similarity = as_similarity(X)
+    tree = baselines.random_tree(similarity, random_state=0)
+    refine(tree, similarity, callback=lambda progress: seen.append(progress.stage) or progress.stage == "sweep 1")
+    assert seen == ["start", "sweep 1"]
+
+
+# --- Ctrl-C ----------------------------------------------------------------------------------------------------------
+
+
+def interrupting(stage: str, act: Callable[[], object]) -> Callable[[Progress], None]:
+    """A callback that acts once, in this stage, and must not be called afterwards."""
+    done: list[str] = []
+
+    def callback(progress: Progress) -> None:
+        assert not done
+        if progress.stage == stage and (progress.iteration or 0) in (0, 7):
+            done.append(stage)
+            act()
+
+    return callback
+
+
+def press() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def cry() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("act", [press, cry])
+@pytest.mark.parametrize("stage", ["embedding", *SEARCH])
+def test_an_interrupt_in_any_stage_ends_the_fit_with_a_warning(stage, act, default_interrupts):
+    callback = interrupting(stage, act)
+    begin = time.monotonic()
+    with pytest.warns(UserWarning, match=r"Interrupted after .* the best found until then"):
+        model = HypHC(max_iter=100, time_budget=60, random_state=0, callback=callback).fit(X)
+    assert time.monotonic() - begin < 30
+    assert model.interrupted_
+    assert model.tree_.n_leaves == len(X)
+    assert_allclose(model.cost_, dasgupta_cost(model.tree_, as_similarity(X)))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_while_the_start_is_made_ends_the_fit_with_the_start(monkeypatch, default_interrupts):
+    monkeypatch.setattr("hyphc.search.run.LARGE", 100)
+    start = baselines.bisecting_kmeans(as_similarity(X))
+
+    def interrupted(similarity: object) -> Tree:
+        press()
+        return start
+
+    monkeypatch.setattr("hyphc.baselines.bisecting_kmeans", interrupted)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model = HypHC(random_state=0).fit(X)
+    assert model.tree_ == start
+
+
+@pytest.mark.parametrize("act", [press, cry])
+def test_an_interrupt_ends_embed_and_refine_too(act, default_interrupts):
+    similarity = as_similarity(X)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        result = embed(similarity, max_iter=10**6, random_state=0, callback=interrupting("embedding", act))
+    assert result.n_iter < 100
+    with pytest.warns(UserWarning, match="Interrupted"):
+        tree = refine(result.tree, similarity, time_budget=60, callback=interrupting("sweep 1", act))
+    assert dasgupta_cost(tree, similarity) < result.cost
+
+
+def test_what_sweeps_gained_before_an_interrupt_is_kept(monkeypatch, default_interrupts):
+    from hyphc.search import sweeps
+
+    similarity = as_similarity(np.random.default_rng(0).normal(size=(1_500, 5)))
+    tree = baselines.random_tree(similarity, random_state=0)
+    drained: list[int] = []
+
+    def drain(*arguments: object, kernel: Callable[..., None] = sweeps._drain) -> None:
+        kernel(*arguments)
+        drained.append(1)
+        if len(drained) == 2:
+            press()
+
+    monkeypatch.setattr(sweeps, "_drain", drain)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        refined = refine(tree, similarity, random_state=0)
+    assert len(drained) == 2
+    assert dasgupta_cost(refined, similarity) < dasgupta_cost(tree, similarity)
+
+
+def test_a_second_interrupt_stops_at_once(default_interrupts, capsys):
+    with pytest.raises(KeyboardInterrupt), Clock() as clock:  # noqa: PT012
+        press()
+        assert clock.late()
+        assert "Ctrl-C again stops at once" in capsys.readouterr().err
+        press()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_the_callers_own_stays_in_charge():
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        with Clock() as clock:
+            press()
+        assert heard == [signal.SIGINT]
+        assert not clock.interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_clock_works_in_a_thread():
+    costs: list[float] = []
+    thread = threading.Thread(target=lambda: costs.append(HypHC(max_iter=5, random_state=0).fit(X).cost_))
+    thread.start()
+    thread.join()
+    assert costs
+
+
+SCRIPT = """
+import signal, sys, time, warnings
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import numpy as np
+from hyphc import HypHC
+X = np.random.default_rng(0).normal(size=(400, 5))
+told = []
+def callback(progress):
+    if progress.stage == sys.argv[1] and not told:
+        told.append(progress)
+        print("now", flush=True)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    model = HypHC(max_iter=10**6, max_triplets=10**15, time_budget=float(sys.argv[2]), random_state=0, callback=callback).fit(X)
+print(model.interrupted_, model.tree_.n_leaves, caught[-1].category.__name__)
+"""
+
+
+@pytest.mark.parametrize(("stage", "budget"), [("embedding", 600), ("iterated", 40)])
+def test_a_real_interrupt_ends_a_fit_of_another_process(stage, budget):
+    command = [sys.executable, "-c", SCRIPT, stage, str(budget)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "now\n"
+        time.sleep(0.1)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert out == "True 400 UserWarning\n", err
+    assert time.monotonic() - begin < 20
+
+
+# --- the line --------------------------------------------------------------------------------------------------------
+
+
+def test_the_line_knows_the_time_left_of_a_stage_or_a_budget():
+    assert line(None, 10.0, None) == f"[{'-' * 24}] start  0:10 so far"
+    assert line(told(), 10.0, None) == f"[{'#' * 6}{'.' * 18}] embedding  cost 1.5  0:30 left in this stage"
+    assert line(told(share=None), 10.0, None).endswith("embedding  cost 1.5  0:10 so far")
+    assert line(told(share=None), 75.0, 100.0) == f"[{'#' * 18}{'.' * 6}] embedding  cost 1.5  0:25 left"
+
+
+def test_a_terminal_shows_one_line_whose_last_cost_is_that_of_the_fit(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(display, "REDRAW", 0.01)
+    model = HypHC(random_state=0, verbose=1).fit(DOUBLED)
+    text = terminal.getvalue()
+    assert text.count("\n") == 1
+    assert len(text.split("\r")) > 3
+    assert text.split("\r")[-1].rstrip() == f"done after 0:0{round(_seconds(text))}  cost {model.cost_:.8g}"
+
+
+def _seconds(text: str) -> float:
+    found = re.findall(r"after 0:0(\d)", text)
+    return float(found[-1])
+
+
+def test_a_pipe_gets_a_line_now_and_then_not_one_an_iteration(monkeypatch, capsys):
+    model = HypHC(random_state=0, verbose=1, time_budget=1.0).fit(DOUBLED)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"done after 0:01  cost {model.cost_:.8g}"]
+    monkeypatch.setattr(display, "REPEAT", 0.3)
+    HypHC(random_state=0, verbose=1, time_budget=1.0).fit(DOUBLED)
+    text = capsys.readouterr().err
+    assert "\r" not in text
+    assert 2 <= len(text.splitlines()) <= 5
+
+
+def test_a_fit_that_fails_says_so_on_its_line(capsys):
+    def fail(progress: Progress) -> None:
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        HypHC(random_state=0, verbose=1, callback=fail).fit(X)
+    assert capsys.readouterr().err.startswith("failed after 0:0")
