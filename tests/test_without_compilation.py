@@ -6,6 +6,10 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+from hyphc._shared.arrays import record
+
 SCRIPT = """
 import numpy as np, scipy.sparse as sp
 from hyphc import HypHC, baselines, cost_bounds, dasgupta_cost, dendrogram_purity, exact_tree, insert, optimality_gap, refine
@@ -36,3 +40,9 @@ def test_the_kernels_run_as_plain_python():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.path.dirname(__file__)}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr
+
+
+def test_a_field_of_a_record_may_not_hide_behind_an_attribute_of_numpy():
+    with pytest.raises(ValueError, match=r"Fields \['size'\]"):
+        record(("size", np.int32), ("leaf", np.int32))
+    assert np.zeros(2, record(("n_leaves", np.int32)))[1].n_leaves == 0
