@@ -19,6 +19,7 @@ import pytest
 from hyphc import HypHC, Tree
 from hyphc._shared.clock import Clock
 from hyphc.cli import main
+from hyphc.cli.parsers import criteria
 from hyphc.io import read_tree
 from hyphc.tree import cut
 
