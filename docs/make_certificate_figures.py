@@ -23,7 +23,7 @@ def draw_gap_against_k() -> None:
     figure, axes = plt.subplots(figsize=(6.4, 4.2))
     for colour, name in zip(plt.get_cmap("tab10").colors, DATA_SETS, strict=False):
         similarity = datasets.paper_similarity(name)
-        fitted = HypHC(random_state=0).fit(standardize(datasets.load(name).data)).tree_
+        fitted = HypHC(metric="cosine", random_state=0).fit(standardize(datasets.load(name).data)).tree_
         for tree, style in ((fitted, "-"), (baselines.average_linkage(similarity), ":")):
             results = [optimality_gap(tree, similarity, k=k, random_state=0, n_jobs=-1) for k in SIZES]
             gaps = 100 * np.array([result.gap for result in results])

@@ -16,7 +16,7 @@ IMAGES = Path(__file__).parent / "images"
 def draw_digits() -> None:
     digits = datasets.load("digits")
     sample = np.random.default_rng(0).choice(len(digits.data), 300, replace=False)
-    model = HypHC(metric="euclidean", n_neighbors=15, random_state=0).fit(digits.data[sample])
+    model = HypHC(random_state=0).fit(digits.data[sample])
     ax = plot.disk(model, labels=digits.labels[sample].astype(int))
     ax.get_legend().set_title("digit")
     ax.figure.savefig(IMAGES / "digits.png", dpi=110)

@@ -168,5 +168,5 @@ def test_a_star_is_taken_leaf_by_leaf_which_is_optimal():
 
 
 def test_other_similarities_are_refused_with_the_remedy():
-    with pytest.raises(ValueError, match=r"merges along edges; got .* n_neighbors"):
-        graph_agglomeration(as_similarity(np.eye(3)))
+    with pytest.raises(ValueError, match=r"merges along edges; got Features\(n=3\): .* as_similarity\(X\)"):
+        graph_agglomeration(as_similarity(np.eye(3), "cosine"))

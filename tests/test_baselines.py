@@ -21,7 +21,7 @@ PAPER = {
 
 @pytest.mark.parametrize("name", LINKAGES)
 def test_linkages_are_scipys_on_one_minus_w_for_every_kind(name):
-    features = as_similarity(X)
+    features = as_similarity(X, "cosine")
     W = features.to_dense()
     expected = Tree.from_linkage(linkage(squareform(1 - W - np.eye(40)), name))
     for similarity in (features, W, sp.csr_array(W)):
@@ -42,7 +42,7 @@ def test_the_papers_table_is_reproduced_to_every_printed_digit(name, needs_data)
 
 
 def test_similarities_above_one_are_measured_from_the_largest():
-    W = 100 * as_similarity(X).to_dense()
+    W = 100 * as_similarity(X, "cosine").to_dense()
     assert baselines.average_linkage(W) == baselines.average_linkage(W / 100)
     assert baselines.average_linkage(W).heights[0] >= 0
 
@@ -59,7 +59,7 @@ def test_random_trees_are_trees_and_follow_the_seed():
         assert tree.n_leaves == n
         assert tree == baselines.random_tree(n, random_state=1)
     assert baselines.random_tree(50, random_state=1) != baselines.random_tree(50, random_state=2)
-    assert baselines.random_tree(as_similarity(X), random_state=0).n_leaves == 40
+    assert baselines.random_tree(as_similarity(X, "cosine"), random_state=0).n_leaves == 40
 
 
 def test_random_trees_of_three_leaves_are_uniform():
@@ -80,7 +80,7 @@ def test_one_and_two_points(name, n):
 def test_what_does_not_fit_in_memory_says_so_first(monkeypatch):
     monkeypatch.setattr("hyphc._shared.checks.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"average linkage of 40 points needs .* take a sample"):
-        baselines.average_linkage(as_similarity(X))
+        baselines.average_linkage(as_similarity(X, "cosine"))
 
 
 def test_no_leaves_is_an_error():

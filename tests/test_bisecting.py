@@ -19,7 +19,7 @@ def points(n: int, d: int = 3, seed: int = 0) -> np.ndarray:
 
 
 def kinds(n: int, seed: int = 0) -> list[Features | Dense | Graph]:
-    features = as_similarity(points(n, seed=seed))
+    features = as_similarity(points(n, seed=seed), "cosine")
     W = features.to_dense()
     return [features, Dense(W), Graph(sp.csr_array(np.where(W > 0.5, W, 0.0)))]
 
@@ -81,9 +81,9 @@ def test_every_kind_gives_a_tree_that_does_not_depend_on_the_threads(objective):
 
 def test_clear_groups_of_any_kind_are_the_first_split():
     labels = np.repeat([0, 1], [40, 25])
-    X = 0.2 * points(65) + np.where(labels[:, None] == 0, [5.0, 0, 0], [-5.0, 0, 0])
-    W = as_similarity(X).to_dense()
-    for similarity in (as_similarity(X), W, sp.csr_array(np.where(W > 0.9, W, 0.0))):
+    X = 0.2 * points(65) + np.where(labels[:, None] == 0, [3.0, 3.0, 0], [-3.0, -3.0, 0])
+    W = as_similarity(X, "cosine").to_dense()
+    for similarity in (as_similarity(X, "cosine"), W, sp.csr_array(np.where(W > 0.9, W, 0.0))):
         for objective in OBJECTIVES:
             assert baselines.bisecting_kmeans(similarity, objective=objective).cut(2).tolist() == labels.tolist()
 
@@ -100,12 +100,12 @@ def test_components_of_a_graph_are_never_split_before_they_are_apart():
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_points_and_equal_points(n):
-    for similarity in (as_similarity(np.ones((n, 2))), np.ones((n, n)), sp.csr_array((n, n))):
+    for similarity in (as_similarity(np.ones((n, 2)), "cosine"), np.ones((n, n)), sp.csr_array((n, n))):
         assert baselines.bisecting_kmeans(similarity).n_leaves == n
 
 
 def test_a_thousand_equal_points_give_a_shallow_tree():
-    for similarity in (as_similarity(np.ones((1000, 2))), np.ones((1000, 1000))):
+    for similarity in (as_similarity(np.ones((1000, 2)), "cosine"), np.ones((1000, 1000))):
         tree = baselines.bisecting_kmeans(similarity)
         depth = np.zeros(2 * tree.n_leaves - 1, dtype=int)
         for t in range(tree.n_leaves - 2, -1, -1):
@@ -114,9 +114,9 @@ def test_a_thousand_equal_points_give_a_shallow_tree():
 
 
 def test_the_callers_arrays_are_not_touched():
-    X, W = points(50), as_similarity(points(50)).to_dense()
+    X, W = points(50), as_similarity(points(50), "cosine").to_dense()
     before = X.copy(), W.copy()
-    baselines.bisecting_kmeans(as_similarity(X))
+    baselines.bisecting_kmeans(as_similarity(X, "cosine"))
     baselines.bisecting_kmeans(W)
     assert (before[0] == X).all()
     assert (before[1] == W).all()

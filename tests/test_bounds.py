@@ -37,7 +37,7 @@ def test_on_a_unit_clique_the_bounds_coincide_with_the_cost():
 
 
 def test_sampled_bounds_lie_within_their_errors_of_the_exact_ones():
-    similarity = as_similarity(np.random.default_rng(0).normal(size=(80, 4)))
+    similarity = as_similarity(np.random.default_rng(0).normal(size=(80, 4)), "cosine")
     exact = cost_bounds(similarity)
     misses = 0
     for seed in range(40):
@@ -49,7 +49,7 @@ def test_sampled_bounds_lie_within_their_errors_of_the_exact_ones():
 
 
 def test_units_scale_bounds_and_errors_alike():
-    similarity = as_similarity(np.random.default_rng(0).normal(size=(30, 4)))
+    similarity = as_similarity(np.random.default_rng(0).normal(size=(30, 4)), "cosine")
     pairs, ordered, mean = (
         cost_bounds(similarity, units=units, n_triplets=100, random_state=0) for units in ("pairs", "ordered", "mean")
     )
@@ -67,7 +67,7 @@ def test_sampled_triplets_never_repeat_a_point_and_are_uniform(n):
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads():
-    similarity = as_similarity(np.random.default_rng(0).normal(size=(200, 4)))
+    similarity = as_similarity(np.random.default_rng(0).normal(size=(200, 4)), "cosine")
     assert cost_bounds(similarity, n_jobs=1) == cost_bounds(similarity, n_jobs=2)
 
 

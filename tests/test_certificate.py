@@ -16,7 +16,16 @@ from numpy.testing import assert_allclose
 
 import oracles
 from enumeration import all_trees, cluster_sizes, nested_trees, tree_shapes
-from strategies import chain, random_tree, similarity_of_kind, tree_and_similarity, weight_matrix
+from strategies import (
+    NON_NEGATIVE,
+    chain,
+    magnitude,
+    random_tree,
+    similarity_of_kind,
+    tree_and_similarity,
+    weight_matrix,
+    with_sizes,
+)
 
 EVERY_SUBSET = 10**9
 kinds = st.sampled_from(["features", "dense", "graph"])
@@ -62,7 +71,7 @@ def test_no_tree_found_otherwise_beats_the_exact_tree(n: int, seed: int, kind: s
     assert best >= cost_bounds(similarity).lower * (1 - 1e-12)
 
 
-@given(tree_and_similarity(min_leaves=3, max_leaves=12))
+@given(tree_and_similarity(min_leaves=3, max_leaves=12, kinds=NON_NEGATIVE))
 @settings(max_examples=200)
 def test_over_all_subsets_the_bound_holds_never_rises_with_k_and_is_the_true_gap_at_k_equal_n(
     case: tuple[Tree, Similarity],
@@ -80,7 +89,24 @@ def test_over_all_subsets_the_bound_holds_never_rises_with_k_and_is_the_true_gap
     assert_allclose([result.lower_bound for result in results], cost / (1 + gaps))
 
 
-@given(tree_and_similarity(min_leaves=3, max_leaves=9), st.integers(3, 9))
+@given(tree_and_similarity(min_leaves=3, max_leaves=9, kinds=("blend",)), st.booleans())
+@settings(max_examples=60)
+def test_of_a_blend_no_tree_costs_less_than_the_bound_which_rises_to_the_least_cost(
+    case: tuple[Tree, Similarity], weighted: bool
+) -> None:
+    tree, similarity = case
+    n = similarity.n
+    if weighted:
+        similarity = with_sizes(similarity, np.arange(n) % 3 + 1.0)
+    best = dasgupta_cost(exact_tree(similarity), similarity)
+    bounds = [optimality_gap(tree, similarity, k=k, n_subsets=EVERY_SUBSET).lower_bound for k in range(3, n + 1)]
+    rounding = 1e-11 * (1 + magnitude(similarity))
+    assert max(bounds) <= best + rounding
+    assert (np.diff(bounds) >= -rounding).all()
+    assert_allclose(bounds[-1], best, atol=rounding)
+
+
+@given(tree_and_similarity(min_leaves=3, max_leaves=9, kinds=NON_NEGATIVE), st.integers(3, 9))
 @settings(max_examples=30)
 def test_the_mean_over_subsets_is_that_of_the_definition(case: tuple[Tree, Similarity], k: int) -> None:
     tree, similarity = case
@@ -96,7 +122,7 @@ def test_the_mean_over_subsets_is_that_of_the_definition(case: tuple[Tree, Simil
     assert_allclose(result.cost - result.lower_bound, excess, rtol=1e-9, atol=1e-9 * (1 + result.cost))
 
 
-@given(tree_and_similarity(min_leaves=3, max_leaves=10))
+@given(tree_and_similarity(min_leaves=3, max_leaves=10, kinds=NON_NEGATIVE))
 @settings(max_examples=30)
 def test_with_triplets_it_is_the_triplet_bound(case: tuple[Tree, Similarity]) -> None:
     tree, similarity = case
@@ -182,7 +208,7 @@ def test_random_subsets_are_uniform_and_never_repeat_a_leaf(n: int) -> None:
 
 
 def test_the_result_is_a_function_of_the_seed_whatever_the_number_of_threads() -> None:
-    similarity = as_similarity(np.random.default_rng(0).normal(size=(60, 4)))
+    similarity = as_similarity(np.random.default_rng(0).normal(size=(60, 4)), "cosine")
     tree = baselines.average_linkage(similarity)
     one = optimality_gap(tree, similarity, k=8, n_subsets=333, random_state=7, n_jobs=1)
     assert one == optimality_gap(tree, similarity, k=8, n_subsets=333, random_state=7, n_jobs=2)
@@ -191,7 +217,7 @@ def test_the_result_is_a_function_of_the_seed_whatever_the_number_of_threads() -
 
 
 def test_features_matrix_and_graph_of_one_similarity_give_one_gap() -> None:
-    features = as_similarity(np.random.default_rng(0).normal(size=(60, 3)))
+    features = as_similarity(np.random.default_rng(0).normal(size=(60, 3)), "cosine")
     W, tree = features.to_dense(), random_tree(60, 0)
     results = [
         optimality_gap(tree, similarity, k=6, n_subsets=200, random_state=0)
@@ -307,5 +333,5 @@ def test_bad_calls_name_the_value_and_the_remedy() -> None:
 @pytest.mark.slow
 def test_a_tree_of_a_million_planted_points_is_certified() -> None:
     planted = datasets.planted(1_000_000, 32, random_state=0)
-    result = optimality_gap(planted.tree, as_similarity(planted.data), random_state=0, n_jobs=-1)
+    result = optimality_gap(planted.tree, as_similarity(planted.data, "cosine"), random_state=0, n_jobs=-1)
     assert 0 < result.gap < result.confidence_interval[1] < 0.2

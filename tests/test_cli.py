@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import contextlib
 import csv
 import io
@@ -16,12 +17,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hyphc import HypHC, Tree
+import scipy.sparse as sp
+from hyphc import HypHC, Tree, dendrogram_purity
 from hyphc._shared.clock import Clock
 from hyphc.cli import main
-from hyphc.cli.parsers import criteria
+from hyphc.cli.parsers import criteria, metrics_of_rows
 from hyphc.io import read_tree
+from hyphc.similarity.metrics import METRICS
+from hyphc.similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
 from hyphc.tree import cut
+from sklearn.datasets import load_digits
+from sklearn.metrics import adjusted_rand_score
 
 COMMANDS = ["fit", "score", "cut", "plot", "explore", "convert", "datasets", "demo"]
 FIT_FILES = [
@@ -165,7 +171,20 @@ print([module for module in {heavy} if module in sys.modules])"""
 
 def test_the_criteria_offered_are_those_of_the_tree_and_the_default_is_its_default():
     assert list(criteria()) == list(cut.CRITERIA)
-    assert f"(default: {cut.DEFAULT_CRITERION})" in help_of("cut")
+    plain = Tree([[0, 1], [2, 3], [4, 5]])
+    carrying = Tree([[0, 1], [2, 3], [4, 5]], split_weights=[3.0, 3.0, 1.0])
+    said = f"{cut.default_criterion(carrying)} where the tree carries weights, else {cut.default_criterion(plain)}"
+    for command in ("fit", "cut", "plot", "explore"):
+        assert said in " ".join(help_of(command).split())
+
+
+def test_the_metrics_offered_and_the_default_are_those_of_the_estimator():
+    assert set(metrics_of_rows()) == {name for name, metric in METRICS.items() if metric.takes_rows}
+    for command in ("fit", "score"):
+        words = " ".join(help_of(command).split())
+        assert f"(default: {HypHC().metric}, nearest neighbours" in words
+        assert f"(default of auto: {N_NEIGHBORS})" in words
+        assert f"(default: {BACKGROUND})" in words
 
 
 def test_without_a_command_the_help_is_shown(capsys):
@@ -176,17 +195,24 @@ def test_without_a_command_the_help_is_shown(capsys):
 # --- demo and data sets ----------------------------------------------------------------------------------------------
 
 
-def test_demo_prints_costs_between_the_bounds_and_saves_the_cheapest_tree(run):
+def test_demo_prints_costs_between_the_bounds_and_saves_the_tree_of_a_default_fit(run):
     printed = run("hyphc demo")
+    table = printed[printed.index("Dasgupta cost") :]
     costs = {
-        name.strip(): float(cost) for name, cost in re.findall(r"^([A-Za-z ]+?)\s+(\d[\d.e+]+)", printed, re.MULTILINE)
+        name.strip(): float(cost) for name, cost in re.findall(r"^([A-Za-z ,]+?)\s+(\d[\d.e+]+)", table, re.MULTILINE)
     }
     lower, upper = costs.pop("lower bound"), costs.pop("upper bound")
     assert len(costs) >= 5
     assert all(lower < cost < upper for cost in costs.values())
     folder = run.folder / "hyphc-demo"
     tree = Tree.load(folder / "digits.npz")
-    assert tree.n_leaves == 1797
+    model = HypHC(random_state=0).fit(load_digits().data)
+    assert tree == model.tree_
+    assert f"clusters: {model.n_clusters_} found" in printed
+    for k in (10, model.n_clusters_):
+        index = adjusted_rand_score(load_digits().target, tree.cut(k))
+        assert f"adjusted Rand index of {k} clusters and the digits: {index:.3f}" in printed
+    assert f"purity of the tree: {dendrogram_purity(tree, load_digits().target):.3f}" in printed
     assert Tree.from_newick((folder / "digits.nwk").read_text()) == tree
 
 
@@ -221,9 +247,89 @@ def test_fit_writes_all_its_files(run):
 
 def test_fit_says_what_it_inferred(run):
     run("hyphc datasets --write iris iris.csv")
-    printed = run("hyphc fit - --standardize --output piped < iris.csv")
+    printed = run("hyphc fit - --n-neighbors 10 --scale yes --output piped < iris.csv")
     assert "features    sepal_length, sepal_width, petal_length, petal_width" in printed
     assert "label (text with 3 different values; choose it as labels to compare the tree with them)" in printed
+    assert "similarity  10 nearest neighbours of each row, with a background of 0.003" in printed
+    assert "columns     scaled: asked for" in printed
+
+
+def test_fit_and_its_report_say_what_was_done_and_how_many_clusters_were_found_and_why(run):
+    from hyphc import datasets
+
+    run("hyphc datasets --write wine wine.csv")
+    printed = " ".join(run("hyphc fit wine.csv --labels label --output wine").split())
+    report = (run.folder / "wine" / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    wine = datasets.load("wine")
+    model = HypHC(random_state=0).fit(wine.data)
+    number = model.cluster_number_
+    scaling = model.similarity_.source.scaling.why
+    assert scaling.startswith("columns scaled: ")
+    agreement = f"{adjusted_rand_score(wine.labels, model.labels_):.4f}"
+    for text in (printed, report):
+        assert scaling.removeprefix("columns ") in text
+        assert f"search: {', '.join(model.plan_.search)}" in text
+        assert f"{number.n_clusters} found: {number.why}; next come " in text
+        for k, level in number.runners_up:
+            assert f"{k} (threshold {abs(level):.2g} {'higher' if level > 0 else 'lower'})" in text
+        assert agreement in text
+
+
+def test_what_is_asked_of_clusters_is_what_files_page_and_picture_have(run):
+    run("hyphc datasets --write iris iris.csv")
+    run("hyphc fit iris.csv --criterion height --min-size 4 --n-clusters 10 --output asked")
+    tree = Tree.load(run.folder / "asked" / "tree.npz")
+    found = [int(row["cluster"]) for row in table_in(run.folder / "asked" / "clusters.csv")]
+    assert found == tree.cut(10, criterion="height", min_size=4).tolist() != tree.cut(10).tolist()
+    page = data_of(run.folder / "asked" / "explorer.html")
+    assert page["opening"] == 10
+    nodes = np.frombuffer(base64.b64decode(page["cuts"]["10"]), "<i4")
+    assert sorted(nodes) == sorted(tree.clusters(10, criterion="height", min_size=4))
+    printed = run("hyphc cut asked/tree.npz --criterion height --min-size 4")
+    assert [int(row["cluster"]) for row in csv.DictReader(io.StringIO(printed))] == found
+
+
+def test_a_cut_without_a_number_is_the_fits(run):
+    run("hyphc datasets --write wine wine.csv")
+    run("hyphc fit wine.csv --labels label --output wine")
+    fitted = [row["cluster"] for row in table_in(run.folder / "wine" / "clusters.csv")]
+    for file in ("tree.npz", "tree.json"):
+        assert [row["cluster"] for row in csv.DictReader(io.StringIO(run(f"hyphc cut wine/{file}")))] == fitted
+
+
+def test_a_wide_column_is_told_of_in_the_words_of_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=20), 1000 * rng.normal(size=20)]).tolist()
+    Path("x.csv").write_text("a,grams\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    assert main(["fit", "x.csv"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["fit", "x.csv", "--metric", "linear"]) == 0
+    told = capsys.readouterr().err
+    assert told.startswith("hyphc: column 'grams' carries 100% of the variance")
+    assert told.endswith("use --metric auto or --standardize.\n")
+
+
+def test_distances_are_clustered_as_such_and_told_from_similarities(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    points = np.random.default_rng(0).normal(size=(20, 2)) + np.repeat([[0.0, 0.0], [9.0, 9.0]], 10, axis=0)
+    np.savetxt("d.csv", np.linalg.norm(points[:, None] - points[None], axis=2), delimiter=",")
+    assert main(["fit", "d.csv", "--distances", "--n-clusters", "2"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert "similarity  largest distance - distance" in captured.out
+    assert [row["cluster"] for row in table_in(Path("d-hyphc/clusters.csv"))] == ["0"] * 10 + ["1"] * 10
+    assert main(["score", "d-hyphc/tree.npz", "d.csv", "--distances"]) == 0
+    assert cost_in(capsys.readouterr().out) == cost_in(captured.out)
+    assert main(["fit", "d.csv", "--precomputed"]) == 0
+    assert "pass --distances for distances" in capsys.readouterr().err
+
+
+def test_a_sparse_table_needs_no_metric(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    sp.save_npz("x.npz", sp.random_array((30, 12), density=0.4, rng=np.random.default_rng(0), format="csr"))
+    assert main(["fit", "x.npz"]) == 0
+    assert "columns     as they are: the table is sparse" in capsys.readouterr().out
 
 
 def test_the_report_has_cost_bounds_gap_purity_and_average_linkage(run):
@@ -233,7 +339,9 @@ def test_the_report_has_cost_bounds_gap_purity_and_average_linkage(run):
     for row in ("cost", "lower bound", "upper bound", "gap", "purity", "average linkage"):
         assert f"\n| {row} |" in report
     assert f"| cost | {cost_in(printed):.10g} |" in report
-    assert re.search(r"\| gap \| at most [\d.]+ % \| above the cost of the best tree, with 99 % confidence \|", report)
+    assert re.search(
+        r"\| gap \| at most [\d.]+ % \| above the cost of the best tree, with 99 % confidence; [^|]*\|", report
+    )
     linked = set(re.findall(r"\]\(([^)]+)\)", report))
     assert linked
     assert linked <= {path.name for path in (run.folder / "iris-hyphc").iterdir()}
@@ -245,7 +353,8 @@ def test_the_gap_is_the_upper_confidence_limit_and_never_the_estimate(run):
     run("hyphc datasets --write iris iris.csv")
     printed = run("hyphc fit iris.csv --labels label")
     tree = read_tree(run.folder / "iris-hyphc" / "tree.npz")
-    gap = optimality_gap(tree, as_similarity(datasets.load("iris").data), random_state=0)
+    similarity = as_similarity(datasets.load("iris").data, random_state=0)
+    gap = optimality_gap(tree, similarity, random_state=0)
     assert f"{100 * gap.gap:.2f}" != f"{100 * gap.confidence_interval[1]:.2f}"
     assert f"at most {100 * gap.confidence_interval[1]:.2f} %" in printed
 
@@ -333,13 +442,23 @@ def test_the_smallest_tables_work(tmp_path, monkeypatch, n):
     assert Tree.load("x-hyphc/tree.npz").n_leaves == n
 
 
-@pytest.mark.parametrize("metric", ["linear", "rbf"])
-def test_every_metric_scores_as_it_fits(tmp_path, monkeypatch, capsys, metric):
+OPTIONS = {
+    "auto": [],
+    "auto with options": ["--n-neighbors", "4", "--scale", "yes", "--background", "0.1"],
+    "cosine": ["--metric", "cosine", "--standardize"],
+    "linear": ["--metric", "linear"],
+    "rbf": ["--metric", "rbf"],
+    "euclidean": ["--metric", "euclidean", "--n-neighbors", "3"],
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
+def test_every_metric_scores_as_it_fits(tmp_path, monkeypatch, capsys, options):
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", np.random.default_rng(1).normal(size=(12, 3)))
-    assert main(["fit", "x.npy", "--metric", metric]) == 0
+    assert main(["fit", "x.npy", *options]) == 0
     fitted = cost_in(capsys.readouterr().out)
-    assert main(["score", "x-hyphc/tree.json", "x.npy", "--metric", metric]) == 0
+    assert main(["score", "x-hyphc/tree.json", "x.npy", *options]) == 0
     assert cost_in(capsys.readouterr().out) == fitted
 
 

@@ -324,9 +324,9 @@ def test_upper_levels_of_a_planted_tree_are_recovered_by_average_linkage(seed: i
     found = linkage(example.data.astype(float), "average")
     assert adjusted_rand_score(example.tree.cut(n_clusters=2), fcluster(found, 2, "maxclust")) == 1.0
     assert dendrogram_purity(Tree.from_linkage(found), example.labels) > 0.95
-    similarity = as_similarity(example.data)
+    similarity = as_similarity(example.data, "cosine")
     rng = np.random.default_rng(seed)
-    shuffled = as_similarity(example.data[rng.permutation(400)])
+    shuffled = as_similarity(example.data[rng.permutation(400)], "cosine")
     assert dasgupta_cost(example.tree, similarity) < 0.95 * dasgupta_cost(example.tree, shuffled)
 
 

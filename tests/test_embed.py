@@ -26,7 +26,7 @@ def groups(n: int = 40, seed: int = 0) -> Features:
     """Four groups of points, two and two near each other."""
     rng = np.random.default_rng(seed)
     centres = np.array([[1, 0.3, 0], [1, -0.3, 0], [-1, 0, 0.3], [-1, 0, -0.3]])
-    similarity = as_similarity(centres[np.arange(n) % 4] + 0.1 * rng.normal(size=(n, 3)))
+    similarity = as_similarity(centres[np.arange(n) % 4] + 0.1 * rng.normal(size=(n, 3)), "cosine")
     assert isinstance(similarity, Features)
     return similarity
 

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from hyphc import Tree, baselines, dasgupta_cost, encode
 from hyphc.explorer import page
+from hyphc.explorer.cuts import cut_fields
 from hyphc.explorer.groups import group
 from hyphc.explorer.sprite import MAX_SIDE, shrink, sprite
-from hyphc.scores.metrics import with_split_weights
+from hyphc.scores.heights import with_split_weights
 from hyphc.similarity import Dense
 from hypothesis import given
 from hypothesis import strategies as st
@@ -304,6 +305,53 @@ def test_a_tree_too_large_shows_its_top_and_says_how_many_points_a_leaf_stands_f
         own = labels[members[0]]
         assert codes[i] == (own if counts[own] == counts.max() else counts.argmax())
         np.testing.assert_allclose(means[i], values[members].mean(axis=0), rtol=1e-6)
+
+
+@given(strategies.trees(min_leaves=2, max_leaves=20), st.data())
+def test_a_page_holds_the_best_cuts_and_opens_with_the_trees_own_number(tree, data):
+    n = tree.n_leaves
+    weights = data.draw(st.lists(st.integers(0, 9), min_size=n - 1, max_size=n - 1))
+    tree = Tree(tree.children, tree.heights, split_weights=weights).with_n_clusters(data.draw(st.integers(1, n)))
+    fields = cut_fields(tree, None, None, 1)
+    assert fields["opening"] == tree.n_clusters
+    assert sorted(fields["cuts"]) == list(range(1, n + 1))
+    for k, nodes in fields["cuts"].items():
+        assert sorted(array(nodes, "<i4")) == sorted(tree.clusters(k))
+
+
+@given(strategies.trees(min_leaves=3, max_leaves=20), st.data())
+def test_a_page_of_groups_holds_the_cuts_that_divide_none_of_them(tree, data):
+    n = tree.n_leaves
+    weights = data.draw(st.lists(st.integers(0, 9), min_size=n - 1, max_size=n - 1))
+    tree = Tree(tree.children, tree.heights, split_weights=weights)
+    groups = group(tree, data.draw(st.integers(1, n - 1)))
+    held = cut_fields(tree, groups, None, 1)["cuts"]
+    for k in range(1, len(groups.sizes) + 1):
+        clusters = tree.cut(k)
+        divided = any(len(set(clusters[groups.of == g])) > 1 for g in range(len(groups.sizes)))
+        assert divided == (k not in held)
+        if not divided:
+            parts = [set(leaves_below(groups.tree, v)) for v in array(held[k], "<i4").tolist()]
+            assert sorted(map(sorted, parts)) == sorted(sorted(set(groups.of[clusters == c])) for c in range(k))
+
+
+def leaves_below(tree, v):
+    if v < tree.n_leaves:
+        return [v]
+    return [leaf for child in tree.children[v - tree.n_leaves].tolist() for leaf in leaves_below(tree, child)]
+
+
+def test_cuts_by_height_need_nothing_in_the_page_and_many_clusters_only_the_opening_cut(tmp_path):
+    plain = baselines.random_tree(np.ones((200, 200)), random_state=0)
+    assert written(tmp_path, plain).data["cuts"] == {}
+    carrying = with_split_weights(plain, np.ones((200, 200))).with_n_clusters(120)
+    data = written(tmp_path, carrying).data
+    assert data["opening"] == 120
+    assert sorted(map(int, data["cuts"])) == [*range(1, 51), 120]
+    assert written(tmp_path, carrying, criterion="height").data["cuts"] == {}
+    assert written(tmp_path, carrying, min_size=30).data["opening"] <= 6
+    with pytest.raises(ValueError, match="min_size=300 is more than the 200 points"):
+        written(tmp_path, carrying, min_size=300)
 
 
 def test_a_million_leaves_make_a_page_of_groups(tmp_path):

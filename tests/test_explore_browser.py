@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from hyphc import Tree, as_similarity, baselines, geometry
+from hyphc import HypHC, Tree, as_similarity, baselines, geometry
 from hyphc.explorer import explore
 from sklearn.datasets import load_digits
 
@@ -49,7 +49,7 @@ def browser(downloads):
 def digits(tmp_path_factory):
     """A page of 300 digits with pictures, labels and features, and their tree."""
     data = load_digits()
-    tree = baselines.average_linkage(as_similarity(data.data[:300]))
+    tree = baselines.average_linkage(as_similarity(data.data[:300], "cosine"))
     path = tmp_path_factory.mktemp("pages") / "digits.html"
     names = [f"digit {i}" for i in range(300)]
     explore(
@@ -148,7 +148,7 @@ def test_the_page_opens_from_disk_and_loads_nothing(digits, screen):
           return new Set(new Uint32Array(pixels.buffer)).size;
         })"""
     )
-    assert min(drawn) > 20  # colours, where an empty canvas has one
+    assert min(drawn) > 10  # colours, where an empty canvas has one
 
 
 def test_hovering_a_leaf_shows_its_name_and_picture(digits, screen):
@@ -268,6 +268,47 @@ def test_the_slider_cuts_the_tree_with_live_colours(digits, screen):
     assert browser.execute_script("return explorer.model.clusters.length") == 7
     press(browser, "]")
     assert browser.execute_script("return explorer.model.clusters.length") == 8
+
+
+def test_the_page_opens_with_the_clusters_of_the_fit_and_its_slider_cuts_as_the_tree_does(tmp_path, screen):
+    data = load_digits()
+    model = HypHC(random_state=0).fit(data.data[:300])
+    tree = model.tree_
+    explore(tree, tmp_path / "fit.html")
+    browser = screen(tmp_path / "fit.html")
+    assert int(browser.find_element(By.ID, "clusters").get_attribute("value")) == model.n_clusters_
+    of_leaves = """const m = explorer.model;
+        return Array.from({ length: m.n }, (_, leaf) => m.numbers[m.clusterOf(leaf)]);"""
+    assert browser.execute_script(of_leaves) == model.labels_.tolist()
+    differ = 0
+    for k in (*range(1, 51), 70, 300):
+        browser.execute_script("explorer.setCut(arguments[0])", k)
+        expected = tree.cut(k) if k <= 50 else tree.cut(k, criterion="height")
+        differ += expected.tolist() != tree.cut(k, criterion="height").tolist()
+        assert browser.execute_script(of_leaves) == expected.tolist()
+        marked = browser.execute_script(
+            "return [explorer.model.above.length, explorer.model.aboveCut.filter((x) => x).length]"
+        )
+        assert marked == [k - 1, k - 1]
+    assert differ > 5  # else the test would not see by what the page cuts
+
+
+def test_a_cut_that_is_none_by_height_is_drawn_in_steps_between_the_merges_that_it_keeps_and_undoes(tmp_path, screen):
+    # two merges of four leaves each: the one at height 5 is heavy, so the best cut into 3 undoes that at 2
+    tree = Tree([[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12, 13]], [1, 1, 1, 1, 2, 5, 9.0],
+                split_weights=[1, 1, 1, 1, 0, 30, 0])  # fmt: skip
+    assert sorted(tree.clusters(3)) == [8, 9, 13]
+    explore(tree.with_n_clusters(3), tmp_path / "steps.html")
+    browser = screen(tmp_path / "steps.html")
+    level, ends = browser.execute_script(
+        """const { dendrogram, model } = explorer;
+        dendrogram.byRank = false;
+        return [dendrogram.cutLevel(), model.clusters.map((v) => dendrogram.endOf(v) * 9)];"""
+    )
+    assert level is None
+    assert sorted(ends) == pytest.approx([1.5, 1.5, 7.0])
+    level = browser.execute_script("explorer.setCut(2); return explorer.dendrogram.cutLevel() * 9")
+    assert level == pytest.approx(7.0)
 
 
 def test_export_writes_the_members_with_the_clusters_of_the_cut(digits, screen, downloads):

@@ -7,13 +7,14 @@ import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree
 from hyphc.pipeline.grouping import expanded, grouped, twins, weighted
-from hyphc.similarity import Dense, Graph
+from hyphc.similarity import Dense, Features, Graph
+from hyphc.similarity.scaling import unit_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import random_tree, similarity_of_kind
 
-KINDS = ["features", "dense", "graph"]
+KINDS = ["features", "dense", "graph", "blend"]
 
 
 def repeated(kind: str, n: int, seed: int, copies: np.ndarray):
@@ -21,7 +22,9 @@ def repeated(kind: str, n: int, seed: int, copies: np.ndarray):
     rng = np.random.default_rng(seed)
     origin = rng.permutation(np.repeat(np.arange(n), copies))
     if kind == "features":
-        return as_similarity(rng.normal(size=(n, 3))[origin]), origin
+        return Features(unit_rows(rng.normal(size=(n, 3)))[origin], offset=0.5, scale=0.5), origin
+    if kind == "blend":
+        return as_similarity(rng.normal(size=(n, 3))[origin], n_neighbors=2), origin
     W = np.round(4 * rng.random((n, n)))
     W = np.triu(W, 1) + np.triu(W, 1).T
     np.fill_diagonal(W, W.max(axis=1))
@@ -65,17 +68,16 @@ def test_twins_are_found_and_some_optimal_tree_keeps_them_together(kind, n, seed
         return
     pairs = np.equal.outer(origin, origin)
     assert (np.equal.outer(groups, groups) | ~pairs).all()  # chance may add more in matrices of small integers
-    if kind == "features":
+    if kind in ("features", "blend"):
         assert np.array_equal(np.equal.outer(groups, groups), pairs)
     tree = expanded(exact_tree(grouped(similarity, groups)), groups)
     assert dasgupta_cost(tree, similarity) == pytest.approx(dasgupta_cost(exact_tree(similarity), similarity))
 
 
 def test_rows_more_similar_to_others_than_to_their_copies_are_left_alone():
-    assert (
-        twins(as_similarity([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]])) is None
-    )  # zero rows: w = ½ to all, themselves included
-    assert twins(as_similarity([[0.0, -0.0], [0.0, 0.0]])).tolist() == [0, 0]
+    zero_rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]])  # w = ½ to all, themselves included
+    assert twins(Features(zero_rows, offset=0.5, scale=0.5)) is None
+    assert twins(as_similarity([[0.0, -0.0], [0.0, 0.0]], "cosine")).tolist() == [0, 0]
     assert twins(Dense([[0.0, 1, 2], [1, 0, 2], [2, 2, 0]])) is None
 
 

@@ -9,13 +9,16 @@ import pytest
 from benchmarks import suites
 from benchmarks.harness import paper, runner, sources, stale
 from benchmarks.harness.cases import CONFIRMING, SELECTING
+from benchmarks.harness.clusterers import CLUSTERERS, noise_apart, scaled
 from benchmarks.harness.methods import METHODS
+from benchmarks.harness.points import depths, meeting, points, triplets_alike
 from benchmarks.harness.report import PAGES, filled
 from benchmarks.harness.store import RESULTS, Store
 from benchmarks.harness.task import Task
 from benchmarks.peers.label_propagation import label_propagation
-from benchmarks.suites import SUITES, classification, study, tables
-from hyphc import baselines, dasgupta_cost, datasets
+from benchmarks.suites import SUITES, classification, study, tables, toys
+from hyphc import Tree, baselines, dasgupta_cost, datasets
+from numpy.testing import assert_allclose
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -54,8 +57,10 @@ def test_suites_have_one_form():
 
 def test_plans_name_known_methods_and_no_run_twice():
     everything = suites.everything()
-    trees = [task for task in everything if task.suite in ("tables", "graphs", "study")]
+    trees = [task for task in everything if task.suite in ("tables", "graphs")]
     assert {task.method for task in trees} <= METHODS.keys() | {"bounds"}
+    assert {task.method for task in everything if task.suite in ("toys", "study")} == CLUSTERERS.keys()
+    assert not METHODS.keys() & CLUSTERERS.keys()
     assert len({task.key for task in everything}) == len(everything)
     assert {task.key for task in suites.small()} <= {task.key for task in everything}
 
@@ -119,9 +124,10 @@ def test_a_run_measures_in_a_process_of_its_own():
 def test_a_run_that_takes_too_long_is_stopped_and_one_that_fails_says_how():
     late = runner.run(Task("tables", "wine", "cosine", "hyphc-paper", 1.0))
     assert late["status"] == "time limit"
-    failed = runner.run(Task("study", "wine", "euclidean-15-fuzzy", "sklearn-bisecting", 120.0))
-    assert failed["status"] == "failed: ValueError"
+    failed = runner.run(Task("study", "wine", "no-such-kind", "ours", 120.0))
+    assert failed["status"] == "failed: KeyError"
     assert runner.run(Task("tables", "letter", "cosine", "ufit"))["status"] == "too large"
+    assert runner.run(Task("study", "wordnet", "auto", "spectral-flat"))["status"] == "too large"
 
 
 def test_what_is_stored_is_not_run_again_and_an_interrupt_loses_one_run_only(tmp_path, monkeypatch):
@@ -166,31 +172,75 @@ def test_the_lowest_cost_is_bold_and_what_is_missing_says_why(tmp_path):
 
 def test_ranks_share_ties_and_put_what_is_missing_last(tmp_path):
     store = Store(tmp_path)
-    entries = [("rows", name) for name in ("ward-rows", "genie", "hdbscan", "average-rows")]
-    for entry, purity in zip(entries, (0.9, 0.9, 0.5, None), strict=True):
+    entries = [("auto", name) for name in ("ours", "ward-flat", "paris-flat", "average-flat")]
+    for entry, purity in zip(entries, (0.9, 0.90001, 0.5, None), strict=True):
         if purity is not None:
             store.save(Task("study", "iris", *entry), result(costs=(1.0,), purity=purity))
     assert list(study.mean_ranks(store, entries, ["iris", "zoo"], "purity").values()) == [1.5, 1.5, 3.0, 4.0]
 
 
-def test_the_setting_is_chosen_on_the_selecting_half_alone(tmp_path):
+def test_the_verdict_names_whoever_is_first_on_each_half(tmp_path):
     store = Store(tmp_path)
-    good, bad = study.OURS[:2]
-    for half, first, second in ((SELECTING, good, bad), (CONFIRMING, bad, good)):
-        for case in half:
-            store.save(Task("study", case, *first), result(costs=(1.0,), purity=0.9))
-            store.save(Task("study", case, *second), result(costs=(1.0,), purity=0.6))
-    assert study.chosen(store) == good
+    ours, peer = study.contenders("auto_ari")[:2]
+    for cases, first, second in ((CONFIRMING, peer, ours), (SELECTING, ours, peer)):
+        for case in cases:
+            store.save(Task("study", case, *first), result(costs=(1.0,), auto_ari=0.9, n_clusters=2, noise=0.0))
+            store.save(Task("study", case, *second), result(costs=(1.0,), auto_ari=0.6, n_clusters=2, noise=0.0))
+    line = study.verdict(store).splitlines()[0]
+    assert line.startswith("- ARI at the automatic number: on the confirming half **HDBSCAN** has the best mean rank")
+    assert ", HypHC 2.00; on the selecting half **HypHC** has the best mean rank of 3, 1.00." in line
 
 
-def test_a_tie_on_the_selecting_half_is_told_and_goes_to_the_default_weights(tmp_path):
+def test_methods_that_share_the_first_rank_are_all_named(tmp_path):
     store = Store(tmp_path)
-    kinds = ("euclidean-15-binary", "euclidean-15-fuzzy")
-    for case in (*SELECTING, *CONFIRMING):
-        for kind in kinds:
-            store.save(Task("study", case, kind, "hyphc-study"), result(costs=(1.0,), purity=0.9))
-    assert study.chosen(store) == ("euclidean-15-fuzzy", "hyphc-study")
-    assert "15 neighbours, binary, does as well on the selecting half" in study.verdict(store)
+    for entry in study.contenders("ari")[:2]:
+        for case in CONFIRMING:
+            store.save(Task("study", case, *entry), result(costs=(1.0,), ari=0.9))
+    assert "**HypHC** and **k-means** share the best mean rank of 5, 1.50" in study.verdict(store)
+
+
+def test_every_point_of_noise_is_a_cluster_of_its_own():
+    assert noise_apart(np.array([0, -1, 1, -1, 0])).tolist() == [0, 2, 1, 3, 0]
+    assert noise_apart(np.array([-1, -1])).tolist() == [0, 1]
+
+
+def test_peers_get_the_columns_as_our_default_scales_them():
+    wine = points("wine").rows
+    assert_allclose(scaled(wine).std(axis=0), 1.0)
+    digits = points("digits").rows
+    varying = digits.std(axis=0) > 0
+    assert_allclose(scaled(digits), (digits - digits.mean(axis=0))[:, varying], atol=1e-12)
+
+
+def test_triplets_of_a_tree_and_of_its_own_hypernyms_are_alike():
+    # nodes 0 … 3 are leaves of ((0, 1), (2, 3)), whose inner nodes 4 and 5 and whose root 6 are points as well
+    hypernym = np.array([4, 4, 5, 5, 6, 6, -1])
+    depth = depths(hypernym)
+    assert depth.tolist() == [2, 2, 2, 2, 1, 1, 0]
+    assert meeting(hypernym, depth, np.array([0, 0, 0]), np.array([1, 2, 4])).tolist() == [4, 6, 4]
+    alike = Tree([[0, 1], [7, 4], [2, 3], [9, 5], [8, 10], [11, 6]])
+    across = Tree([[0, 2], [7, 4], [1, 3], [9, 5], [8, 10], [11, 6]])
+    assert triplets_alike(alike, hypernym) == 1.0
+    assert triplets_alike(across, hypernym) < 0.8
+
+
+def test_the_colours_of_the_picture_follow_the_classes():
+    like = pytest.importorskip("benchmarks.harness.figures")._like
+    classes = np.repeat([0, 1, 2], 4)
+    clusters = np.array([2, 2, 2, 2, 0, 0, 0, -1, 1, 1, 3, 1])
+    assert like(clusters, classes).tolist() == [0, 0, 0, 0, 1, 1, 1, -1, 2, 2, 3, 2]
+
+
+def test_the_default_reaches_on_the_toys_what_the_documentation_promises():
+    stored = {case: Store().get("toys", case, "auto", "ours") for case in toys.SETS}
+    ari = {case: found["records"][0]["ari"] for case, found in stored.items() if found}
+    promised = {"moons": 0.95, "circles": 0.95, "aniso": 0.95, "blobs": 0.95, "varied": 0.8}
+    promised |= {"wine": 0.75, "breast_cancer": 0.7, "iris": 0.6, "digits": 0.75, "letter": 0.14}
+    assert {case for case in promised if ari[case] < promised[case]} == set()
+    number = {case: found["records"][0]["n_clusters"] for case, found in stored.items() if found}
+    assert number["noise"] == number["one-blob"] == 1
+    right = [case for case in toys.TOYS if case not in toys.ONE_CLASS and number[case] == stored[case]["n_classes"]]
+    assert len(right) >= 5
 
 
 def test_label_propagation_follows_the_stronger_ties():

@@ -21,7 +21,7 @@ X = np.random.default_rng(0).normal(size=(30, 3)) * [1.0, 2.0, 5.0]
 NEW = np.random.default_rng(1).normal(size=(4, 3)) * [1.0, 2.0, 5.0]
 MADE = {
     "cosine": lambda rows: as_similarity(rows, "cosine"),
-    "linear": lambda rows: as_similarity(rows, "linear", offset=500.0, scale=2.0),
+    "linear": lambda rows: as_similarity(rows, "linear", offset=500.0),
     "rbf": lambda rows: as_similarity(rows, "rbf", gamma=0.1),
     "a callable": lambda rows: as_similarity(rows, lambda Z: np.exp(-np.abs(Z[:, None] - Z[None]).sum(axis=-1))),
 }

@@ -389,7 +389,7 @@ def test_edges_and_blocks_estimate_the_mean_over_all_triplets():
 
 def test_samplers_of_a_million_points_hold_no_pairs():
     X = np.ones((1_000_000, 1))
-    sampler = nn.PairSampler(as_similarity(X), random_state=0)
+    sampler = nn.PairSampler(as_similarity(X, "cosine"), random_state=0)
     triplets, similarities = next(sampler.epoch(256))
     assert triplets.shape == similarities.shape == (256, 3)
     assert triplets.max() < 1_000_000

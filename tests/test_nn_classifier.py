@@ -67,7 +67,7 @@ def test_two_steps_embed_without_labels():
 
 
 def test_precomputed_similarities_give_what_features_give():
-    W = as_similarity(X).to_dense()
+    W = as_similarity(X, "cosine").to_dense()
     np.fill_diagonal(W, 1.0)
     by_features = HypHCClassifier(**QUICK).fit(X, PARTIAL)
     by_matrix = HypHCClassifier(metric="precomputed", **QUICK).fit(W, PARTIAL)

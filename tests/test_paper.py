@@ -83,7 +83,7 @@ def test_an_epoch_takes_every_pair_once_with_a_third_point_outside_it(n, seed):
 
 def test_the_preset_runs_its_grid_and_finds_the_groups():
     X = np.repeat([[1.0, 0.1], [0.1, 1.0]], 12, axis=0) + 0.05 * np.random.default_rng(0).normal(size=(24, 2))
-    result = embed(as_similarity(X), preset="paper", random_state=0)
+    result = embed(as_similarity(X, "cosine"), preset="paper", random_state=0)
     assert result.n_iter == 50
     assert result.n_triplets == 9 * 50 * 24 * 23 // 2
     assert result.tree.cut(2).tolist() == [0] * 12 + [1] * 12

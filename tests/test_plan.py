@@ -14,8 +14,9 @@ from hyphc.similarity import Features, Graph
 from scipy.sparse import csr_array
 
 X = np.random.default_rng(0).normal(size=(60, 4))
-FEATURES = as_similarity(X)
+FEATURES = as_similarity(X, "cosine")
 KNN = as_similarity(X, "euclidean", n_neighbors=5)
+BLEND = as_similarity(X)
 ALL = ("sweeps", "fresh trees", "iterated")
 
 
@@ -34,6 +35,15 @@ def test_small_problems_get_all_stages_and_average_linkage():
     assert plan.embed.max_iter is None
     assert plan_fit(KNN, EmbedSettings()).embed.max_iter == 400
     assert not plan_fit(wide(2_001, 1), EmbedSettings()).linkage
+
+
+def test_blends_start_from_agglomeration_unless_a_continuous_stage_is_asked_for():
+    plan = plan_fit(BLEND, EmbedSettings())
+    assert (plan.start, plan.linkage, plan.search) == ("agglomeration along edges", True, ("sweeps", "iterated"))
+    assert plan.embed is None
+    assert "no continuous stage because agglomeration leads as low and sooner" in repr(plan)
+    assert plan_fit(BLEND, EmbedSettings(max_iter=7)).embed.max_iter == 7
+    assert plan_fit(BLEND, EmbedSettings(), refine=False).start == "continuous stage"
 
 
 def test_budgets_that_are_given_are_kept():
@@ -80,7 +90,7 @@ def test_without_a_search_the_continuous_stage_is_all_there_is_and_gets_all_the_
 
 
 def test_a_fitted_model_tells_its_plan_in_words():
-    model = HypHC(random_state=0, max_iter=5, time_budget=30).fit(X)
+    model = HypHC(metric="cosine", random_state=0, max_iter=5, time_budget=30).fit(X)
     assert str(model.plan_) == (
         "start: continuous stage (at most 5 steps, 200 000 000 triplets, 20% of the time) or average linkage, the cheaper; "
         "search: sweeps, fresh trees, iterated; all within 30 s"
@@ -91,7 +101,7 @@ def test_a_fitted_model_tells_its_plan_in_words():
 
 def test_the_stages_that_were_planned_are_those_that_are_told(monkeypatch):
     monkeypatch.setattr("hyphc.search.run.LARGE_GRAPH", 50)
-    for similarity in (FEATURES, KNN):
+    for similarity in (FEATURES, KNN, BLEND):
         told: list[str] = []
         model = HypHC(random_state=0, callback=lambda progress: told.append(progress.stage)).fit(similarity)  # noqa: B023
         ends = [stage for stage in dict.fromkeys(told) if stage in ALL]

@@ -21,6 +21,7 @@ from hyphc.plot.dendrogram import layout
 from hyphc.plot.disk import arcs, klein_nodes, poincare
 from hyphc.plot.heatmap import block_means
 from hyphc.similarity import Features
+from hyphc.tree import cut_scores
 from hyphc.tree.ordering import untangle
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,10 +67,11 @@ def test_without_matplotlib_the_error_names_the_remedy():
 
 
 def test_every_picture_is_drawn_into_the_axes_given_and_returns_them(model):
-    similarity, tree = as_similarity(X), model.tree_
+    similarity, tree = as_similarity(X, "cosine"), model.tree_
     draws = [
         lambda ax: plot.disk(model, ax=ax),
         lambda ax: plot.dendrogram(model, ax=ax),
+        lambda ax: plot.cluster_scores(model, ax=ax),
         lambda ax: plot.training_curve(model, ax=ax),
         lambda ax: plot.heatmap(similarity, tree, ax=ax),
         lambda ax: plot.tanglegram(tree, tree, ax=ax),
@@ -359,7 +361,7 @@ def test_a_heat_map_of_many_points_makes_no_matrix_of_them():
     rng = np.random.default_rng(0)
     i, j = rng.integers(n, size=(2, 300_000))
     graph = sp.coo_array((np.ones(len(i)), (i, j)), shape=(n, n)).tocsr()
-    for similarity in (as_similarity(rng.normal(size=(n, 3))), graph + graph.T):
+    for similarity in (as_similarity(rng.normal(size=(n, 3)), "cosine"), graph + graph.T):
         picture = plot.heatmap(similarity, balanced(n), max_blocks=200).images[0].get_array()
         assert picture.shape == (200, 200)
 
@@ -406,9 +408,44 @@ def test_the_training_curve_shows_the_losses_and_the_cost(model):
         plot.training_curve(model.tree_)
 
 
+@pytest.mark.parametrize("criterion", ["modularity", "ncut", "height"])
+def test_cluster_scores_are_those_of_the_best_cuts_with_the_number_of_clusters_marked(model, criterion):
+    ax = plot.cluster_scores(model, criterion=criterion, k_max=12)
+    curve, chosen = ax.lines[:2]
+    assert_array_equal(curve.get_xdata(), np.arange(1, 13))
+    assert_array_equal(curve.get_ydata(), cut_scores(model.tree_, criterion, 12))
+    assert chosen.get_xdata() == [model.n_clusters_]
+    assert chosen.get_ydata() == [cut_scores(model.tree_, criterion, 12)[model.n_clusters_ - 1]]
+
+
+def test_cluster_scores_by_cost_are_shares_of_the_most_and_the_criterion_is_the_models(model):
+    scores = cut_scores(model.tree_, model.criterion, 30)
+    assert_array_equal(plot.cluster_scores(model).lines[0].get_ydata(), scores / scores.max())
+    assert_array_equal(
+        plot.cluster_scores(model.tree_, criterion="dasgupta").lines[0].get_ydata(), scores / scores.max()
+    )
+
+
+def test_cluster_scores_mark_the_numbers_that_came_next():
+    points = np.random.default_rng(0).normal(size=(200, 5)) + 4.0 * np.repeat(np.eye(5)[:4], 50, axis=0)
+    found = HypHC(random_state=0).fit(points)
+    _, chosen, others = plot.cluster_scores(found).lines
+    assert chosen.get_xdata() == [found.cluster_number_.n_clusters]
+    assert list(others.get_xdata()) == [k for k, _ in found.cluster_number_.runners_up]
+    assert len(plot.cluster_scores(found, n_clusters=7).lines) == 2
+
+
+def test_cluster_scores_reach_the_number_of_clusters_and_end_where_no_cut_is_left():
+    tree = Tree([[0, 1], [2, 3], [4, 5]], split_weights=[3.0, 3.0, 1.0])
+    assert len(plot.cluster_scores(tree).lines[0].get_xdata()) == 4
+    assert len(plot.cluster_scores(tree, min_size=2).lines[0].get_xdata()) == 2
+    assert len(plot.cluster_scores(tree, k_max=2, n_clusters=3).lines[0].get_xdata()) == 3
+    assert plot.cluster_scores(tree, criterion=lambda tree: np.zeros(7)).get_ylabel() == "score of the cut"
+
+
 def test_a_recorder_keeps_the_first_and_the_last_iteration_and_forgets_an_earlier_run():
     recorder = plot.Recorder(n_frames=7)
-    embed(as_similarity(X), max_iter=40, n_init=2, random_state=0, callback=recorder)
+    embed(as_similarity(X, "cosine"), max_iter=40, n_init=2, random_state=0, callback=recorder)
     iterations = [frame.iteration for frame in recorder.frames]
     assert len(iterations) == 7
     assert iterations[0] == 0
@@ -430,7 +467,7 @@ def test_an_animation_has_a_frame_for_each_that_was_recorded(tmp_path):
 def test_frames_show_the_tree_that_their_leaves_decode_to(monkeypatch):
     shown = []
     monkeypatch.setattr(animation.Artists, "update", lambda self, tree, points: shown.append((tree, points)))
-    played = plot.animate(as_similarity(X), max_iter=10, random_state=0)
+    played = plot.animate(as_similarity(X, "cosine"), max_iter=10, random_state=0)
     played.to_jshtml()
     assert len(shown) >= 10
     assert all(decode(points) == tree for tree, points in shown)
@@ -440,7 +477,7 @@ def test_what_cannot_be_animated_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="recorder is empty"):
         plot.animate(plot.Recorder())
     with pytest.raises(ValueError, match="3 coordinates"):
-        plot.animate(as_similarity(X), tmp_path / "run.gif", n_components=3, max_iter=2)
+        plot.animate(as_similarity(X, "cosine"), tmp_path / "run.gif", n_components=3, max_iter=2)
     with pytest.raises(ValueError, match="options of embed"):
         plot.animate(plot.Recorder(), max_iter=3)
     assert not list(tmp_path.iterdir())

@@ -46,10 +46,20 @@ def told(cost: float = 1.5, share: float | None = 0.25) -> Progress:
 # --- what a callback is told -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", [{}, {"n_neighbors": 5}, {"refine": False, "n_init": 2}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"metric": "cosine"},
+        {"metric": "cosine", "n_neighbors": 5},
+        {"refine": False, "n_init": 2},
+        {"metric": "cosine", "refine": False, "n_init": 2},
+    ],
+    ids=str,
+)
 def test_a_callback_sees_the_best_tree_of_all_points_and_its_cost(settings):
     checked: list[float] = []
-    similarity = as_similarity(DOUBLED, **({"metric": "cosine"} | {k: v for k, v in settings.items() if "neigh" in k}))
+    similarity = as_similarity(DOUBLED, **{k: v for k, v in settings.items() if k in ("metric", "n_neighbors")})
 
     def check(progress: Progress) -> None:
         if progress.iteration is None or progress.iteration % 20 == 0:
@@ -65,7 +75,7 @@ def test_a_callback_sees_the_best_tree_of_all_points_and_its_cost(settings):
 
 def test_a_tree_kept_for_later_is_still_that_of_its_time():
     kept: list[Progress] = []
-    similarity = as_similarity(X)
+    similarity = as_similarity(X, "cosine")
     refine(baselines.random_tree(similarity, random_state=0), similarity, random_state=0, callback=kept.append)
     costs = [dasgupta_cost(progress.tree(), similarity) for progress in kept]
     assert_allclose(costs, [progress.cost for progress in kept], rtol=1e-12)
@@ -74,7 +84,7 @@ def test_a_tree_kept_for_later_is_still_that_of_its_time():
 
 def test_the_share_is_that_of_the_stage_or_of_the_time_budget():
     seen: list[Progress] = []
-    HypHC(max_iter=50, n_init=2, random_state=0, callback=seen.append).fit(X)
+    HypHC(metric="cosine", max_iter=50, n_init=2, random_state=0, callback=seen.append).fit(X)
     shares = [progress.share for progress in seen if progress.stage == "embedding"]
     assert_allclose(shares, np.arange(1, 101) / 100)
     assert {progress.share for progress in seen if progress.stage != "embedding"} == {None}
@@ -95,7 +105,7 @@ def test_listening_changes_nothing(settings):
 
 def test_a_callback_that_has_heard_enough_is_not_called_again():
     seen: list[str] = []
-    similarity = as_similarity(X)
+    similarity = as_similarity(X, "cosine")
     tree = baselines.random_tree(similarity, random_state=0)
     refine(tree, similarity, callback=lambda progress: seen.append(progress.stage) or progress.stage == "sweep 1")
     assert seen == ["start", "sweep 1"]
@@ -131,17 +141,17 @@ def test_an_interrupt_in_any_stage_ends_the_fit_with_a_warning(stage, act, defau
     callback = interrupting(stage, act)
     begin = time.monotonic()
     with pytest.warns(UserWarning, match=r"Interrupted after .* the best found until then"):
-        model = HypHC(max_iter=100, time_budget=60, random_state=0, callback=callback).fit(X)
+        model = HypHC(metric="cosine", max_iter=100, time_budget=60, random_state=0, callback=callback).fit(X)
     assert time.monotonic() - begin < 30
     assert model.interrupted_
     assert model.tree_.n_leaves == len(X)
-    assert_allclose(model.cost_, dasgupta_cost(model.tree_, as_similarity(X)))
+    assert_allclose(model.cost_, dasgupta_cost(model.tree_, as_similarity(X, "cosine")))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_interrupt_while_the_start_is_made_ends_the_fit_with_the_start(monkeypatch, default_interrupts):
     monkeypatch.setattr("hyphc.search.run.LARGE", 100)
-    start = baselines.bisecting_kmeans(as_similarity(X))
+    start = baselines.bisecting_kmeans(as_similarity(X, "cosine"))
 
     def interrupted(similarity: object) -> Tree:
         press()
@@ -149,13 +159,13 @@ def test_an_interrupt_while_the_start_is_made_ends_the_fit_with_the_start(monkey
 
     monkeypatch.setattr("hyphc.baselines.bisecting_kmeans", interrupted)
     with pytest.warns(UserWarning, match="Interrupted"):
-        model = HypHC(random_state=0).fit(X)
+        model = HypHC(metric="cosine", random_state=0).fit(X)
     assert model.tree_ == start
 
 
 @pytest.mark.parametrize("act", [press, cry])
 def test_an_interrupt_ends_embed_and_refine_too(act, default_interrupts):
-    similarity = as_similarity(X)
+    similarity = as_similarity(X, "cosine")
     with pytest.warns(UserWarning, match="Interrupted"):
         result = embed(similarity, max_iter=10**6, random_state=0, callback=interrupting("embedding", act))
     assert result.n_iter < 100
@@ -167,7 +177,7 @@ def test_an_interrupt_ends_embed_and_refine_too(act, default_interrupts):
 def test_what_sweeps_gained_before_an_interrupt_is_kept(monkeypatch, default_interrupts):
     from hyphc.search import sweeps
 
-    similarity = as_similarity(np.random.default_rng(0).normal(size=(1_500, 5)))
+    similarity = as_similarity(np.random.default_rng(0).normal(size=(1_500, 5)), "cosine")
     tree = baselines.random_tree(similarity, random_state=0)
     drained: list[int] = []
 
@@ -282,7 +292,7 @@ def test_a_pipe_gets_a_line_now_and_then_not_one_an_iteration(monkeypatch, capsy
     (only,) = capsys.readouterr().err.splitlines()
     assert only.endswith(f"  cost {model.cost_:.8g}")
     monkeypatch.setattr(display, "REPEAT", 0.3)
-    model = HypHC(random_state=0, verbose=1, time_budget=1.0).fit(DOUBLED)
+    model = HypHC(metric="cosine", random_state=0, verbose=1, time_budget=1.0).fit(DOUBLED)
     text = capsys.readouterr().err
     assert "\r" not in text
     assert 2 <= len(text.splitlines()) <= 20 < model.n_iter_

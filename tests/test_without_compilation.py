@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import hyphc
 import numpy as np
 import pytest
 from hyphc._shared.arrays import one_of, record
@@ -13,13 +14,14 @@ from hyphc._shared.arrays import one_of, record
 SCRIPT = """
 import numpy as np, scipy.sparse as sp
 from hyphc import HypHC, baselines, cost_bounds, dasgupta_cost, dendrogram_purity, exact_tree, insert, optimality_gap, refine
-from hyphc.similarity import Dense, Graph, as_similarity
+from hyphc.similarity import Background, Blend, Dense, Graph, as_similarity
 from oracles import dasgupta_cost as brute_force_cost
 
 X = np.random.default_rng(0).normal(size=(7, 3))
-features = as_similarity(X)
+features = as_similarity(X, "cosine")
 W = features.to_dense()
-for similarity in (features, Dense(W), Graph(sp.csr_array(np.where(W > 0.5, W, 0.0)))):
+graph = Graph(sp.csr_array(np.where(W > 0.5, W, 0.0)))
+for similarity in (features, Dense(W), graph, Blend(graph, Background(X, slope=0.1))):
     start = baselines.random_tree(similarity, random_state=0)
     best = exact_tree(similarity)
     swept = refine(start, similarity, max_sweeps=20)
@@ -27,19 +29,26 @@ for similarity in (features, Dense(W), Graph(sp.csr_array(np.where(W > 0.5, W, 0
     assert dasgupta_cost(best, similarity) <= dasgupta_cost(swept, similarity) + 1e-9 <= dasgupta_cost(start, similarity) + 2e-9
     few = similarity.subset(np.arange(5))
     assert insert(exact_tree(few), similarity).n_leaves == 7
-model = HypHC(2, max_iter=2, refine=False, random_state=0).fit(X)
+model = HypHC(2, metric="cosine", max_iter=2, refine=False, random_state=0).fit(X)
 assert cost_bounds(features).lower <= model.cost_ <= cost_bounds(features).upper
 assert dendrogram_purity(model.tree_, model.labels_) == 1.0
 assert model.predict(X).tolist() == model.labels_.tolist()
 assert optimality_gap(model.tree_, features, k=5).gap >= 0
-print("done")
+default = HypHC(2, n_neighbors=3, random_state=0).fit(X)
+assert abs(default.cost_ - brute_force_cost(default.tree_, default.similarity_.to_dense())) < 1e-9
+assert default.predict(X).tolist() == default.labels_.tolist()
+assert default.partial_fit(X[:2] + 0.01).n_leaves_ == 9
+assert HypHC(random_state=0).fit(X).cluster_number_.n_clusters == 1
+import hyphc
+print(hyphc.__file__)
 """
 
 
 def test_the_kernels_run_as_plain_python():
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.path.dirname(__file__)}
+    paths = os.path.dirname(os.path.dirname(hyphc.__file__)), os.path.dirname(__file__)
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
-    assert done.stdout == "done\n", done.stderr
+    assert done.stdout == f"{hyphc.__file__}\n", done.stderr  # the same sources as here, to the end
 
 
 def test_a_field_that_plain_python_could_not_read_is_refused():

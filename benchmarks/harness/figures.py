@@ -11,13 +11,21 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter
+from PIL import Image
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from ..suites.curves import CURVES, LABELS, STARTS, curves_of, lowest_cost, middle_curve
+from ..suites.toys import COLUMNS, ONE_CLASS, ROWS, found_words
 from .cases import DECODED
+from .points import points
 from .store import Store
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+TOY_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
+NOISE, SHADES = "#b8b8b8", 20
 MARKERS = "osv^DPX"
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 STYLES = ("-", "--", "-.", ":", (0, (5, 1)))
@@ -28,6 +36,7 @@ def draw_all(store: Store, home: Path) -> None:
     draw_curves(store, home / "bench_ablation.png")
     draw_triplets(store, home / "bench_triplets.png")
     draw_snapshots(store, home / "bench_embeddings.png")
+    draw_toys(store, home / "toys.png")
 
 
 def draw_curves(store: Store, path: Path) -> None:
@@ -116,6 +125,75 @@ def _disk(axis: plt.Axes, points: np.ndarray, labels: np.ndarray) -> None:
         axis.scatter(*points[labels == k].T, s=20, color=COLOURS[k], marker=MARKERS[k], label=f"class {k + 1}")
     axis.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
     axis.axis("off")
+
+
+def draw_toys(store: Store, path: Path) -> None:
+    """scikit-learn's comparison: a row a toy set, a column a method; noise in grey, the adjusted Rand index below."""
+    found = {(case, method): store.get("toys", case, "auto", method) for case in ROWS for method, _, _ in COLUMNS}
+    if not all(result and result["records"] for result in found.values()):
+        return
+    size = (1.75 * len(COLUMNS), 1.8 * len(ROWS) + 0.5)
+    figure, axes = plt.subplots(len(ROWS), len(COLUMNS), figsize=size, layout="constrained")
+    for case, row in zip(ROWS, axes, strict=True):
+        data = points(case)
+        for (method, which, title), axis in zip(COLUMNS, row, strict=True):
+            record = found[case, method]["records"][0]
+            clusters = np.array(record[which].split(), dtype=np.int64)
+            _clusters(axis, data.rows, _like(clusters, data.labels))
+            axis.set_xlabel(_caption(case, which, record), size=9, color="0.25", labelpad=3)
+            if case == ROWS[0]:
+                name, number = title.split("\n")
+                axis.set_title(f"{name}\n", size=12, weight="bold" if method == "ours" else "normal", pad=4)
+                axis.text(0.5, 1.04, number, transform=axis.transAxes, ha="center", size=9, color="0.35")
+        row[0].set_ylabel("no structure" if case == "noise" else case.replace("-", " "), size=11)
+    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.04, wspace=0.0, hspace=0.0)
+    _save(figure, path)
+    with Image.open(path) as picture:
+        _with_few_colours(picture).save(path, optimize=True)
+
+
+def _with_few_colours(picture: Image.Image) -> Image.Image:
+    """Every pixel in the nearest of the colours of the points and of their steps to white: a quarter of the file."""
+    full = np.array([to_rgb(colour) for colour in (*TOY_COLOURS, NOISE)])
+    shades = np.round(255 * (1.0 + np.linspace(0.0, 1.0, SHADES)[:, None, None] * (full - 1.0))).reshape(-1, 3)
+    pixels = np.asarray(picture.convert("RGB"))
+    colours, which = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)
+    nearest = cdist(colours, shades).argmin(axis=1).astype(np.uint8)
+    few = Image.fromarray(nearest[which].reshape(pixels.shape[:2]), "P")
+    few.putpalette(shades.astype(np.uint8).ravel().tolist())
+    return few
+
+
+def _clusters(axis: plt.Axes, rows: np.ndarray, clusters: np.ndarray) -> None:
+    noise = clusters < 0
+    axis.scatter(*rows[noise].T, s=6, color=NOISE, linewidths=0)
+    colours = np.array(TOY_COLOURS)[clusters[~noise] % len(TOY_COLOURS)]
+    axis.scatter(*rows[~noise].T, s=8, c=colours, linewidths=0)
+    axis.set(xticks=[], yticks=[])
+    axis.margins(0.06)
+    for spine in axis.spines.values():
+        spine.set_color("0.8")
+
+
+def _like(clusters: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The same clusters, numbered so that as many points as can be have the number of their class; −1 stays."""
+    n_clusters, n_classes = clusters.max() + 1, classes.max() + 1
+    shared = np.zeros((n_clusters, max(n_clusters, n_classes)), dtype=np.int64)
+    np.add.at(shared, (clusters[clusters >= 0], classes[clusters >= 0]), 1)
+    number = linear_sum_assignment(-shared)[1]
+    return np.where(clusters < 0, -1, number[clusters])
+
+
+def _caption(case: str, which: str, record: dict[str, Any]) -> str:
+    if which == "found" and case in ONE_CLASS:
+        return f"found {found_words(record)}"
+    if which == "found":
+        return f"found {record['n_clusters']} · ARI {_hundredths(record['auto_ari'])}"
+    return "asked for 3" if case in ONE_CLASS else f"ARI {_hundredths(record['ari'])}"
+
+
+def _hundredths(value: float) -> str:
+    return f"{value if abs(value) >= 0.005 else 0.0:.2f}"
 
 
 def _evenly_spaced(points: np.ndarray) -> np.ndarray:

@@ -64,13 +64,10 @@ METHODS = {
     "louvain-graph": Method("Louvain", _plain(_peer("communities", "louvain"))),
     "genie": Method("Genie", _plain(_peer("distances", "genie"))),
     "hdbscan": Method("HDBSCAN's tree", _plain(_peer("distances", "hdbscan_tree"))),
-    "ward-rows": Method("Ward", _plain(_peer("distances", "ward_of_rows"))),
-    "average-rows": Method("average linkage", _plain(_peer("distances", "average_of_rows"))),
     "sklearn-bisecting": Method(
         "scikit-learn's BisectingKMeans", _peer("distances", "sklearn_bisecting"), seeds=FIVE, up_to=5_000
     ),
     "hyphc-paper": Method("HypHC, the paper's protocol", _paper_preset, seeds=FIVE, up_to=2_500),
     "hyphc-continuous": Method("HypHC, continuous only", _continuous, seeds=FIVE, up_to=100_000),
     "hyphc": Method("HypHC", _default, seeds=FIVE, up_to=100_000),
-    "hyphc-study": Method("HypHC", _default),
 }

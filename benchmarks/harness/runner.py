@@ -13,15 +13,17 @@ from typing import Any
 
 from ..suites import SUITES
 from .cases import PLANTED, PLANTED_SHAPE
+from .clusterers import CLUSTERERS
 from .machine import machine, versions
 from .methods import METHODS
+from .points import N_WORDNET, WORDNET
 from .sources import commit, digest
 from .store import Result, Store
 from .task import Task
 from .worker import measure
 
 # known without loading the data: where a method does not go
-LARGE = {"spambase": 4_601, "letter": 20_000, PLANTED: PLANTED_SHAPE[0]}
+LARGE = {"spambase": 4_601, "letter": 20_000, PLANTED: PLANTED_SHAPE[0], WORDNET: N_WORDNET}
 
 
 def run_all(tasks: Sequence[Task], store: Store, *, again: bool = False) -> None:
@@ -37,7 +39,7 @@ def run_all(tasks: Sequence[Task], store: Store, *, again: bool = False) -> None
 
 def run(task: Task) -> Result:
     """The result of one task: its records, how it ended, its peak memory, sources, versions and machine."""
-    method = METHODS.get(task.method)
+    method = METHODS.get(task.method) or CLUSTERERS.get(task.method)
     if method is not None and LARGE.get(task.case, 0) > method.up_to:
         return _result(task, "too large", [], None)
     # A server that has imported everything, and computed nothing, forks the children: each starts afresh, at once.

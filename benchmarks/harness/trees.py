@@ -43,5 +43,5 @@ def _scores(case: Case, similarity: Similarity, tree: Tree) -> Record:
     if case.labels is not None:
         n_classes = len(np.unique(case.labels))
         scores["purity"] = dendrogram_purity(tree, case.labels)
-        scores["ari"] = float(adjusted_rand_score(case.labels, tree.cut(n_clusters=n_classes)))
+        scores["ari"] = float(adjusted_rand_score(case.labels, tree.cut(n_classes, criterion="height")))
     return scores

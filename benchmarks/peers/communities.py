@@ -1,13 +1,15 @@
-"""Paris and Louvain hierarchies of a similarity graph, by scikit-network."""
+"""Paris and Louvain of a similarity graph, by scikit-network."""
 
 from __future__ import annotations
 
 import warnings
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from hyphc import Tree
 from hyphc.similarity import Graph, Similarity
+from sknetwork.clustering import Louvain
 from sknetwork.hierarchy import LouvainHierarchy, Paris
 
 
@@ -22,6 +24,11 @@ def paris(similarity: Similarity) -> Tree:
 def louvain(similarity: Similarity) -> Tree:
     """Louvain's successive aggregations, from the bottom up."""
     return _tree(LouvainHierarchy(random_state=0).fit_predict(_adjacency(similarity)))
+
+
+def louvain_clusters(graph: Graph) -> npt.NDArray[np.int64]:
+    """Louvain's clusters: those of largest modularity that it finds."""
+    return np.asarray(Louvain(random_state=0).fit_predict(_adjacency(graph)), dtype=np.int64)
 
 
 def _adjacency(similarity: Similarity) -> sp.csr_matrix:

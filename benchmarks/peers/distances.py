@@ -1,4 +1,4 @@
-"""Methods that take points and Euclidean distances: Ward, average linkage, Genie, HDBSCAN's tree, scikit-learn's bisection.
+"""Methods that take points and Euclidean distances: Genie, HDBSCAN's tree, scikit-learn's bisection.
 
 Each takes features and works on their rows; HDBSCAN and Genie, which take any distances, also w_max − w of a matrix or graph.
 """
@@ -13,20 +13,6 @@ from hyphc import Tree
 from hyphc.similarity import Features, Similarity
 
 Floats = npt.NDArray[np.float64]
-
-
-def ward_of_rows(similarity: Similarity) -> Tree:
-    """Ward's method proper, on Euclidean distances of the rows, by fastcluster in O(n d) memory."""
-    import fastcluster
-
-    return Tree.from_linkage(fastcluster.linkage_vector(_rows(similarity), "ward"))
-
-
-def average_of_rows(similarity: Similarity) -> Tree:
-    """Average linkage on Euclidean distances of the rows, by fastcluster in O(n²) memory."""
-    import fastcluster
-
-    return Tree.from_linkage(fastcluster.linkage(_rows(similarity), "average"))
 
 
 def genie(similarity: Similarity) -> Tree:

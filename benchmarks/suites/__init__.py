@@ -20,6 +20,7 @@ from . import (
     snapshots,
     study,
     tables,
+    toys,
     triplets,
 )
 
@@ -29,6 +30,7 @@ _MODULES = (
     triplets,
     curves,
     graphs,
+    toys,
     study,
     classification,
     tables,

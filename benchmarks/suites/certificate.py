@@ -28,10 +28,10 @@ def records(task: Task) -> Iterator[Record]:
     """The gap of one tree, its limit with 99 % confidence, and the seconds of the certificate."""
     million = task.method == "bisecting"
     data = datasets.planted(*MILLION, random_state=0).data if million else None
-    similarity = as_similarity(data) if million else Case(task.case).similarity(task.kind)
+    similarity = as_similarity(data, "cosine") if million else Case(task.case).similarity(task.kind)
     yield {"n": similarity.n}
     tree = baselines.bisecting_kmeans(similarity) if million else HypHC(random_state=0).fit(similarity).tree_
-    few = as_similarity(datasets.planted(100, 8, random_state=0).data)
+    few = as_similarity(datasets.planted(100, 8, random_state=0).data, "cosine")
     optimality_gap(baselines.average_linkage(few), few)  # compiles
     found, seconds = timed(lambda: optimality_gap(tree, similarity, k=SUBSETS_OF, random_state=0, n_jobs=-1))
     yield {"gap": found.gap, "limit": found.confidence_interval[1], "weak": found.weak, "seconds": seconds}

@@ -110,9 +110,9 @@ def _seconds_to_target(similarity: Similarity, seed: int) -> float | None:
 
 def _growth(n: int) -> Iterator[Record]:
     X = datasets.planted(n, COLUMNS, random_state=0).data
-    similarity = as_similarity(X)
+    similarity = as_similarity(X, "cosine")
     yield {"n": n}
-    embed(as_similarity(X[:600]), max_iter=2, random_state=0, n_jobs=-1)
+    embed(as_similarity(X[:600], "cosine"), max_iter=2, random_state=0, n_jobs=-1)
     settings = {"max_iter": 5, "block_size": 64, "max_triplets": 10**12, "random_state": 0, "n_jobs": -1}
     result, seconds = timed(lambda: embed(similarity, **settings))
     rate = result.n_triplets / seconds

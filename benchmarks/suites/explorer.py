@@ -82,7 +82,7 @@ def records(task: Task) -> Iterator[Record]:
 def _tree(kind: str, n: int) -> Tree:
     if kind == "chain":
         return Tree(np.column_stack([np.r_[0, np.arange(n, 2 * n - 2)], np.arange(1, n)]))
-    return baselines.bisecting_kmeans(as_similarity(datasets.planted(n, 16, random_state=0).data))
+    return baselines.bisecting_kmeans(as_similarity(datasets.planted(n, 16, random_state=0).data, "cosine"))
 
 
 def _processor_ms(root: int) -> int:

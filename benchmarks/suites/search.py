@@ -64,7 +64,8 @@ def similarity_of(case: str, decay: float = 0.6) -> Similarity:
     if case == "planted-graph":
         return as_similarity(datasets.planted_graph(300_000, 7.0, random_state=0).data, "precomputed")
     if case.startswith("planted-"):
-        return as_similarity(datasets.planted(int(case.split("-")[1]), COLUMNS, decay=decay, random_state=0).data)
+        planted = datasets.planted(int(case.split("-")[1]), COLUMNS, decay=decay, random_state=0)
+        return as_similarity(planted.data, "cosine")
     return Case(case).similarity("edges" if case == "polblogs" else "cosine")
 
 

@@ -1,88 +1,73 @@
-"""Which similarity brings known classes out: candidates and peers on twelve labelled sets, in two halves."""
+"""Which similarity brings known classes out: candidates and peers on twelve labelled sets, in two halves, and WordNet."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import mean
 
-from ..harness import trees
+from ..harness import clusterers
 from ..harness.cases import CONFIRMING, SELECTING, STUDY
-from ..harness.markdown import NOTHING, markdown
-from ..harness.methods import METHODS
+from ..harness.clusterers import CLUSTERERS, KINDS, NAMES
+from ..harness.markdown import NOTHING, markdown, missing
+from ..harness.points import WORDNET
 from ..harness.sources import METHOD
 from ..harness.store import Store
-from ..harness.task import Task
+from ..harness.task import DEFAULT_LIMIT, MINUTE, Task
+from .toys import found_words
 
 SOURCES = METHOD
-# peers each on what they take, by their defaults; our candidates, one method on many similarities
-STUDY_PEERS = {
-    "ward-rows": "rows",
-    "average-rows": "rows",
-    "hdbscan": "rows",
-    "genie": "rows",
-    "bkm-means": "rows",
-    "paris-graph": "euclidean-15-fuzzy",
-}
-CANDIDATES = (
-    "cosine",
-    "rbf",
-    "cosine-15-fuzzy",
-    "euclidean-5-fuzzy",
-    "euclidean-10-fuzzy",
-    "euclidean-15-fuzzy",
-    "euclidean-30-fuzzy",
-    "euclidean-15-self-tuned",
-    "euclidean-15-shared",
-    "euclidean-15-binary",
-)
-Entry = tuple[str, str]  # kind of similarity, method
+Entry = tuple[str, str]  # kind, method
 
-OURS: tuple[Entry, ...] = tuple((kind, "hyphc-study") for kind in CANDIDATES)
-PEERS: tuple[Entry, ...] = tuple((kind, method) for method, kind in STUDY_PEERS.items())
-_KINDS = {"cosine": "cosine", "rbf": "rbf", "rows": "Euclidean"}
+DEFAULT: Entry = ("auto", "ours")
+OURS: tuple[Entry, ...] = tuple((kind, "ours") for kind in KINDS)
+PEERS: tuple[Entry, ...] = tuple(("auto", method) for method in CLUSTERERS if method != "ours")
+LARGE = ("spambase", "letter", WORDNET)  # last, in this order
+LIMITS = {"letter": 15 * MINUTE, WORDNET: 15 * MINUTE}
+ON_WORDNET: tuple[Entry, ...] = tuple((kind, "ours") for kind in ("auto", "background-0", "background-0.01", "cosine"))
+# a score: its name in records, in words, and the peers that have it
+SCORES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "purity": ("dendrogram purity", ("ward-flat", "average-flat", "paris-flat")),
+    "ari": ("ARI at the true number", ("kmeans-flat", "ward-flat", "average-flat", "spectral-flat")),
+    "auto_ari": ("ARI at the automatic number", ("hdbscan-flat", "louvain-flat")),
+}
 
 
 def tasks() -> list[Task]:
-    """Candidates on the selecting half and on the confirming half, with all peers; the large sets last."""
-    entries = (*PEERS, *OURS)
-    cases = sorted(STUDY, key=lambda name: (name in ("spambase", "letter"), name))
-    return [Task("study", case, kind, method) for case in cases for kind, method in entries]
+    """All sets with all candidates and peers; the large ones last."""
+    cases = sorted((*STUDY, WORDNET), key=lambda name: (name in LARGE and 1 + LARGE.index(name), name))
+    return [
+        Task("study", case, *entry, LIMITS.get(case, DEFAULT_LIMIT))
+        for case in cases
+        for entry in (DEFAULT, *PEERS, *(ON_WORDNET if case == WORDNET else OURS)[1:])
+    ]
 
 
-records = trees.records
+records = clusterers.records
 
 
 def name_of(entry: Entry) -> str:
     kind, method = entry
-    if kind in _KINDS:
-        return f"{METHODS[method].label}, {_KINDS[kind]}"
-    metric, k, weights = kind.split("-", 2)
-    return f"{METHODS[method].label}, {k} neighbours, {weights}" + (", cosine" if metric == "cosine" else "")
-
-
-def _code_of(kind: str) -> str:
-    """How a user says it."""
-    if kind in _KINDS:
-        return f'HypHC(metric="{kind}")'
-    metric, k, weights = kind.split("-", 2)
-    others = "" if weights == "fuzzy" else f', edge_weights="{weights}"'
-    return f'HypHC(metric="{metric}", n_neighbors={k}{others})'
+    label = CLUSTERERS[method].label
+    return f"{label}, {NAMES[kind]}" if method == "ours" and entry != DEFAULT else label
 
 
 def score(store: Store, case: str, entry: Entry, what: str) -> float | None:
-    """Mean over seeds of a score; None without a result."""
+    """A score; None without a result, or of a method that has no such score."""
     result = store.get("study", case, *entry)
-    return mean(r[what] for r in result["records"]) if result and result["records"] else None
+    return mean(r[what] for r in result["records"]) if result and what in (result["records"] or [{}])[0] else None
 
 
 def mean_ranks(store: Store, entries: Sequence[Entry], cases: Sequence[str], what: str) -> dict[Entry, float]:
-    """Mean rank (1 is best, ties share) over the cases that have any result; what is missing there shares the last rank."""
+    """Mean rank (1 is best, ties share) over the cases that have any result; what is missing there shares the last rank.
+
+    Scores are equal if they are as printed, in tenths of a per cent.
+    """
     ranks: dict[Entry, list[float]] = {entry: [] for entry in entries}
     for case in cases:
         scores = {entry: score(store, case, entry, what) for entry in entries}
         if all(value is None for value in scores.values()):
             continue
-        keys = {entry: -1.0 if value is None else value for entry, value in scores.items()}
+        keys = {entry: -1.0 if value is None else round(value, 3) for entry, value in scores.items()}
         for entry, key in keys.items():
             better = sum(other > key for other in keys.values())
             equal = sum(other == key for other in keys.values())
@@ -90,100 +75,101 @@ def mean_ranks(store: Store, entries: Sequence[Entry], cases: Sequence[str], wha
     return {entry: mean(values) for entry, values in ranks.items() if values}
 
 
-def best_candidates(store: Store) -> list[Entry]:
-    """The candidates of best mean rank in purity among candidates on the selecting half."""
-    ranks = mean_ranks(store, OURS, SELECTING, "purity")
-    return [entry for entry in ranks if ranks[entry] == min(ranks.values())]
-
-
-def chosen(store: Store) -> Entry | None:
-    """The best candidate on the selecting half; of several the first that has the default weights, or else the first."""
-    tied = best_candidates(store)
-    return min(tied, key=lambda entry: not entry[0].endswith("-fuzzy"), default=None)
+def contenders(what: str) -> tuple[Entry, ...]:
+    """The default and the peers that have this score."""
+    return (DEFAULT, *(("auto", method) for method in SCORES[what][1]))
 
 
 def score_table(store: Store, what: str) -> str:
     """A score, in per cent, for each set; selecting sets first. The best of a column in bold."""
-    entries, cases = (*PEERS, *OURS), (*SELECTING, *CONFIRMING)
+    entries, cases = (*contenders(what), *OURS[1:]), (*SELECTING, *CONFIRMING, WORDNET)
     found = {(e, c): score(store, c, e, what) for e in entries for c in cases}
-    top = {c: max((v for e in entries if (v := found[e, c]) is not None), default=None) for c in cases}
+    top = {c: max((round(v, 3) for e in entries if (v := found[e, c]) is not None), default=None) for c in cases}
     rows = []
     for entry in entries:
         cells = []
         for case in cases:
-            value = found[entry, case]
-            text = NOTHING if value is None else f"{100 * value:.1f}"
-            cells.append(f"**{text}**" if value is not None and value == top[case] else text)
+            value, result = found[entry, case], store.get("study", case, *entry)
+            if value is None:
+                cells.append(missing(result))
+                continue
+            text = f"{100 * value:.1f}"
+            text = f"**{text}**" if round(value, 3) == top[case] else text
+            cells.append(f"{text} ({found_words(result['records'][0])})" if what == "auto_ari" else text)
         rows.append([name_of(entry), *cells])
     return markdown(["", *cases], rows)
 
 
 def rank_table(store: Store) -> str:
-    """Mean ranks of the chosen setting against the peers, on both halves, by both scores."""
-    setting = chosen(store)
-    if setting is None:
+    """Mean ranks of the default against the peers, on both halves, by each score."""
+    columns = [mean_ranks(store, contenders(what), half, what) for what in SCORES for half in (CONFIRMING, SELECTING)]
+    if not any(columns):
         return "No results of the study are stored."
-    entries = (setting, *PEERS)
-    columns = [mean_ranks(store, entries, half, what) for what in ("purity", "ari") for half in (CONFIRMING, SELECTING)]
-    order = sorted(entries, key=lambda entry: columns[0].get(entry, len(entries)))
     rows = [
         [name_of(entry), *(f"{column[entry]:.2f}" if entry in column else NOTHING for column in columns)]
-        for entry in order
+        for entry in (DEFAULT, *PEERS)
     ]
-    header = ["mean rank", "purity, confirming", "purity, selecting", "ARI, confirming", "ARI, selecting"]
-    return markdown(header, rows)
+    header = [f"{words}, {half}" for words, _ in SCORES.values() for half in ("confirming", "selecting")]
+    return markdown(["mean rank", *header], rows)
 
 
 def candidates_table(store: Store) -> str:
     """Mean ranks of our candidates among themselves."""
-    halves = [mean_ranks(store, OURS, half, "purity") for half in (SELECTING, CONFIRMING)]
-    order = sorted((e for e in OURS if e in halves[0]), key=halves[0].__getitem__)
-    rows = [[name_of(e), *(f"{half[e]:.2f}" if e in half else NOTHING for half in halves)] for e in order]
-    return markdown(["candidate, mean rank in purity", "selecting", "confirming"], rows)
+    columns = [mean_ranks(store, OURS, half, what) for half in (SELECTING, CONFIRMING) for what in SCORES]
+    rows = [[name_of(e), *(f"{c[e]:.2f}" if e in c else NOTHING for c in columns)] for e in OURS]
+    header = [f"{words}, {half}" for half in ("selecting", "confirming") for words, _ in SCORES.values()]
+    return markdown(["mean rank among candidates", *header], rows)
 
 
 def verdict(store: Store) -> str:
-    """What the two halves say, in sentences."""
-    setting = chosen(store)
-    if setting is None:
-        return "No results of the study are stored."
-    lines = [f"Chosen on the selecting half: **{name_of(setting)}**, in code `{_code_of(setting[0])}`."]
-    lines += [_confirmed(store, setting)]
-    lines += [_tied(store, other) for other in best_candidates(store) if other != setting]
-    absent = [case for case in STUDY if not all(store.get("study", case, *entry) for entry in (*OURS, *PEERS))]
-    if absent:
-        lines.append(f"Not all runs are stored yet for: {', '.join(absent)}.")
-    return "\n".join(line for line in lines if line)
+    """Who has the best mean rank on each half, score by score."""
+    lines = []
+    for what, (words, _) in SCORES.items():
+        told = []
+        for half, cases in (("confirming", CONFIRMING), ("selecting", SELECTING)):
+            ranks = mean_ranks(store, contenders(what), cases, what)
+            if DEFAULT in ranks:
+                told.append(f"on the {half} half {_first(ranks)}")
+        if told:
+            lines.append(f"- {words[0].upper()}{words[1:]}: {'; '.join(told)}.")
+    absent = sorted({task.case for task in tasks() if task not in store})
+    if absent and lines:
+        lines.append(f"- Not all runs are stored yet for: {', '.join(absent)}.")
+    return "\n".join(lines) or "No results of the study are stored."
 
 
-def _confirmed(store: Store, setting: Entry) -> str:
-    ranks = mean_ranks(store, (setting, *PEERS), CONFIRMING, "purity")
-    if not ranks:
-        return ""
-    first = min(ranks, key=ranks.__getitem__)
-    if first == setting:
-        return f"On the confirming half it has the best mean rank, {ranks[setting]:.2f} of {len(ranks)}."
-    return (
-        f"On the confirming half {name_of(first)} has the best mean rank, {ranks[first]:.2f}; the chosen setting has "
-        f"{ranks[setting]:.2f}."
-    )
+def _first(ranks: dict[Entry, float]) -> str:
+    least = min(ranks.values())
+    first = [entry for entry in ranks if ranks[entry] == least]
+    names = " and ".join(f"**{name_of(entry)}**" for entry in first)
+    verb = "has" if len(first) == 1 else "share"
+    ours = "" if DEFAULT in first else f", HypHC {ranks[DEFAULT]:.2f}"
+    return f"{names} {verb} the best mean rank of {len(ranks)}, {least:.2f}{ours}"
 
 
-def _tied(store: Store, other: Entry) -> str:
-    rank = mean_ranks(store, (other, *PEERS), CONFIRMING, "purity").get(other)
-    instead = "" if rank is None else f", and would rank {rank:.2f} against the same peers on the confirming half"
-    return f"{name_of(other)}, does as well on the selecting half{instead}; the default weights were kept."
+def triplets_table(store: Store) -> str:
+    """Trees of WordNet's nouns: purity by lexicographer file, and agreement with the hypernyms."""
+    rows = []
+    for entry in (*ON_WORDNET, *(("auto", method) for method in SCORES["purity"][1])):
+        result = store.get("study", WORDNET, *entry)
+        if result is None or not result["records"]:
+            rows.append([name_of(entry), *[missing(result)] * 3])
+            continue
+        record = result["records"][0]
+        scores = [f"{100 * record[what]:.1f}" for what in ("purity", "triplets")]
+        rows.append([name_of(entry), *scores, f"{record['seconds']:.3g}"])
+    return markdown(["WordNet, 82 115 nouns", "purity", "triplets alike, %", "seconds"], rows)
 
 
 def time_sentence(store: Store) -> str:
-    """Seconds of a fit of the chosen setting, on its quickest and its slowest set."""
-    setting = chosen(store)
-    found = {case: store.get("study", case, *setting) for case in STUDY} if setting else {}
-    seconds = {case: mean(r["seconds"] for r in result["records"]) for case, result in found.items() if result}
+    """Seconds of a default fit, on its quickest and its slowest set."""
+    found = {case: store.get("study", case, *DEFAULT) for case in STUDY}
+    seconds = {case: r["records"][0]["seconds"] for case, r in found.items() if r and r["records"]}
     if not seconds:
         return "No results of the study are stored."
     low, high = min(seconds, key=seconds.__getitem__), max(seconds, key=seconds.__getitem__)
-    return f"A fit took from {seconds[low]:.2g} s ({low}) to {seconds[high]:.2g} s ({high}) on two cores."
+    cores = " or ".join(sorted({str(r["machine"]["cores"]) for r in found.values() if r}))
+    return f"A default fit took from {seconds[low]:.2g} s ({low}) to {seconds[high]:.2g} s ({high}), cores: {cores}."
 
 
 TABLES: dict[str, Callable[[Store], str]] = {
@@ -192,5 +178,7 @@ TABLES: dict[str, Callable[[Store], str]] = {
     "candidates": candidates_table,
     "study-purity": lambda store: score_table(store, "purity"),
     "study-ari": lambda store: score_table(store, "ari"),
+    "study-found": lambda store: score_table(store, "auto_ari"),
+    "wordnet": triplets_table,
     "study-time": time_sentence,
 }

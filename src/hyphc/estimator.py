@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -21,13 +23,16 @@ from .pipeline.grouping import twins, weighted
 from .pipeline.new_points import joined_clusters
 from .pipeline.plan import check_parameters, plan_fit
 from .scores.certificate import OptimalityGap, optimality_gap
-from .scores.metrics import dasgupta_cost, with_similarity_heights
+from .scores.clusters import number_of_clusters
+from .scores.heights import with_similarity_heights
+from .scores.metrics import dasgupta_cost
 from .search import insert
-from .similarity import Similarity, as_similarity
-from .similarity.build import MetricLike
+from .similarity import Similarity
+from .similarity.build import MetricLike, metric_named
+from .similarity.metric import Metric
 from .similarity.metrics import metric_of
 from .tree import Tree
-from .tree.cut import automatic_n_clusters
+from .tree.cut import CRITERIA, most_clusters
 
 __all__ = ["HypHC"]
 
@@ -59,14 +64,22 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Number of flat clusters in ``labels_``.
     distance_threshold : float, optional
         Instead of ``n_clusters``: merges at or above this height are undone, as in scikit-learn's agglomerative clustering.
-        With neither, the tree is cut at the widest gap between successive heights that leaves 2 to √n clusters.
-    metric : {"cosine", "linear", "rbf", "euclidean", "precomputed"} or callable
-        As in ``as_similarity``. "precomputed" means that X holds SIMILARITIES, dense or sparse: large is alike. Distances there
-        would turn the tree inside out; convert them with ``hyphc.similarity.similarity_from_distances``.
+        With neither, the number of clusters is found, see ``cluster_number_``.
+    metric : {"auto", "cosine", "linear", "rbf", "euclidean", "precomputed", "precomputed_distances"} or callable
+        As in ``as_similarity``. "auto" looks at nearest neighbours, with a weak background. "cosine" is the paper's, of the rows
+        as given. "precomputed" means that X holds SIMILARITIES, dense or sparse: large is alike.
     n_neighbors : int, optional
-        Cluster a graph of so many nearest neighbours ("euclidean" or "cosine") instead of all pairs.
+        Of "auto", 15 by default. With "euclidean" or "cosine": cluster a graph of so many nearest neighbours alone.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
-        Weights of that graph.
+        Weights of the neighbour graph.
+    scale : "auto" or bool
+        Of "auto": whether columns are brought to one scale; "auto" decides from the columns, and ``plan_`` tells how.
+    background : float, optional
+        Of "auto": the strength of the background, 0.003 by default.
+    criterion : {"dasgupta", "height", "modularity", "ncut", "sse"}
+        Which of all cuts of the tree into so many clusters ``labels_`` is, see ``Tree.cut``.
+    min_size : float
+        Points that a cluster has at least.
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         As in ``embed``.
     refine : bool
@@ -87,7 +100,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     Attributes
     ----------
     tree_ : Tree
-        Heights are w_max − (mean similarity across the split), made non-decreasing from the leaves up.
+        Its heights say how alike the parts of each merge are: log(w_max / w̄) for graphs and "auto", w_max − w̄ for others, w̄ the
+        mean similarity across the split. It carries what cuts need.
     linkage_ : array (n − 1, 4)
         The tree as SciPy's linkage matrix.
     children_, distances_ : arrays (n − 1, 2) and (n − 1,)
@@ -95,6 +109,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     labels_ : array (n,)
         Flat clusters, numbered from 0 in order of their first point.
     n_leaves_, n_clusters_ : int
+    cluster_number_ : ClusterNumber or None
+        Where the number of clusters was found: by which rule, and which numbers came next.
     embedding_ : array (n, n_components), at least two columns after a search
         Positions in the Poincaré ball from which ``decode`` reads the tree. After a search they are placed anew: gaps between
         neighbours on the circle show the size and the height of the merge that joins them.
@@ -128,9 +144,13 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         n_clusters: int | None = None,
         *,
         distance_threshold: float | None = None,
-        metric: MetricLike = "cosine",
+        metric: MetricLike = "auto",
         n_neighbors: int | None = None,
         edge_weights: str = "fuzzy",
+        scale: str | bool = "auto",
+        background: float | None = None,
+        criterion: str = "dasgupta",
+        min_size: float = 1,
         init: str | npt.ArrayLike | Tree = "auto",
         n_init: int = 1,
         n_components: int = 2,
@@ -151,6 +171,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self.metric = metric
         self.n_neighbors = n_neighbors
         self.edge_weights = edge_weights
+        self.scale = scale
+        self.background = background
+        self.criterion = criterion
+        self.min_size = min_size
         self.init = init
         self.n_init = n_init
         self.n_components = n_components
@@ -184,7 +208,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         X = self._checked(X, reset=True)
         self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
         settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
-        similarity = self._weighted(self._similarity(X), X, sample_weight)
+        similarity = self._similarity(X, sample_weight)
         problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
         plan = plan_fit(problem.similarity, settings, refine=self.refine, time_budget=self.time_budget)
         with clock:
@@ -263,62 +287,76 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """The rows as an array or CSR matrix; a Similarity as it is."""
         if isinstance(X, Similarity):
             return X
-        takes_sparse = self.metric == "precomputed" or self.n_neighbors is not None
+        metric = self._metric()
+        if self.metric == "precomputed_distances" and np.ndim(X) == 1:
+            X = squareform(X)
         # 64-bit indices are not told apart here: as_similarity converts them
         X = validate_data(
             self,
             X,
             reset=reset,
-            accept_sparse="csr" if takes_sparse else False,
+            accept_sparse="csr" if metric.takes_sparse else False,
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
         )
-        if reset and self.metric == "precomputed" and not sp.issparse(X) and X.shape[0] != X.shape[1]:
+        if reset and not metric.takes_rows and not sp.issparse(X) and X.shape[0] != X.shape[1]:
             raise ValueError(
-                f"metric='precomputed' takes a square matrix of similarities; X has shape {X.shape}. Pass metric='cosine' "
-                "for features."
+                f"metric={self.metric!r} takes a square matrix; X has shape {X.shape}. Pass metric='auto' for features."
             )
         return X
 
     def _check_parameters(self, n: int) -> None:
         check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
+        if self.criterion not in CRITERIA:
+            raise ValueError(
+                f"criterion={self.criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}."
+            )
+        if not isinstance(self.min_size, Real) or not 1 <= self.min_size < np.inf:
+            raise ValueError(
+                f"min_size={self.min_size!r} is no size of a cluster; choose a number of at least 1."
+            )
 
-    def _similarity(self, X: Any) -> Similarity:
-        return as_similarity(
-            X,
+    def _metric(self) -> Metric:
+        return metric_named(
             self.metric,
             n_neighbors=self.n_neighbors,
             edge_weights=self.edge_weights,
+            scale=self.scale,
+            background=self.background,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
 
-    def _weighted(self, similarity: Similarity, X: Any, sample_weight: npt.ArrayLike | None) -> Similarity:
-        if sample_weight is None:
-            return similarity
-        rows = X if not isinstance(X, Similarity) else np.empty((similarity.n, 1))
-        return weighted(similarity, _check_sample_weight(sample_weight, rows, dtype=np.float64))
+    def _similarity(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Similarity:
+        if isinstance(X, Similarity):
+            return X if sample_weight is None else weighted(X, np.asarray(sample_weight, dtype=np.float64))
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return self._metric().similarity(X, weights)
 
     def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None) -> None:
         """Set the attributes that follow from the tree; without an embedding that decodes to it, one is made."""
-        self.tree_, self.similarity_ = with_similarity_heights(tree, similarity), similarity
+        self.similarity_, self.cost_ = similarity, dasgupta_cost(tree, similarity)
+        fitted = with_similarity_heights(tree, similarity)
+        self.labels_ = self._flat_clusters(fitted)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.tree_ = fitted.with_n_clusters(self.n_clusters_)
         self.embedding_ = placed(self.tree_, self.n_components) if embedding is None else embedding
-        self.cost_ = dasgupta_cost(tree, similarity)
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
-        self.labels_ = self._flat_clusters(self.tree_)
-        self.n_clusters_ = int(self.labels_.max()) + 1
 
     def _flat_clusters(self, tree: Tree) -> Ints:
-        if self.n_clusters is not None:
-            return tree.cut(n_clusters=self.n_clusters)
+        self.cluster_number_ = None
         if self.distance_threshold is not None:
             return tree.cut(height=np.nextafter(self.distance_threshold, -np.inf))
-        return tree.cut(n_clusters=automatic_n_clusters(tree))
+        n_clusters = self.n_clusters
+        if n_clusters is None:
+            self.cluster_number_ = number_of_clusters(self.similarity_, tree)
+            n_clusters = max(1, min(self.cluster_number_.n_clusters, most_clusters(tree, self.min_size)))
+        return tree.cut(n_clusters=n_clusters, criterion=self.criterion, min_size=self.min_size)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.sparse = self.metric == "precomputed" or self.n_neighbors is not None
-        tags.input_tags.positive_only = self.metric == "precomputed"
+        metric = self._metric()
+        tags.input_tags.pairwise = tags.input_tags.positive_only = not metric.takes_rows
+        tags.input_tags.sparse = metric.takes_sparse
         return tags

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import re
+import sys
+import textwrap
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,30 +15,47 @@ import numpy as np
 
 from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
 from ..similarity import Similarity, as_similarity, standardize
+from ..similarity.build import metric_named
 from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
+from ..similarity.neighborhoods import N_NEIGHBORS, Auto
 from ..tree import Tree
 
 NEWICK_SUFFIXES = (".nwk", ".newick")
+_NOTE_WIDTH = 106  # characters; with the column before it, a line of 120
 
 
 def check_usage(arguments: argparse.Namespace) -> None:
     """End with a usage error, code 2, when options contradict each other."""
     error = arguments.parser.error
-    if arguments.precomputed and arguments.graph:
-        error("--precomputed is a full table of similarities and --graph a list of edges; give one of them")
-    given = {
-        "--standardize": arguments.standardize,
-        "--metric": arguments.metric,
-        "--n-neighbors": arguments.n_neighbors,
-    }
-    for option, value in given.items():
-        if value and (arguments.precomputed or arguments.graph):
-            kind = "--precomputed" if arguments.precomputed else "--graph"
-            error(f"{kind} similarities are taken as they are; leave out {option}")
-    metric = METRICS.get(arguments.metric)
-    if metric is not None and not metric.stands_alone and arguments.n_neighbors is None:
+    taken_as_they_are = [f"--{name}" for name in ("precomputed", "distances", "graph") if getattr(arguments, name)]
+    if len(taken_as_they_are) > 1:
+        error(
+            "--precomputed is a full table of similarities, --distances one of distances and --graph a list of edges; give one "
+            "of them"
+        )
+    given = [name for name in _OF_ROWS if getattr(arguments, name) not in (None, False)]
+    if taken_as_they_are and given:
+        what = "distances" if arguments.distances else "similarities"
+        error(f"{taken_as_they_are[0]} {what} are taken as they are; leave out --{given[0].replace('_', '-')}")
+    _check_metric(arguments)
+
+
+_OF_ROWS = ("metric", "n_neighbors", "scale", "background", "standardize")
+
+
+def _check_metric(arguments: argparse.Namespace) -> None:
+    """Each metric has options of its own."""
+    error, metric = arguments.parser.error, METRICS[arguments.metric or "auto"]
+    if metric.name != "auto":
+        if arguments.scale is not None:
+            error(f"--scale goes with --metric auto; for {metric.name} give --standardize, or leave it out")
+        if arguments.background is not None:
+            error(f"--background goes with --metric auto, not {metric.name}; leave it out")
+    elif arguments.standardize and arguments.scale not in (None, "yes"):
+        error(f"--standardize and --scale {arguments.scale} contradict each other; give one of them")
+    if not metric.stands_alone and arguments.n_neighbors is None:
         error(f"--metric {metric.name} is a distance; add --n-neighbors, for instance 15, or choose --metric rbf")
-    if metric is not None and not metric.has_neighbors and arguments.n_neighbors is not None:
+    if not metric.has_neighbors and arguments.n_neighbors is not None:
         error(f"--n-neighbors goes with --metric {' or '.join(NEIGHBOR_METRICS)}, not {metric.name}")
 
 
@@ -56,7 +77,7 @@ def read_data(arguments: argparse.Namespace, path: str) -> Points:
             features=arguments.features,
             labels=arguments.labels,
             names=arguments.names,
-            precomputed=arguments.precomputed,
+            precomputed=arguments.precomputed or arguments.distances,
             graph=arguments.graph,
         )
     if points.labels is not None and len(set(points.labels)) == points.n:
@@ -64,33 +85,94 @@ def read_data(arguments: argparse.Namespace, path: str) -> Points:
     return points
 
 
-def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, str]:
-    """The similarity that the options ask for, and what it is in words."""
-    if points.kind != "features":
-        what = "weights of the edges" if points.kind == "graph" else "numbers of the file"
-        return _precomputed(points), what
-    if not isinstance(points.data, np.ndarray) and arguments.n_neighbors is None:
-        raise ValueError(f"{points.source} is a sparse table of features; add --n-neighbors, for instance 15.")
-    try:
-        metric, k = arguments.metric or "cosine", arguments.n_neighbors
-        data, what = points.data, METRICS[metric].words
-        if arguments.standardize:
-            data, constant = _standardized(points)
-            what += " of standardised columns" + (f", {constant} constant ones left out" if constant else "")
-        if k is not None:
-            _check_neighbours(points, k)
-            what = f"graph of {k} nearest neighbours, {what}"
-        similarity = as_similarity(data, metric, n_neighbors=k, n_jobs=-1, random_state=arguments.seed)
-    except ValueError as error:
-        raise ValueError(f"{points.source}: {error}") from None
-    return similarity, what
+def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
+    """The similarity that the options ask for, and notes that say what it is."""
+    with _warnings_told(points):
+        if points.kind != "features":
+            return _given(points, arguments.distances)
+        try:
+            if arguments.n_neighbors is not None:
+                _check_neighbours(points, arguments.n_neighbors)
+            return _auto(points, arguments) if (arguments.metric or "auto") == "auto" else _named(points, arguments)
+        except ValueError as error:
+            raise ValueError(f"{points.source}: {error}") from None
 
 
-def _precomputed(points: Points) -> Similarity:
+def _auto(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
+    scale = {"yes": True, "no": False}.get(arguments.scale, bool(arguments.standardize) or "auto")
+    metric = metric_named(
+        "auto",
+        n_neighbors=arguments.n_neighbors,
+        scale=scale,
+        background=arguments.background,
+        n_jobs=-1,
+        random_state=arguments.seed,
+    )
+    assert isinstance(metric, Auto)
+    similarity = metric.similarity(points.data)
+    scaling = similarity.source.scaling
+    what = f"{min(metric.n_neighbors or N_NEIGHBORS, points.n - 1)} nearest neighbours of each row"
+    what += f", with a background of {metric.background:g}" if metric.background > 0 else " and nothing else"
+    columns = "columns as they are: the table is sparse" if scaling is None else scaling.why
+    return similarity, (f"similarity: {what}", columns.replace("columns ", "columns: ", 1))
+
+
+def _named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
+    metric, k, data = METRICS[arguments.metric], arguments.n_neighbors, points.data
+    if k is None and not isinstance(data, np.ndarray):
+        raise ValueError("a sparse table of features takes --metric auto, or --n-neighbors, for instance 15.")
+    what, columns = metric.words, "as they are"
+    if arguments.standardize:
+        data, constant = _standardized(points)
+        columns = "standardised" + (f", {constant} constant left out" if constant else "")
+    if k is not None:
+        what = f"graph of {k} nearest neighbours by {metric.name} distance"
+    similarity = as_similarity(data, metric.name, n_neighbors=k, n_jobs=-1, random_state=arguments.seed)
+    return similarity, (f"similarity: {what}", f"columns: {columns}")
+
+
+def _given(points: Points, distances: bool) -> tuple[Similarity, tuple[str, ...]]:
+    """Numbers that are taken as they are."""
+    if distances and points.kind == "graph":
+        raise ValueError(
+            f"{points.source} is a sparse matrix, whose absent entries are no distances; write all of them."
+        )
+    name = "precomputed_distances" if distances else "precomputed"
+    what = "weights of the edges" if points.kind == "graph" else "numbers of the file"
     try:
-        return as_similarity(points.data, "precomputed")
+        return as_similarity(points.data, name), (f"similarity: {METRICS[name].words if distances else what}",)
     except ValueError as error:
-        raise ValueError(_what_is_wrong(points) or f"{points.source}: {error}") from None
+        told = None if distances else _what_is_wrong(points)
+        raise ValueError(told or f"{points.source}: {error}") from None
+
+
+@contextmanager
+def _warnings_told(points: Points) -> Iterator[None]:
+    """What the library warns of, in the words of the command line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        print(f"hyphc: {_in_options(str(warning.message), points)}", file=sys.stderr)
+
+
+_OPTIONS = {
+    "metric='auto' or hyphc.similarity.standardize": "--metric auto or --standardize",
+    "metric='precomputed'": "--precomputed",
+    "metric='precomputed_distances'": "--distances",
+    "X ": "The table ",
+}
+
+
+def _in_options(message: str, points: Points) -> str:
+    for argument, option in _OPTIONS.items():
+        message = message.replace(argument, option)
+    column = re.match(r"Column (\d+) ", message)
+    if column is None:
+        return message
+    place = int(column[1])
+    called = f"column {points.columns[place]!r} " if points.columns else f"column {place + 1} "
+    return called + message[column.end() :]
 
 
 def _what_is_wrong(points: Points) -> str | None:
@@ -143,10 +225,15 @@ def tree_for(path: str, points: Points) -> tuple[Tree, str]:
         return match_leaves(tree, leaf_names(points), source=path, by_order=by_order)
 
 
-def print_notes(points: Points, similarity: str | None = None) -> None:
+def print_notes(points: Points, notes: Sequence[str]) -> None:
     """Say what was read and what was inferred."""
     print(f"{points.source}: {points.n} {'nodes' if points.kind == 'graph' else 'rows'}")
-    notes = points.notes if similarity is None else (*points.notes, f"similarity: {similarity}")
-    for note in notes:
-        what, _, text = note.partition(": ")
-        print(f"  {what:<11} {text}")
+    for note in (*points.notes, *notes):
+        print_note(note)
+
+
+def print_note(note: str) -> None:
+    """A note in two columns, what it is about and what it says."""
+    what, _, text = note.partition(": ")
+    lines = textwrap.wrap(text, _NOTE_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    print(f"  {what:<11} " + f"\n{'':14}".join(lines))

@@ -19,16 +19,20 @@ from ..estimator import HypHC
 from ..io import Points, write_tree
 from ..similarity import Similarity
 from ..tree import Tree
-from .common import (
-    check_usage,
-    leaf_names,
-    print_notes,
-    read_data,
-    similarity_of,
-)
+from .common import check_usage, leaf_names, print_note, print_notes, read_data, similarity_of
 from .outputs import clusters_csv, require_writable_folder
 from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
-from .report import compare, comparison_row, markdown_report, print_rows, score, score_rows
+from .report import (
+    FlatClusters,
+    agreement_rows,
+    compare,
+    comparison_row,
+    how_many,
+    markdown_report,
+    print_rows,
+    score,
+    score_rows,
+)
 
 INTERRUPTED = 130
 _TREE_FILES = {
@@ -45,25 +49,28 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     folder = arguments.output or Path(_default_folder(arguments.file))
     require_writable_folder(folder)
     points = read_data(arguments, arguments.file)
-    if arguments.n_clusters is not None and arguments.n_clusters > points.n:
-        raise ValueError(
-            f"--n-clusters {arguments.n_clusters} is more than the {points.n} rows; give at most {points.n}."
-        )
-    similarity, what = similarity_of(points, arguments)
-    print_notes(points, what)
+    _check_clusters(arguments, points.n)
+    similarity, notes = similarity_of(points, arguments)
+    print_notes(points, notes)
     model = _fitted(arguments, similarity)
+    # what asks for a continuous stage are arguments in Python, not options here
+    plan, clusters = f"plan: {str(model.plan_).removesuffix(' (init or max_iter asks for it)')}", how_many(model)
+    print_note(plan)
+    print_note(f"clusters: {clusters}")
     tree = model.tree_.with_names(leaf_names(points))
     result = score(tree, similarity, points.labels, arguments.seed)
-    rows = [*score_rows(result), comparison_row(result.cost, compare(similarity, points.labels))]
+    rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
+    rows += [comparison_row(result.cost, compare(similarity, points.labels))]
     print()
     print_rows(rows)
     with _staged(folder) as stage:
         files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points)
         files += [_write_clusters(stage / "clusters.csv", points, model.labels_)]
-        facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *points.notes, f"similarity: {what}"]
+        facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *points.notes, *notes, plan]
         facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
         title = f"A tree of {points.source}"
-        report = markdown_report(title, facts, rows, model.labels_, points.labels, files, arguments.command_line)
+        flat = FlatClusters(model.labels_, clusters, points.labels)
+        report = markdown_report(title, facts, rows, flat, files, arguments.command_line)
         (stage / "report.md").write_text(report, encoding="utf-8")
     print(f"\nwrote {folder}: {', '.join(name for name, _ in files)}, report.md")
     print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
@@ -73,9 +80,26 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     return None
 
 
+def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
+    """Tell before the work of clusters that no tree of n leaves has."""
+    k, least = arguments.n_clusters, arguments.min_size or 1
+    if k is not None and k > n:
+        raise ValueError(f"--n-clusters {k} is more than the {n} rows; give at most {n}.")
+    if least * (k or 1) > n:
+        clusters = f"{k or 1} cluster{'s' * ((k or 1) > 1)}"
+        raise ValueError(f"--min-size {least} is too large for {clusters} of {n} rows; give at most {n // (k or 1)}.")
+
+
 def _fitted(arguments: argparse.Namespace, similarity: Similarity) -> HypHC:
     verbose = int(sys.stderr.isatty())
-    model = HypHC(arguments.n_clusters, time_budget=arguments.time_budget, random_state=arguments.seed, verbose=verbose)
+    model = HypHC(
+        arguments.n_clusters,
+        criterion=arguments.criterion or "dasgupta",
+        min_size=arguments.min_size or 1,
+        time_budget=arguments.time_budget,
+        random_state=arguments.seed,
+        verbose=verbose,
+    )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Interrupted")  # run_fit says so in its own words
         return model.fit(similarity)
@@ -118,7 +142,15 @@ def _write_pictures(stage: Path, tree: Tree, model: HypHC, points: Points) -> li
         files.append(("tree.png", "a picture of it"))
     else:
         print(f"\ntree.png was left out: {PLOT_REMEDY}")
-    write_explorer(tree, stage / "explorer.html", points, embedding=model.embedding_)
+    write_explorer(
+        tree,
+        stage / "explorer.html",
+        points,
+        embedding=model.embedding_,
+        similarity=model.similarity_,
+        criterion=model.criterion,
+        min_size=model.min_size,
+    )
     return [*files, ("explorer.html", "a page to explore it in a browser")]
 
 

@@ -118,6 +118,16 @@ def _seconds(text: str) -> float:
 _seconds.__name__ = "number of seconds"
 
 
+def _strength(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of at least 0")
+    return value
+
+
+_strength.__name__ = "number"
+
+
 def _column_list(text: str) -> tuple[str, ...]:
     return tuple(column.strip() for column in text.split(","))
 
@@ -137,6 +147,7 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         "--names", metavar="COL", help="names of the rows (default: the first text column that tells rows apart)"
     )
     group.add_argument("--precomputed", action="store_true", help="the numbers are similarities, a square table")
+    group.add_argument("--distances", action="store_true", help="the numbers are distances, a square table")
     group.add_argument(
         "--graph",
         action="store_true",
@@ -147,17 +158,43 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
 def _add_similarity(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how alike two rows are")
     group.add_argument(
-        "--standardize",
-        action="store_true",
-        help="bring columns to mean 0 and deviation 1 first; do so when their units differ",
+        "--metric",
+        metavar="METRIC",
+        choices=Choices(metrics_of_rows),
+        help="one of %(choices)s (default: auto, nearest neighbours with a weak background)",
     )
-    group.add_argument("--metric", choices=Choices(metrics_of_rows), help="similarity of features (default: cosine)")
     group.add_argument(
         "--n-neighbors",
         type=_whole(1),
         metavar="K",
-        help="cluster the graph of each row's K nearest others (cosine or euclidean) instead of all pairs",
+        help="neighbours of each row (default of auto: 15); with cosine or euclidean: cluster their graph alone",
     )
+    group.add_argument(
+        "--scale",
+        choices=("yes", "no", "auto"),
+        help="of auto: bring columns to one scale or leave them as they are (default: auto, decided from the columns)",
+    )
+    group.add_argument(
+        "--background",
+        type=_strength,
+        metavar="B",
+        help="of auto: strength of the background, which joins what no neighbours join (default: 0.003)",
+    )
+    group.add_argument(
+        "--standardize",
+        action="store_true",
+        help="bring columns to mean 0 and deviation 1 first; with auto the same as --scale yes",
+    )
+
+
+def _add_criterion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--criterion",
+        metavar="CRITERION",
+        choices=Choices(criteria),
+        help="which K clusters are best, by %(choices)s (default: dasgupta where the tree carries weights, else height)",
+    )
+    parser.add_argument("--min-size", type=_whole(1), metavar="M", help="clusters have at least so many leaves each")
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:
@@ -176,21 +213,25 @@ the tree (tree.npz, tree.nwk, tree.json, linkage.npy), flat clusters
 (explorer.html), and a report (report.md) with the cost, what no tree can
 beat, and how far from the best the tree can be.
 
+It also says what was done to the columns, what the fit did, and how many flat
+clusters it found and why.
+
 FILE is {_FORMATS}
 
 Ctrl-C ends the fit with the best tree so far, which is written; the exit code
 is then 130.""",
         *_FIRST,
         "hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals",
-        "hyphc fit iris.csv --n-neighbors 15 --metric euclidean --time-budget 5 --output neighbours",
-        "hyphc fit - --standardize --output piped < iris.csv",
+        "hyphc fit iris.csv --metric cosine --standardize --time-budget 5 --output cosine",
+        "hyphc fit - --n-neighbors 10 --scale yes --output piped < iris.csv",
     )
     parser.add_argument("file", metavar="FILE", help="what to cluster")
     _add_columns(parser)
     _add_similarity(parser)
     parser.add_argument(
-        "--n-clusters", type=_whole(1), metavar="K", help="number of flat clusters (default: automatic)"
+        "--n-clusters", type=_whole(1), metavar="K", help="number of flat clusters (default: found from the tree)"
     )
+    _add_criterion(parser)
     parser.add_argument(
         "--time-budget", type=_seconds, metavar="SECONDS", help="search for so long (default: until little is gained)"
     )
@@ -231,18 +272,19 @@ def _add_cut(commands: Any) -> None:
         "trees",
         "flat clusters of a tree, as CSV",
         "Cut a tree into flat clusters and print them as CSV: the number of each leaf\n"
-        "from 1, its name if it has one, and its cluster from 0. Without K, H or N, cut\n"
-        "where the heights of the merges jump most.\n\n"
+        "from 1, its name if it has one, and its cluster from 0. Without K, H or N, there\n"
+        "are as many clusters as the fit found; of a tree from elsewhere, as many as there\n"
+        "are where the heights of its merges jump most.\n\n"
         "Of all ways to take K clusters from the tree, --criterion says which is best:\n"
-        "  height      the last merges are undone\n"
         "  dasgupta    clusters below one root, and rows below them, cost least\n"
+        "  height      the last merges are undone\n"
         "  modularity  Newman's modularity is largest\n"
         "  ncut        the normalised cut is smallest\n"
         "All but height need the split weights that hyphc fit keeps in tree.npz and\n"
         "tree.json.",
         *_FIRST,
         "hyphc cut iris-hyphc/tree.npz --n-clusters 3",
-        "hyphc cut iris-hyphc/tree.npz --n-clusters 3 --criterion dasgupta --min-size 5",
+        "hyphc cut iris-hyphc/tree.npz --n-clusters 3 --criterion modularity --min-size 5",
         "hyphc cut iris-hyphc/tree.nwk --max-size 10 --output small.csv",
     )
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
@@ -252,8 +294,7 @@ def _add_cut(commands: Any) -> None:
     which.add_argument(
         "--max-size", type=_whole(1), metavar="N", help="the largest clusters with at most so many leaves"
     )
-    parser.add_argument("--criterion", choices=Choices(criteria), help="which K clusters are best (default: height)")
-    parser.add_argument("--min-size", type=_whole(1), metavar="M", help="K clusters with at least so many leaves each")
+    _add_criterion(parser)
     parser.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
 
 
@@ -278,7 +319,10 @@ def _add_plot(commands: Any) -> None:
     parser.add_argument(
         "--kind", choices=("both", "disk", "dendrogram"), default="both", help="what to draw (default: %(default)s)"
     )
-    parser.add_argument("--n-clusters", type=_whole(1), metavar="K", help="number of colours (default: automatic)")
+    parser.add_argument(
+        "--n-clusters", type=_whole(1), metavar="K", help="number of colours (default: as of hyphc cut)"
+    )
+    _add_criterion(parser)
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the picture (default: TREE with the extension .png)"
     )
@@ -292,7 +336,8 @@ def _add_explore(commands: Any) -> None:
         "write a page to explore a tree in a browser",
         "Write one HTML file, which needs no network, to explore a tree in a browser:\n"
         "pan and zoom in the Poincaré disk, search, cut, list and export clusters. With\n"
-        "DATA it also shows names, labels and features.",
+        "DATA it also shows names, labels and features. It opens with the clusters that\n"
+        "hyphc cut prints without K, and its slider cuts as hyphc cut does.",
         *_FIRST,
         "hyphc explore iris-hyphc/tree.npz --output plain.html",
         "hyphc explore iris-hyphc/tree.npz iris.csv --labels label --output iris.html",
@@ -300,6 +345,7 @@ def _add_explore(commands: Any) -> None:
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
     parser.add_argument("data", metavar="DATA", nargs="?", help="the file that the tree was made from")
     _add_columns(parser)
+    _add_criterion(parser)
     parser.add_argument("--output", type=Path, metavar="FILE", help="the page (default: TREE with the extension .html)")
 
 
@@ -330,7 +376,7 @@ def _add_datasets(commands: Any) -> None:
         "write one to a file to begin with. A graph is written as a list of edges.",
         "hyphc datasets",
         "hyphc datasets --write wine wine.csv",
-        "hyphc fit wine.csv --standardize --labels label --output wine",
+        "hyphc fit wine.csv --labels label --output wine",
     )
     parser.add_argument(
         "--write", nargs=2, metavar=("NAME", "FILE"), help="write a data set as CSV (or TSV, by the extension)"
@@ -343,9 +389,9 @@ def _add_demo(commands: Any) -> None:
         "demo",
         "data",
         "cluster scikit-learn's digits, compare methods, explore the tree",
-        "Cluster the 1797 digits of scikit-learn with HypHC and with linkages, print\n"
-        "what the trees cost, save the cheapest, and write a page to explore it in a\n"
-        "browser.",
+        "Cluster the 1797 digits of scikit-learn with HypHC as it comes, save the tree, and\n"
+        "write a page to explore it in a browser; then compare what the trees of several\n"
+        "methods cost under the cosine similarity of the HypHC paper.",
         "hyphc demo",
     )
     parser.add_argument(

@@ -16,6 +16,7 @@ from ..io import Points, read_tree
 from ..tree import Tree
 from .common import leaf_names, read_data, tree_for
 from .outputs import require_writable_file
+from .trees import own_number, require_weights
 
 PLOT_REMEDY = "pictures need matplotlib; run: pip install 'hyphc[plot]'"
 DISK_UP_TO = 20_000  # leaves: more are a solid ring
@@ -39,7 +40,7 @@ def run_plot(arguments: argparse.Namespace) -> None:
     if points is not None and points.labels is not None and arguments.n_clusters is None:
         draw(tree, path, labels=np.asarray(points.labels), kind=arguments.kind)
     else:
-        draw(tree, path, clusters=_clusters(tree, arguments.n_clusters), kind=arguments.kind)
+        draw(tree, path, clusters=_clusters(tree, arguments), kind=arguments.kind)
     print(f"wrote {path}")
 
 
@@ -48,14 +49,15 @@ def run_explore(arguments: argparse.Namespace) -> None:
     path = arguments.output or Path(arguments.tree).with_suffix(".html")
     require_writable_file(path)
     tree, points = _tree_and_points(arguments)
-    write_explorer(tree, path, points)
+    require_weights(tree, arguments)
+    write_explorer(tree, path, points, criterion=arguments.criterion, min_size=arguments.min_size or 1)
     print(f"wrote {path}; open it in a browser")
 
 
 def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None]:
     """The tree, with names, and the data if it was given."""
     if arguments.data is None:
-        for option in ("features", "labels", "names", "precomputed", "graph"):
+        for option in ("features", "labels", "names", "precomputed", "distances", "graph"):
             if getattr(arguments, option):
                 arguments.parser.error(f"--{option} is about DATA; name that file after the tree")
         return read_tree(arguments.tree), None
@@ -65,14 +67,13 @@ def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None
     return tree if names is None else tree.with_names(names), points
 
 
-def _clusters(tree: Tree, n_clusters: int | None) -> npt.NDArray[np.int64]:
-    if n_clusters is not None and n_clusters > tree.n_leaves:
-        raise ValueError(f"--n-clusters {n_clusters} is more than the {tree.n_leaves} leaves; give at most that many.")
-    if n_clusters is None:
-        from ..tree.cut import automatic_n_clusters
-
-        n_clusters = automatic_n_clusters(tree)
-    return tree.cut(n_clusters)
+def _clusters(tree: Tree, arguments: argparse.Namespace) -> npt.NDArray[np.int64]:
+    n_clusters, n = arguments.n_clusters, tree.n_leaves
+    if n_clusters is not None and n_clusters > n:
+        raise ValueError(f"--n-clusters {n_clusters} is more than the {n} leaves; give at most that many.")
+    require_weights(tree, arguments)
+    least = arguments.min_size or 1
+    return tree.cut(n_clusters or own_number(tree, least), criterion=arguments.criterion, min_size=least)
 
 
 def draw(
@@ -110,21 +111,13 @@ def draw(
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
 
-def write_explorer(tree: Tree, path: Path, points: Points | None, *, embedding: npt.ArrayLike | None = None) -> None:
-    """The explorer page with what the data says about the leaves."""
+def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any) -> None:
+    """The explorer page with what the data says about the leaves; options as of ``explore``."""
     from ..explorer import explore
 
-    if points is None:
-        explore(tree, path, embedding=embedding)
-        return
-    explore(
-        tree,
-        path,
-        labels=points.labels,
-        features=_features(points),
-        embedding=embedding,
-        title=f"Tree of {points.source}",
-    )
+    if points is not None:
+        options |= {"labels": points.labels, "features": _features(points), "title": f"Tree of {points.source}"}
+    explore(tree, path, **options)
 
 
 class _Frame:

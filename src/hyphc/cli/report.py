@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import baselines
+from ..estimator import HypHC
 from ..scores.bounds import CostBounds, cost_bounds
 from ..scores.certificate import OptimalityGap, optimality_gap
 from ..scores.metrics import dasgupta_cost, dendrogram_purity, in_units
@@ -105,6 +106,31 @@ def comparison_row(cost: float, other: Comparison | None) -> tuple[str, str, str
     return ("average linkage", f"{other.cost:.10g}", f"costs {100 * share:.2g} % {side} than this tree{purity}")
 
 
+def agreement_rows(clusters: npt.NDArray[np.int64], labels: Sequence[str] | None) -> list[tuple[str, str, str]]:
+    """How well flat clusters agree with the labels, if there are any."""
+    if labels is None:
+        return []
+    from sklearn.metrics import adjusted_rand_score
+
+    value = float(adjusted_rand_score(np.asarray(labels), clusters))
+    return [("agreement", f"{value:.4f}", "adjusted Rand index of flat clusters and labels; 1 is perfect, 0 chance")]
+
+
+def how_many(model: HypHC) -> str:
+    """How many flat clusters there are and why, with the numbers that come next."""
+    found, k = model.cluster_number_, model.n_clusters_
+    sizes = f", each of at least {model.min_size} points" if model.min_size > 1 else ""
+    if found is None:
+        return f"{k}, as asked for{sizes}"
+    text = f"{found.n_clusters} found: {found.why}"
+    if found.runners_up:
+        text += "; next come " + " and ".join(
+            f"{other} (threshold {abs(level):.2g} {'higher' if level > 0 else 'lower'})"
+            for other, level in found.runners_up
+        )
+    return text if k == found.n_clusters else f"{text}; cut into {k}{sizes}"
+
+
 def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
     """Rows in columns that line up."""
     width = max(len(value) for _, value, _ in rows)
@@ -112,12 +138,20 @@ def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
         print(f"{what:<16} {value:>{width}}  {meaning}")
 
 
+@dataclass(frozen=True, eq=False)
+class FlatClusters:
+    """The cluster of each row, why there are so many, and the rows' labels."""
+
+    of: npt.NDArray[np.int64]
+    why: str
+    labels: Sequence[str] | None
+
+
 def markdown_report(
     title: str,
     facts: Sequence[str],
     rows: Sequence[tuple[str, str, str]],
-    clusters: npt.NDArray[np.int64],
-    labels: Sequence[str] | None,
+    clusters: FlatClusters,
     files: Sequence[tuple[str, str]],
     command_line: str,
 ) -> str:
@@ -128,7 +162,7 @@ def markdown_report(
         lines += ["", "![The tree](tree.png)"]
     lines += ["", "## How good the tree is", "", "| | | |", "|---|---:|---|"]
     lines += [f"| {what} | {value} | {plain(meaning)} |" for what, value, meaning in rows]
-    lines += ["", "## Flat clusters", "", *_cluster_table(clusters, labels)]
+    lines += ["", "## Flat clusters", "", f"{plain(clusters.why)}.", "", *_cluster_table(clusters.of, clusters.labels)]
     lines += ["", "## Files", "", *(f"- [{name}]({name}): {about}" for name, about in files)]
     lines += ["", "Made by:", "", f"    {' '.join(command_line.split())}", ""]
     return "\n".join(lines)

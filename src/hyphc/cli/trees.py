@@ -9,7 +9,7 @@ from typing import Any
 from .._shared.files import replaced_atomically
 from ..io.trees import read_tree, require_tree_suffix, write_tree
 from ..tree import Tree
-from ..tree.cut import automatic_n_clusters, most_clusters
+from ..tree.cut import most_clusters
 from .outputs import clusters_csv, require_writable_file
 
 
@@ -19,7 +19,7 @@ def run_cut(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         require_writable_file(arguments.output)
     tree = read_tree(arguments.tree)
-    _require_weights(tree, arguments)
+    require_weights(tree, arguments)
     clusters = tree.cut(**_cut_options(tree, arguments))
     text = clusters_csv(clusters, tree.names)
     if arguments.output is None:
@@ -39,7 +39,8 @@ def _check_usage(arguments: argparse.Namespace) -> None:
             arguments.parser.error(f"--min-size is about a number of clusters; leave out {option}")
 
 
-def _require_weights(tree: Tree, arguments: argparse.Namespace) -> None:
+def require_weights(tree: Tree, arguments: argparse.Namespace) -> None:
+    """Raise where the tree lacks what the criterion asked for needs."""
     if tree.split_weights is None and arguments.criterion not in (None, "height"):
         raise ValueError(
             f"{arguments.tree} holds no split weights, which --criterion {arguments.criterion} needs; give the tree.npz or "
@@ -52,11 +53,18 @@ def _cut_options(tree: Tree, arguments: argparse.Namespace) -> dict[str, Any]:
     names = ("n_clusters", "criterion", "min_size", "height", "max_size")
     options = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if not options.keys() & {"n_clusters", "height", "max_size"}:
-        # at least 1, so that a size which no cluster can have is told as such
-        most = max(1, most_clusters(tree, arguments.min_size or 1))
-        options["n_clusters"] = min(automatic_n_clusters(tree), most)
-        print(f"hyphc: cut where the heights jump most, into {options['n_clusters']} clusters", file=sys.stderr)
+        options["n_clusters"] = k = own_number(tree, arguments.min_size or 1)
+        why = "where the heights jump most" if tree._n_clusters is None else "as when the tree was fitted"
+        print(f"hyphc: cut {why}, into {k} cluster{'s' * (k != 1)}", file=sys.stderr)
     return options
+
+
+def own_number(tree: Tree, min_size: float) -> int:
+    """How many clusters the tree has unless others are asked for, or as many as this size allows.
+
+    At least 1, so that a size which no cluster can have is told as such.
+    """
+    return max(1, min(tree.n_clusters, most_clusters(tree, min_size)))
 
 
 def run_convert(arguments: argparse.Namespace) -> None:

@@ -71,7 +71,7 @@ class Chart(ABC):
 
     def angles(self, params: Floats) -> Floats:
         """Angle of each leaf in its first two coordinates: an order in which near leaves tend to be near."""
-        return np.arctan2(params[:, 1], params[:, 0])
+        return np.arctan2(params[:, 1] if params.shape[1] > 1 else 0.0, params[:, 0])
 
     def gradient(self, params: Floats, grad: Floats) -> Floats:
         return grad

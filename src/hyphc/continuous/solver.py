@@ -182,7 +182,7 @@ def embed(
     --------
     >>> from hyphc import as_similarity
     >>> X = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
-    >>> embed(as_similarity(X), random_state=0).tree.cut(2)
+    >>> embed(as_similarity(X, "cosine"), random_state=0).tree.cut(2)
     array([0, 0, 1, 1])
     """
     settings = EmbedSettings(

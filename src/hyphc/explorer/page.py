@@ -21,16 +21,19 @@ from .._shared.files import replaced_atomically
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import circle_order
 from ..hyperbolic.encode import encode_by_height
-from ..scores.metrics import with_split_weights
+from ..scores.heights import with_split_weights
+from ..scores.metrics import dasgupta_cost
+from ..similarity.build import check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
+from ..tree.cut import NodeScores
+from .cuts import cut_fields
 from .groups import Groups, group
+from .packing import Fields, packed
 from .sprite import sprite
 
 if TYPE_CHECKING:
     from ..similarity import SimilarityLike
-
-Fields = dict[str, Any]
 
 # What is drawn does not grow with the number of leaves, but the page's weight does, to about 15 MB here, and so does the time
 # it takes to open; of a larger tree the top is shown, its lowest merges closed.
@@ -66,6 +69,8 @@ def explore(
     features: Any = None,
     embedding: npt.ArrayLike | None = None,
     similarity: SimilarityLike | None = None,
+    criterion: str | NodeScores | None = None,
+    min_size: float = 1,
     title: str | None = None,
 ) -> Path:
     """Write a page to look around in a tree: Poincaré disk, dendrogram, search, cuts, lists of members.
@@ -88,7 +93,11 @@ def explore(
     embedding : array (n, 2), optional
         Points of the Poincaré disk, as ``HypHC.embedding_``. Default: `hyphc.hyperbolic.encode.encode_by_height`.
     similarity : Similarity, dense or sparse matrix, optional
-        Adds Dasgupta's cost, and for each cluster the mean similarity across its split. A fitted tree carries what that takes.
+        Adds Dasgupta's cost, and for each cluster the mean similarity across its split. A fitted tree carries what that takes, of
+        the default metric the neighbour graph's share.
+    criterion, min_size
+        Of the cuts, as in ``Tree.cut``. The page opens with ``tree.n_clusters`` clusters, and shows ``tree.cut(k)`` for that k
+        and all up to 50, or as many as ``min_size`` allows; with more clusters the last merges are undone.
     title : str, optional
         Heading of the page.
 
@@ -120,16 +129,17 @@ def explore(
         "title": heading,
         "n": shown.n_leaves,
         "points": n,
-        "children": _packed(shown.children, "<i4"),
-        "heights": _packed(shown.heights, "<f8"),
-        "weights": _packed(groups.sizes, "<i4") if groups else None,
-        "rows": _packed(groups.first, "<i4") if groups else None,
+        "children": packed(shown.children, "<i4"),
+        "heights": packed(shown.heights, "<f8"),
+        "weights": packed(groups.sizes, "<i4") if groups else None,
+        "rows": packed(groups.first, "<i4") if groups else None,
         "names": groups.names(called) if groups else called,
         "labels": None if labels is None else _label_fields(labels, n, groups),
         "features": None if features is None else _feature_fields(features, n, groups),
         "sprite": None if images is None else sprite(_chosen(images, n, groups), shown.n_leaves),
         **_embedding_fields(shown, embedding, n, groups),
         **_similarity_fields(tree, similarity, shown.n_leaves),
+        **cut_fields(tree, groups, criterion, min_size),
     }
     content = page(heading, data)
     with replaced_atomically(path) as file:
@@ -165,10 +175,6 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _packed(array: npt.NDArray[Any], dtype: str) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype=dtype).tobytes()).decode()
-
-
 def _chosen(values: npt.ArrayLike, n: int, groups: Groups | None) -> npt.NDArray[Any]:
     """Rows of ``values`` that the page shows: all, or those of the groups' first members."""
     array = np.asarray(values)
@@ -183,7 +189,7 @@ def _label_fields(labels: npt.ArrayLike, n: int, groups: Groups | None) -> Field
         values = np.array(["" if _is_missing(value) else str(value) for value in values.tolist()])
     distinct, codes = np.unique(values, return_inverse=True)
     codes = groups.most_frequent(codes) if groups else codes
-    return {"names": [str(value) for value in distinct.tolist()], "codes": _packed(codes, "<i4")}
+    return {"names": [str(value) for value in distinct.tolist()], "codes": packed(codes, "<i4")}
 
 
 def _is_missing(value: object) -> bool:
@@ -203,7 +209,7 @@ def _feature_fields(features: Any, n: int, groups: Groups | None) -> Fields:
         raise ValueError(f"features has {values.shape[1]} columns for {len(values)} leaves; pass at most {most}.")
     if columns is None:
         columns = [f"feature {j}" for j in range(values.shape[1])]
-    return {"names": columns, "values": _packed(values, "<f4")}
+    return {"names": columns, "values": packed(values, "<f4")}
 
 
 def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, groups: Groups | None) -> Fields:
@@ -222,19 +228,19 @@ def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, grou
         unrolled -= 2 * np.pi * np.round(unrolled.mean() / (2 * np.pi))
     radii = np.hypot(points[:, 0], points[:, 1])
     one_radius = np.ptp(radii) <= ONE_RADIUS * radii.max()
-    depths = None if one_radius else _packed(geometry.distance_to_origin(points), "<f4")
-    return {"angles": _packed(unrolled, "<f8"), "depths": depths}
+    depths = None if one_radius else packed(geometry.distance_to_origin(points), "<f4")
+    return {"angles": packed(unrolled, "<f8"), "depths": depths}
 
 
 def _similarity_fields(tree: Tree, similarity: SimilarityLike | None, k: int) -> Fields:
     """Dasgupta's cost and the mean across each split that the page shows, by the similarity or else by the tree's own weights."""
     if similarity is not None:
+        similarity = check_similarity(similarity)
         tree = with_split_weights(tree, similarity)
     across, n = tree.split_weights, tree.n_leaves
     if across is None:
         return {"cost": None, "across": None}
     pairs = tree._points[tree.children].prod(axis=1)
-    return {
-        "cost": float(across @ tree._points[n:]),
-        "across": _packed((across / pairs)[n - k :], "<f4"),
-    }
+    # a tree of a blend carries the weights of the graph alone
+    cost = float(across @ tree._points[n:]) if similarity is None else dasgupta_cost(tree, similarity)
+    return {"cost": cost, "across": packed((across / pairs)[n - k :], "<f4")}

@@ -46,7 +46,7 @@ class FitPlan:
     Examples
     --------
     >>> from hyphc import as_similarity
-    >>> plan_fit(as_similarity([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]), EmbedSettings())
+    >>> plan_fit(as_similarity([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], "cosine"), EmbedSettings())
     start: continuous stage (at most 200 000 000 triplets) or average linkage, the cheaper; search: sweeps, fresh trees, iterated
     """
 
@@ -106,7 +106,7 @@ def plan_fit(
     stages = ("sweeps", *search.later_stages(similarity, time_budget is not None))
     asked = settings.max_iter is not None or not (isinstance(settings.init, str) and settings.init == "auto")
     if search.has_own_start(similarity) and not asked:
-        start: Start = "agglomeration along edges" if similarity.is_sparse else "bisecting k-means"
+        start: Start = "agglomeration along edges" if similarity.has_edges else "bisecting k-means"
         return FitPlan(start, linkage, stages, None, time_budget=time_budget, because=_why_large(similarity))
     embed = _before_search(settings, similarity)
     return FitPlan("continuous stage", linkage, stages, embed, EMBED_SHARE, time_budget)
@@ -126,6 +126,8 @@ def _why_large(similarity: Similarity) -> str:
         what = f"there are more than {_spaced(search.LARGE)} points"
     elif search.is_large(similarity):
         what = f"the features have more than {_spaced(search.LARGE_FEATURES)} entries"
+    elif not similarity.is_sparse:
+        return "no continuous stage because agglomeration leads as low and sooner (init or max_iter asks for it)"
     else:
         what = f"a graph of more than {_spaced(search.LARGE_GRAPH)} points"
     return f"no continuous stage because {what}, of which a short one learns little (init or max_iter asks for it)"

@@ -17,7 +17,6 @@ from .._kernels.tree.passes import smallest_leaves
 from .._shared.arrays import Floats, Ints
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
-from ..tree.cut import automatic_n_clusters
 
 # Okabe and Ito's colours; wine instead of yellow, which does not show on white, and of black.
 BASE_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255")
@@ -85,7 +84,7 @@ def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
         return _grouped(np.asarray(labels), tree.n_leaves, "label")
     clusters = getattr(source, "labels_", None)
     if clusters is None:
-        clusters = tree.cut(n_clusters=automatic_n_clusters(tree))
+        clusters = tree.cut(n_clusters=tree.n_clusters)
     return _grouped(np.asarray(clusters), tree.n_leaves, "cluster")
 
 

@@ -13,11 +13,13 @@ from sklearn.utils import check_random_state
 from .._kernels.scores import subset_optimum as kernels
 from .._shared.arrays import Floats, Ints
 from .._shared.parallel import thread_map
-from ..similarity import Similarity, SimilarityLike, check_similarity
+from ..similarity import Background, Blend, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike
 from .bounds import cost_bounds
 from .confidence import betting_interval
-from .metrics import Units, _check_pair, dasgupta_cost, in_units, with_similarity_heights
+from .heights import with_similarity_heights
+from .metrics import Units, check_pair, dasgupta_cost, in_units
 
 MAX_LEAVES = (
     16  # of the dynamic programme: 3^16 / 2 steps take about 60 ms, its tables 1.8 MB; each leaf more, three times that
@@ -153,10 +155,10 @@ def optimality_gap(
     Exactly 40.00 % above the cost of the best tree.
     Cost 28, and no tree costs less than 20: from the best tree itself.
     """
-    tree, similarity = _check_pair(tree, similarity)
+    tree, similarity = check_pair(tree, similarity)
     _check_options(k, n_subsets, confidence)
     n, k, limit = similarity.n, min(k, similarity.n), DEFAULT_SUBSETS if n_subsets is None else n_subsets
-    cost, floor = dasgupta_cost(tree, similarity), _least_cost(similarity)
+    cost, floor = dasgupta_cost(tree, similarity), least_cost(similarity)
     shown_cost = in_units(cost, similarity, units)
     exact = comb(n, k) <= limit
     draw, n_chunks = _enumeration(n, k) if exact else _sampling(n, k, limit, random_state)
@@ -165,11 +167,11 @@ def optimality_gap(
     if not exact:
         low, high = _interval(excesses, _largest_excess(similarity, k), confidence)
     ratio = comb(n, 3) / max(comb(k, 3), 1)
-    gap, low, high = (_relative(min(ratio * excess, max(cost - floor, 0.0)), cost) for excess in (mean, low, high))
+    mean, low, high = (max(0.0, min(ratio * excess, cost - floor)) for excess in (mean, low, high))
     return OptimalityGap(
-        gap=gap,
-        confidence_interval=(low, high),
-        lower_bound=shown_cost / (1 + high),
+        gap=_relative(mean, cost),
+        confidence_interval=(_relative(low, cost), _relative(high, cost)),
+        lower_bound=in_units(cost - high, similarity, units),
         cost=shown_cost,
         worst_subsets=_worst(subsets, excesses),
         exact=exact,
@@ -285,9 +287,9 @@ def _subset_excesses(
 def _largest_excess(similarity: Similarity, k: int) -> float:
     """What C(T|S) − C(T*_S) can be at most, for any tree and any k leaves."""
     if (similarity.sizes == 1).all():
-        return _LARGEST_SHARE[min(k, 7)] * comb(k, 3) * similarity.maximum()
+        return _LARGEST_SHARE[min(k, 7)] * comb(k, 3) * similarity.range_of_leaves()
     largest = float(similarity.sizes.max())
-    return comb(k, 3) * similarity.maximum_of_leaves() * largest
+    return comb(k, 3) * similarity.range_of_leaves() * largest
 
 
 def _interval(excesses: Floats, largest: float, confidence: float) -> tuple[float, float]:
@@ -297,16 +299,38 @@ def _interval(excesses: Floats, largest: float, confidence: float) -> tuple[floa
     return low * largest, high * largest
 
 
-def _least_cost(similarity: Similarity) -> float:
-    """A cost that no tree undercuts, known for sure: of triplets in a graph, of pairs otherwise."""
-    if similarity.is_sparse and (similarity.sizes == 1).all():
-        return cost_bounds(similarity).lower
+@by_kind
+def least_cost(similarity: Similarity) -> float:
+    """A cost that no tree undercuts, known for sure: every pair lies in a cluster of its own points at least."""
     return float(similarity.sizes @ similarity.degrees())
 
 
+@least_cost.register
+def _(similarity: Graph) -> float:
+    pairs = float(similarity.sizes @ similarity.degrees())
+    return max(pairs, cost_bounds(similarity).lower) if (similarity.sizes == 1).all() else pairs
+
+
+@least_cost.register
+def _(similarity: Background) -> float:
+    # with the constant that leaves no similarity negative; a constant costs every tree the same
+    shift, sizes = similarity.shift(), similarity.sizes
+    n_points = float(sizes.sum())
+    others = sizes * (n_points - sizes)
+    clique = (n_points**3 - float((sizes**3).sum())) / 3
+    return float(sizes @ (similarity.degrees() + shift * others)) - shift * clique
+
+
+@least_cost.register
+def _(similarity: Blend) -> float:
+    return sum(least_cost(part) for part in similarity.parts)
+
+
 def _relative(excess: float, cost: float) -> float:
-    """C / (C − excess) − 1."""
-    return excess / (cost - excess) if excess > 0 else 0.0
+    """C / (C − excess) − 1; infinite where the best tree may cost nothing at all."""
+    if excess <= 0:
+        return 0.0
+    return excess / (cost - excess) if cost > excess else np.inf
 
 
 def _worst(subsets: Ints, excesses: Floats) -> tuple[tuple[int, ...], ...]:

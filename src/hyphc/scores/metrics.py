@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .._kernels.scores import purity as purity_kernels
 from .._kernels.scores import split_weights as kernels
 from .._kernels.tree import lca as lca_kernels
-from .._kernels.tree.passes import lifted_heights, subtree_sums
+from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats
 from .._shared.parallel import thread_map
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
@@ -47,7 +47,7 @@ def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
     >>> split_weights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 3, 1], [3, 0, 2], [1, 2, 0]])
     array([3., 3.])
     """
-    tree, similarity = _check_pair(tree, similarity)
+    tree, similarity = check_pair(tree, similarity)
     return np.asarray(splits(similarity, tree))
 
 
@@ -132,7 +132,7 @@ def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pa
     >>> dasgupta_cost([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 1, 1], [1, 0, 1], [1, 1, 0]])
     8.0
     """
-    tree, similarity = _check_pair(tree, similarity)
+    tree, similarity = check_pair(tree, similarity)
     return in_units(cost_of(similarity, tree), similarity, units)
 
 
@@ -162,54 +162,9 @@ def in_units(cost: float, similarity: Similarity, units: Units) -> float:
     raise ValueError(f"units={units!r} is unknown; choose 'pairs', 'ordered' or 'mean'.")
 
 
-def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
-    """The same tree carrying its split weights, the degrees of its leaves and their sizes: what cuts by a score need.
-
-    Examples
-    --------
-    >>> tree = with_split_weights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 3, 1], [3, 0, 2], [1, 2, 0]])
-    >>> tree.split_weights, tree.degrees
-    (array([3., 3.]), array([4., 5., 3.]))
-    """
-    tree, similarity = _check_pair(tree, similarity)
-    return _carrying(tree, similarity, split_weights(tree, similarity), tree._heights)
-
-
-def _carrying(tree: Tree, similarity: Similarity, across: Floats, heights: Floats) -> Tree:
-    """The tree with these heights and with what the similarity tells of it; below 0 lies nothing but rounding."""
-    return Tree(
-        tree._children,
-        heights,
-        tree.names,
-        split_weights=np.maximum(across, 0.0),
-        degrees=np.maximum(similarity.degrees(), 0.0),
-        leaf_sizes=similarity.sizes,
-    )
-
-
-def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
-    """The tree with each merge at w_max − (mean similarity across its split), raised to its children's where it lies below.
-
-    The same scale as average linkage on distances w_max − w: a cut at height h keeps clusters whose parts are, on average,
-    more similar than w_max − h. w_max is the similarity's upper bound, 1 for cosine. The tree carries its split weights, the
-    degrees of its leaves and their sizes, as by ``with_split_weights``.
-
-    Examples
-    --------
-    >>> with_similarity_heights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 0.9, 0.1], [0.9, 0, 0.3], [0.1, 0.3, 0]]).heights
-    array([0. , 0.7])
-    """
-    tree, similarity = _check_pair(tree, similarity)
-    n_points = subtree_sums(tree._children, similarity.sizes)
-    n_pairs = n_points[tree._children[:, 0]] * n_points[tree._children[:, 1]]
-    across = split_weights(tree, similarity)
-    heights = np.maximum(similarity.maximum() - across / n_pairs, 0.0)
-    return _carrying(tree, similarity, across, lifted_heights(tree._children, heights))
-
-
 def moseley_wang_reward(tree: TreeLike, similarity: SimilarityLike) -> float:
     """The reward of Moseley and Wang, Σ_{i<j} w_ij·(n − |smallest cluster with i and j|) = n·Σ w − C(T): to be maximised."""
-    tree, similarity = _check_pair(tree, similarity)
+    tree, similarity = check_pair(tree, similarity)
     return float(similarity.sizes.sum() * similarity.total() - dasgupta_cost(tree, similarity))
 
 
@@ -248,9 +203,11 @@ def tree_sampling_divergence(tree: TreeLike, similarity: SimilarityLike, *, norm
     D = Σ_v p(v)·log(p(v) / q(v)), where p(v) is the probability that a pair drawn in proportion to w has v as its
     smallest cluster, and q(v) the same for two points drawn independently in proportion to their degrees (a point drawn
     twice counts for its first merge, as in scikit-network). ``normalized`` divides by the mutual information of the
-    pairs: then 1 is all of it. That takes O(n²·d) time for features, in chunks; without it, the time of ``split_weights``.
+    pairs: then 1 is all of it. That takes O(n²·d) time for features, in chunks; without it, the time of ``split_weights``. A
+    blend has that of its graph.
     """
-    tree, similarity = _check_pair(tree, similarity)
+    tree, similarity = check_pair(tree, similarity)
+    similarity = similarity.near  # probabilities are not negative
     degrees = similarity.degrees()
     volume = float(degrees.sum())
     if volume == 0:
@@ -281,7 +238,7 @@ def _mutual_information(similarity: Similarity, probability: Floats) -> float:
     return information
 
 
-def _check_pair(tree: TreeLike, similarity: SimilarityLike) -> tuple[Tree, Similarity]:
+def check_pair(tree: TreeLike, similarity: SimilarityLike) -> tuple[Tree, Similarity]:
     tree, similarity = as_tree(tree), check_similarity(similarity)
     if tree.n_leaves != similarity.n:
         raise ValueError(

@@ -30,7 +30,8 @@ def is_large(similarity: Similarity) -> bool:
 
 def has_own_start(similarity: Similarity) -> bool:
     """Whether a start made for large problems leads as low as the continuous stage and fresh trees, and much sooner."""
-    return is_large(similarity) or (similarity.is_sparse and similarity.n > LARGE_GRAPH)
+    with_background = similarity.has_edges and not similarity.is_sparse  # agglomeration is close to the best there
+    return is_large(similarity) or with_background or (similarity.is_sparse and similarity.n > LARGE_GRAPH)
 
 
 def later_stages(similarity: Similarity, on_the_clock: bool) -> tuple[str, ...]:

@@ -122,8 +122,7 @@ def state_of(tree: Tree, similarity: Similarity) -> State:
     nodes["region"][m:n] = -1
     if state.kind != FEATURES:
         joined = similarity if m == n else similarity.subset(np.arange(m))
-        edges = joined.graph if isinstance(joined, Blend) else joined
-        nodes["edges" if state.kind == BLEND else "cut"][inner] = split_weights(tree, edges)
+        nodes["edges" if state.kind == BLEND else "cut"][inner] = split_weights(tree, joined.near)
     nodes["order"][:m] = tree.leaf_order()
     nodes["first"][number] = tree._first
     nodes["last"][number] = tree._first + tree.sizes

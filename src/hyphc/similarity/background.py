@@ -13,6 +13,9 @@ from .._shared.arrays import Floats, Ints
 from .._shared.checks import as_floats, require_finite
 from .base import Similarity
 
+# The points of a leaf whose squared distances from their mean are this small beside their squared lengths are copies.
+ROUNDING = 1e-12
+
 
 class Background(Similarity):
     """w_ij = slope·(level − ‖x_i − x_j‖²), kept as X and the squared lengths of its rows: never an n × n array.
@@ -75,11 +78,17 @@ class Background(Similarity):
 
     def shift(self) -> float:
         """What must be added to the similarity of two points, at least, so that none is negative."""
+        return max(0.0, self.from_furthest())
+
+    def from_furthest(self) -> float:
+        """What must be added so that similarities count from the furthest pair there can be, whatever the level."""
         centre = self.X.sum(axis=0) / self.sizes.sum()
-        # ‖x − c‖² summed over the points of a leaf: none of them is further away than all together
-        around = np.maximum(self.squares - 2 * self.X @ centre + self.sizes * _square(centre), 0.0)
-        furthest = np.sort(np.sqrt(around))[-2:]
-        return max(0.0, self.slope * (float(furthest.sum()) ** 2 - self.level))
+        means = self.X / self.sizes[:, None]
+        # ‖x − mean‖² summed over the points of a leaf: none of them is further from it than all together
+        scatter = self.squares - np.einsum("ij,ij->i", self.X, means)
+        scatter[scatter <= ROUNDING * self.squares] = 0.0
+        radius = float((np.linalg.norm(means - centre, axis=1) + np.sqrt(scatter)).max())
+        return self.slope * ((2 * radius) ** 2 - self.level)
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
@@ -125,13 +134,16 @@ class Background(Similarity):
     def maximum(self) -> float:
         return self.slope * self.level
 
-    def maximum_of_leaves(self) -> float:
-        return self.maximum() * float(self.sizes.max()) ** 2
+    def range_of_leaves(self) -> float:
+        return (self.maximum() + self.shift()) * float(self.sizes.max()) ** 2
 
     def product(self, v: Floats) -> Floats:
         s, q, x = self.sizes, self.squares, self.X
         own = self._weights(s * s, 2.0 * s * q, np.einsum("ij,ij->i", x, x))
         return self._weights(s * (s @ v), q * (s @ v) + s * (q @ v), x @ (x.T @ v)) - own * v
+
+    def squared_distances(self) -> Background:
+        return Background(self.X, slope=1.0, level=0.0, squares=self.squares, sizes=self.sizes)
 
     def subset(self, index: npt.ArrayLike) -> Background:
         index = np.asarray(index)

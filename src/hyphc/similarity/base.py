@@ -45,6 +45,7 @@ class Similarity(ABC):
     """
 
     is_sparse = False  # most pairs are 0, and only the others are stored
+    has_edges = False  # there is a graph along whose edges leaves can be merged
     is_matrix = False  # scoring a tree reads n² numbers
     n_columns = 0  # numbers that a leaf carries and that a trial of the search reads
     metric: Any = None
@@ -101,6 +102,15 @@ class Similarity(ABC):
     def group_sums(self, group: Ints, n_groups: int) -> Floats:
         """Σ w_ij over ordered pairs i ≠ j, i in one group and j in another or in the same: (n_groups, n_groups)."""
 
+    @property
+    def near(self) -> Similarity:
+        """The part that says what is near: of a blend its graph, otherwise all of it."""
+        return self
+
+    def squared_distances(self) -> Similarity | None:
+        """Minus the squared distances of the points, as a similarity; None where there are no points in space."""
+        return None
+
     def features(self) -> npt.NDArray[Any] | None:
         """The rows (n, d) behind the similarity, sums where leaves stand for several points; None where there are none."""
         return None
@@ -110,8 +120,8 @@ class Similarity(ABC):
         """Number of pairs that have a similarity."""
         return comb(self.n, 2)
 
-    def maximum_of_leaves(self) -> float:
-        """An upper bound on the similarity of two leaves, all their points counted."""
+    def range_of_leaves(self) -> float:
+        """How much the similarities of two pairs of leaves, all their points counted, can differ at most."""
         return self.maximum()
 
     def total(self) -> float:

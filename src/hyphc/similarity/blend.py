@@ -44,6 +44,8 @@ class Blend(Similarity):
         Of the same leaves, with the same sizes.
     """
 
+    has_edges = True
+
     def __init__(self, graph: Graph, background: Background) -> None:
         if graph.n != background.n or not np.array_equal(graph.sizes, background.sizes):
             raise ValueError(
@@ -60,6 +62,17 @@ class Blend(Similarity):
     @property
     def n_columns(self) -> int:  # type: ignore[override]
         return self.background.n_columns
+
+    @property
+    def near(self) -> Graph:
+        return self.graph
+
+    def squared_distances(self) -> Background:
+        return self.background.squared_distances()
+
+    @property
+    def n_pairs(self) -> int:
+        return self.graph.n_pairs
 
     def features(self) -> npt.NDArray[Any]:
         return self.background.X
@@ -91,8 +104,8 @@ class Blend(Similarity):
     def extended(self, rows: BlendRows) -> Blend:
         return Blend(self.graph.extended(rows.edges), self.background.extended(rows.features))
 
-    def maximum_of_leaves(self) -> float:
-        return self.graph.maximum_of_leaves() + self.background.maximum_of_leaves()
+    def range_of_leaves(self) -> float:
+        return self.graph.range_of_leaves() + self.background.range_of_leaves()
 
     def signatures(self) -> Callable[[Ints], Any]:
         graph, background = self.graph.signatures(), self.background.signatures()

@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from .._shared.arrays import Floats
 from .base import Similarity
-from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Metric, Neighbors, Precomputed, Rbf, choices
+from .metric import Metric
+from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Precomputed, Rbf, choices
+from .neighborhoods import BACKGROUND, Auto, Neighbors
 
 MetricLike = str | Callable[[Floats], npt.ArrayLike]
 SimilarityLike = Similarity | npt.ArrayLike | Any  # Any: SciPy's sparse matrices share no public base type
@@ -18,74 +20,106 @@ SimilarityLike = Similarity | npt.ArrayLike | Any  # Any: SciPy's sparse matrice
 
 def as_similarity(
     X: Any,
-    metric: MetricLike = "cosine",
+    metric: MetricLike = "auto",
     *,
     n_neighbors: int | None = None,
     edge_weights: str = "fuzzy",
+    scale: str | bool = "auto",
+    background: float | None = None,
     offset: float | None = None,
-    scale: float = 1.0,
     gamma: float | None = None,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Similarity:
     """The similarity to cluster, from features or from similarities.
 
-    Which similarity one clusters decides more than the optimiser whether known groups come out. ``"cosine"`` is the paper's;
-    standardise the columns first when their units differ. A neighbour graph follows groups of any shape and scales to millions of
-    points: ``metric="euclidean", n_neighbors=15`` brought known classes out best in the study of ``docs/which_similarity.md``.
+    Which similarity one clusters decides more than the optimiser whether known groups come out. ``"auto"`` follows groups of any
+    shape and scales to millions of points; ``docs/which_similarity.md`` has the study. ``"cosine"`` is the paper's, on
+    standardised columns (``hyphc.similarity.standardize``).
 
     Parameters
     ----------
     X : array, frame or sparse matrix (n, d), or square (n, n) with ``metric="precomputed"``, or a Similarity (returned)
     metric : str or callable
+        - ``"auto"``: columns scaled where that is right, a graph of 15 nearest neighbours, and a weak background, linear in
+          squared distance, that decides how its pieces are put together.
         - ``"cosine"``: w = (1 + cos) / 2. A zero row has no direction: its cosine is 0, its similarity to every point ½.
-        - ``"linear"``: w = offset + scale·⟨x, y⟩; ``offset`` defaults to the least that makes every w ≥ 0 sure.
+        - ``"linear"``: w = offset + ⟨x, y⟩; ``offset`` defaults to the least that makes every w ≥ 0 sure.
         - ``"rbf"``: w = exp(−gamma·‖x − y‖²), gamma = 1 / (d·var(X)) by default. Dense: O(n²) memory.
-        - ``"precomputed"``: X holds *similarities* (not distances: see ``similarity_from_distances``), dense or sparse.
         - ``"euclidean"``: only with ``n_neighbors``.
+        - ``"precomputed"``: X holds *similarities*, dense or sparse.
+        - ``"precomputed_distances"``: X holds distances, square or condensed; w = (largest distance) − distance. Dense.
         - a callable: called with X, returns the (n, n) similarities. Dense.
     n_neighbors : int, optional
-        Build a symmetric graph of so many nearest neighbours instead, by Euclidean or cosine distance.
+        With "auto", the neighbours of each row. With "euclidean" or "cosine": a symmetric graph of so many nearest neighbours
+        by that distance, and nothing else.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
-        Weights of that graph, see ``hyphc.similarity.neighbors.neighbor_graph``.
+        Weights of the graph, see ``hyphc.similarity.neighbors.neighbor_graph``.
+    scale : "auto" or bool
+        For "auto": whether columns are brought to deviation 1. "auto" decides from the columns, see
+        ``hyphc.similarity.scaling.column_scaling``.
+    background : float, optional
+        For "auto": the strength β of the background, by default 0.003; 0 is the graph alone.
+    offset, gamma : float, optional
+        Of "linear" and of "rbf".
+    n_jobs : int, optional
+        Threads of the search for neighbours.
+    random_state : int, RandomState or None
+        Of the approximate search for neighbours.
 
     Examples
     --------
-    >>> as_similarity([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0]]).to_dense()
+    >>> as_similarity([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0]], "cosine").to_dense()
     array([[0. , 0.5, 0. ],
            [0.5, 0. , 0.5],
            [0. , 0.5, 0. ]])
     """
     if isinstance(X, Similarity):
         return X
-    if n_neighbors is not None:
-        return _neighbors(metric, n_neighbors, edge_weights, n_jobs, random_state).similarity(X)
-    return metric_named(metric, offset=offset, scale=scale, gamma=gamma).similarity(X)
+    chosen = metric_named(
+        metric,
+        n_neighbors=n_neighbors,
+        edge_weights=edge_weights,
+        scale=scale,
+        background=background,
+        offset=offset,
+        gamma=gamma,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    return chosen.similarity(X)
 
 
 def metric_named(
-    metric: MetricLike, *, offset: float | None = None, scale: float = 1.0, gamma: float | None = None
+    metric: MetricLike = "auto",
+    *,
+    n_neighbors: int | None = None,
+    edge_weights: str = "fuzzy",
+    scale: str | bool = "auto",
+    background: float | None = None,
+    offset: float | None = None,
+    gamma: float | None = None,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Metric:
-    """The metric of a name, or of a function."""
+    """The metric of a name, or of a function, with the settings that it has; parameters as of ``as_similarity``."""
+    if not callable(metric) and metric not in METRICS:
+        raise ValueError(f"metric={metric!r} is unknown; choose one of {choices()}.")
+    if metric == "auto":
+        strength = BACKGROUND if background is None else background
+        return Auto(n_neighbors, edge_weights, scale, strength, n_jobs, random_state)
+    for name, value in {"scale": None if scale == "auto" else scale, "background": background}.items():
+        if value is not None:
+            raise ValueError(f"{name}={value!r} goes with metric='auto', not with {metric!r}; leave it out.")
+    if n_neighbors is not None:
+        if callable(metric) or not METRICS[metric].has_neighbors:
+            raise ValueError(f"metric={metric!r} cannot be used with n_neighbors; choose one of {NEIGHBOR_METRICS}.")
+        return Neighbors(metric, n_neighbors, edge_weights, n_jobs, random_state)
     if callable(metric):
         return Custom(metric)
-    if metric not in METRICS:
-        raise ValueError(f"metric={metric!r} is unknown; choose one of {choices()}.")
-    settings: dict[type[Metric], dict[str, Any]] = {Linear: {"offset": offset, "scale": scale}, Rbf: {"gamma": gamma}}
+    settings: dict[type[Metric], dict[str, Any]] = {Linear: {"offset": offset}, Rbf: {"gamma": gamma}}
     kind = METRICS[metric]
     return kind(**settings.get(kind, {}))
-
-
-def _neighbors(
-    metric: MetricLike,
-    n_neighbors: int,
-    edge_weights: str,
-    n_jobs: int | None,
-    random_state: int | np.random.RandomState | None,
-) -> Neighbors:
-    if not isinstance(metric, str) or metric not in NEIGHBOR_METRICS:
-        raise ValueError(f"metric={metric!r} cannot be used with n_neighbors; choose one of {NEIGHBOR_METRICS}.")
-    return Neighbors(metric, n_neighbors, edge_weights, n_jobs, random_state)
 
 
 def check_similarity(similarity: SimilarityLike) -> Similarity:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import as_floats, require_finite
+from .background import Background
 from .base import NEGATIVE_RTOL, Similarity
 
 CACHED_ENTRIES = 1 << 17  # of features looked at together: a megabyte
@@ -116,8 +117,12 @@ class Features(Similarity):
         index = np.asarray(index)
         return Features(self.X[index], offset=self.offset, scale=self.scale, sizes=self.sizes[index])
 
-    def maximum_of_leaves(self) -> float:
+    def range_of_leaves(self) -> float:
         return self.maximum() * float(self.sizes.max()) ** 2
+
+    def squared_distances(self) -> Background | None:
+        # of a leaf of several points only the sum of their rows is known, not how far apart they lie
+        return Background(self.X, slope=1.0, level=0.0) if (self.sizes == 1).all() else None
 
     def features(self) -> npt.NDArray[Any]:
         return self.X

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,23 @@ from .._shared.checks import require_finite
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
 
 
-class Graph(Similarity):
-    """A sparse symmetric matrix: both directions stored, no diagonal, absent edges are 0. It need not be connected."""
+@dataclass(frozen=True, eq=False)
+class Crowding:
+    """How crowded the neighbourhood of each point is, where a graph was made of rows: the logarithm of the density there, up to
+    a constant, and the dimension in which neighbourhoods grow."""
 
-    is_sparse = True
+    density: Floats
+    dimension: float
+
+
+class Graph(Similarity):
+    """A sparse symmetric matrix: both directions stored, no diagonal, absent edges are 0. It need not be connected.
+
+    ``crowding`` is known where the graph was made of rows.
+    """
+
+    is_sparse = has_edges = True
+    crowding: Crowding | None = None
 
     def __init__(self, adjacency: Any, *, sizes: npt.ArrayLike | None = None) -> None:
         matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)

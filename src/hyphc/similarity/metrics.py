@@ -1,77 +1,29 @@
 """Metrics: how similar two rows are, each told in one place.
 
-A metric makes a similarity of rows (``build``), and says what new rows are to a similarity that it made (``rows``). The
-similarity keeps the metric that made it. ``METRICS`` names them: every list of choices, help text and error derives from it.
+The similarity keeps the metric that made it. ``METRICS`` names them: every list of choices, help text and error derives from it.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats
-from .._shared.checks import as_floats, require_finite, require_memory
+from .._shared.checks import require_memory
 from .base import Similarity
 from .dense import Dense
+from .distances import similarity_from_distances
 from .features import Features
 from .graph import Graph
+from .lookalikes import warn_of_distances
+from .metric import Metric, of_width, stacked
+from .neighborhoods import Auto
 from .scaling import unit_rows
-
-Seed = int | np.random.RandomState | None
-
-
-class Metric(ABC):
-    """How similar two rows are."""
-
-    name: ClassVar[str]
-    words: ClassVar[str]  # what it is, for people
-    takes_rows: ClassVar[bool] = True  # False: X is square, the similarities themselves
-    takes_sparse: ClassVar[bool] = False
-    has_neighbors: ClassVar[bool] = False  # whether a neighbour graph can be built by it
-    stands_alone: ClassVar[bool] = True  # whether it makes a similarity without a neighbour graph
-
-    def similarity(self, X: Any) -> Similarity:
-        """The similarity of the rows, which keeps this metric and what it needs of the rows."""
-        made = self.build(self.checked(X))
-        made.metric = self
-        return made
-
-    @abstractmethod
-    def build(self, X: Any) -> Similarity:
-        """The similarity of rows that have been checked."""
-
-    @abstractmethod
-    def rows(self, fitted: Similarity, new: Any) -> Any:
-        """What ``Similarity.extended`` takes, for new rows given like those of ``build``."""
-
-    def grown(self, fitted: Similarity, new: Any) -> Similarity:
-        """Old and new rows together, as if all had been there at first where that is not too dear."""
-        rows = self.checked(new)
-        whole = self.build(_stacked(fitted.source, rows)) if fitted.source is not None else self._extended(fitted, rows)
-        whole.metric = self
-        return whole
-
-    def _extended(self, fitted: Similarity, new: Any) -> Similarity:
-        return fitted.extended(self.rows(fitted, new))
-
-    def checked(self, X: Any) -> Any:
-        """The rows as a finite array (n, d)."""
-        if sp.issparse(X):
-            raise ValueError(
-                f"Sparse features cannot be used with metric={self.name!r}; give n_neighbors, reduce them with "
-                "sklearn.decomposition.TruncatedSVD, or pass metric='precomputed' if X holds similarities."
-            )
-        features = as_floats(X, "X")
-        if features.ndim != 2:
-            raise ValueError(f"Features must have shape (n, d); got {features.shape}.")
-        require_finite(features, "X")
-        return features
 
 
 class Cosine(Metric):
@@ -85,26 +37,24 @@ class Cosine(Metric):
         return Features(unit_rows(X), offset=0.5, scale=0.5)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        return unit_rows(_of_width(new, fitted))
+        return unit_rows(of_width(new, fitted))
 
 
 @dataclass(frozen=True)
 class Linear(Metric):
-    """w = offset + scale·⟨x, y⟩; ``offset`` defaults to the least that makes every w ≥ 0 sure."""
+    """w = offset + ⟨x, y⟩; ``offset`` defaults to the least that makes every w ≥ 0 sure."""
 
     offset: float | None = None
-    scale: float = 1.0
 
     name = "linear"
     words = "inner product, shifted to be at least 0"
 
     def build(self, X: npt.NDArray[Any]) -> Features:
         longest = float(np.einsum("ij,ij->i", X, X, dtype=np.float64).max(initial=0.0))
-        offset = abs(self.scale) * longest if self.offset is None else self.offset
-        return Features(X, offset=offset, scale=self.scale)
+        return Features(X, offset=longest if self.offset is None else self.offset, scale=1.0)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        return _of_width(new, fitted)
+        return of_width(new, fitted)
 
 
 @dataclass(frozen=True)
@@ -122,7 +72,7 @@ class Rbf(Metric):
         return _dense_of(lambda rows: self._kernel(rows, rows, X), X)
 
     def rows(self, fitted: Similarity, new: Any) -> Floats:
-        return self._kernel(_of_width(new, fitted), fitted.source, fitted.source)
+        return self._kernel(of_width(new, fitted), fitted.source, fitted.source)
 
     def _kernel(self, rows: Any, others: Any, fitted: Any) -> Floats:
         from sklearn.metrics.pairwise import rbf_kernel
@@ -156,6 +106,9 @@ class Precomputed(Metric):
     def build(self, X: Any) -> Similarity:
         return Graph(X) if sp.issparse(X) else Dense(X)
 
+    def warn(self, X: Any) -> None:
+        warn_of_distances(np.asarray(X) if not sp.issparse(X) else X)
+
     def rows(self, fitted: Similarity, new: Any) -> Any:
         if new.shape[1] != fitted.n:
             raise ValueError(
@@ -167,57 +120,28 @@ class Precomputed(Metric):
         return X
 
 
-@dataclass(frozen=True)
-class Neighbors(Metric):
-    """A symmetric graph of each row's nearest neighbours, by Euclidean or cosine distance."""
+class PrecomputedDistances(Metric):
+    """X holds distances, square or in SciPy's condensed form; w = (largest distance) − distance. Dense."""
 
-    distance: str
-    n_neighbors: int
-    edge_weights: str = "fuzzy"
-    n_jobs: int | None = None
-    random_state: Seed = None
+    name = "precomputed_distances"
+    words = "largest distance - distance"
+    takes_rows = False
 
-    name = "neighbors"
-    words = "graph of nearest neighbours"
-    takes_sparse = True
+    def warn(self, X: Any) -> None:
+        """Distances are not likely to be anything else."""
 
-    def build(self, X: Any) -> Graph:
-        from .neighbors import neighbor_graph  # loads scikit-learn's neighbour searches
-
-        graph = Graph(
-            neighbor_graph(
-                X,
-                self.n_neighbors,
-                metric=self.distance,
-                edge_weights=self.edge_weights,
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-            )
-        )
-        graph.source = X
-        return graph
+    def build(self, X: Any) -> Dense:
+        dense = similarity_from_distances(X)
+        dense.source = float(dense.W.diagonal().max(initial=0.0))  # the largest distance
+        return dense
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        """Edges from each new point to its nearest old ones: all 1 in a "binary" graph, else as the point itself weighs them.
-
-        An old point's own opinion of the edge would need its neighbours anew; the weights are those of a "fuzzy" graph
-        without it.
-        """
-        from .neighbors import closest_of, fuzzy_memberships
-
-        old = fitted.source
-        neighbours, distances = closest_of(
-            old, _of_width(new, fitted), min(self.n_neighbors, old.shape[0]), self.distance
-        )
-        ties = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
-        starts = np.arange(0, ties.size + 1, ties.shape[1])
-        return sp.csr_array((ties.ravel(), neighbours.ravel(), starts), shape=(new.shape[0], old.shape[0]))
+        if new.shape[1] != fitted.n:
+            raise ValueError(f"X has {new.shape[1]} columns; pass distances to each of the {fitted.n} fitted points.")
+        return np.maximum(fitted.source - new, 0.0)  # further away than any two fitted points: not similar at all
 
     def checked(self, X: Any) -> Any:
-        if not sp.issparse(X):
-            return super().checked(X)
-        rows: Any = X
-        return sp.csr_array(rows)
+        return X
 
 
 @dataclass(frozen=True)
@@ -233,11 +157,13 @@ class Custom(Metric):
         return _dense_of(self.function, X)
 
     def rows(self, fitted: Similarity, new: Any) -> Floats:
-        whole = _stacked(fitted.source, _of_width(new, fitted))
+        whole = stacked(fitted.source, of_width(new, fitted))
         return np.asarray(self.function(whole))[fitted.n :, : fitted.n]
 
 
-METRICS: dict[str, type[Metric]] = {kind.name: kind for kind in (Cosine, Linear, Rbf, Euclidean, Precomputed)}
+METRICS: dict[str, type[Metric]] = {
+    kind.name: kind for kind in (Auto, Cosine, Linear, Rbf, Euclidean, Precomputed, PrecomputedDistances)
+}
 
 NEIGHBOR_METRICS = tuple(name for name, kind in METRICS.items() if kind.has_neighbors)
 
@@ -269,18 +195,3 @@ def _dense_of(kernel: Callable[[Floats], npt.ArrayLike], X: npt.NDArray[Any]) ->
     dense = Dense(matrix)
     dense.source = X
     return dense
-
-
-def _stacked(old: Any, new: Any) -> Any:
-    """Rows of both, dense or sparse."""
-    return np.concatenate([old, new]) if isinstance(old, np.ndarray) else sp.csr_array(sp.vstack([old, new]))
-
-
-def _of_width(new: Any, fitted: Similarity) -> Any:
-    """New rows, if they have as many columns as the fitted ones."""
-    old: Any = fitted.features() if fitted.source is None else fitted.source
-    if new.shape[1] != old.shape[1]:
-        raise ValueError(
-            f"X has {new.shape[1]} columns but the fitted rows have {old.shape[1]}; pass the same columns."
-        )
-    return new

@@ -98,22 +98,45 @@ def neighbor_graph(
            [0., 0., 0., 1.],
            [0., 0., 1., 0.]])
     """
+    require_edge_weights(edge_weights)
+    return graph_of(*nearest(X, n_neighbors, metric=metric, n_jobs=n_jobs, random_state=random_state), edge_weights)
+
+
+def nearest(
+    X: Any,
+    n_neighbors: int,
+    *,
+    metric: str = "euclidean",
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> tuple[Ints, Floats]:
+    """The nearest other rows of each, and their distances on a common scale: both (n, k), nearest first."""
     _require_choice("metric", metric, METRICS)
-    _require_choice("edge_weights", edge_weights, EDGE_WEIGHTS)
     points = _check_points(X)
     n = points.shape[0]
     k = operator.index(n_neighbors)
     if k < 1:
         raise ValueError(f"n_neighbors={k} leaves no edges; choose n_neighbors >= 1.")
     if n == 1:
-        return sp.csr_array((1, 1), dtype=np.float64)
+        return np.empty((1, 0), dtype=np.int64), np.empty((1, 0))
     if k >= n:
         raise ValueError(f"n_neighbors={k} is too many for n={n} points; choose n_neighbors <= {n - 1}.")
     points = _unit_rows(points) if metric == "cosine" else _recentred(points)
     neighbours, distances = _nearest(points, k, n_jobs, random_state)
-    if metric == "cosine":
-        distances = distances**2 / 2  # of unit vectors: ‖x − y‖² = 2(1 − cos), without the cancellation in 1 − cos
+    # of unit vectors: ‖x − y‖² = 2(1 − cos), without the cancellation in 1 − cos
+    return neighbours, distances**2 / 2 if metric == "cosine" else distances
+
+
+def graph_of(neighbours: Ints, distances: Floats, edge_weights: str) -> sp.csr_array[np.float64]:
+    """The symmetric graph of rows and their nearest neighbours, as in ``neighbor_graph``."""
+    if neighbours.shape[1] == 0:
+        return sp.csr_array((len(neighbours), len(neighbours)), dtype=np.float64)
     return _WEIGHTS[edge_weights](neighbours, distances)
+
+
+def require_edge_weights(edge_weights: str) -> None:
+    """Raise unless it is one of ``EDGE_WEIGHTS``."""
+    _require_choice("edge_weights", edge_weights, EDGE_WEIGHTS)
 
 
 def closest_of(X: Any, new: Any, n_neighbors: int, metric: str) -> tuple[Ints, Floats]:

@@ -1,7 +1,12 @@
-"""Columns and rows brought to one scale."""
+"""Columns and rows brought to one scale, and the rule by which ``scale="auto"`` decides.
+
+Columns that have units of their own (grams, years, yes or no) must be brought to one scale before distances mean anything;
+columns that share a unit (pixels, embeddings, principal components) must not, since their deviations are part of the data.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +14,18 @@ import numpy.typing as npt
 
 from .._shared.arrays import Floats
 from .._shared.checks import as_floats, require_finite
+
+SCALES = ("auto", True, False)
+# Deviations this many times the median column's are no accident of columns that share a unit.
+WIDE = 5.0
+# A column whose deviation is this small beside its largest entry varies by rounding only.
+CONSTANT = 1e-9
+# Means of principal components are 0; of a sample of n rows within so many standard errors, and never above a quarter deviation.
+CENTRED_ERRORS, CENTRED_AT_MOST, CENTRED_AT_LEAST = 4.0, 0.25, 0.05
+# Rank correlation of deviations with the order of columns below which they fall from left to right.
+FALLING = -0.8
+# Some columns of two values, but not all of them: a table of kinds that have nothing in common.
+FEW_BINARY = 0.1
 
 
 def unit_rows(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -33,3 +50,74 @@ def standardize(X: npt.ArrayLike) -> Floats:
     varies = np.ptp(features, axis=0) > 0
     centred = features[:, varies] - features[:, varies].mean(axis=0)
     return np.asarray(centred / centred.std(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnScaling:
+    """What is done to columns before distances are taken, the same for new rows: (x − centre)·factor."""
+
+    centre: Floats
+    factor: Floats  # 0 for constant columns
+    why: str
+
+    def __call__(self, X: npt.NDArray[Any]) -> Floats:
+        kept = self.factor > 0
+        return np.asarray((X[:, kept].astype(np.float64) - self.centre[kept]) * self.factor[kept])
+
+
+def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Floats | None = None) -> ColumnScaling:
+    """The scaling of columns that ``scale`` asks for, or, for "auto", that the columns themselves suggest.
+
+    Constant columns are dropped. Then, in this order, columns are
+
+    1. left alone if they are centred and their deviations fall from left to right: principal components;
+    2. scaled if the largest deviation is more than five times the median column's;
+    3. scaled if some columns have just two values and others have more;
+    4. left alone otherwise.
+
+    ``sizes`` says how many points each row stands for.
+
+    Examples
+    --------
+    >>> column_scaling(np.array([[1.0, 3000.0, 1.0], [2.0, 1000.0, 2.0], [3.0, 2500.0, 1.5]])).why
+    'columns scaled: the largest deviation is 1.04e+03 times the median one'
+    """
+    if (isinstance(scale, str) and scale != "auto") or not isinstance(scale, str | bool | np.bool_):
+        raise ValueError(f"scale={scale!r} is unknown; choose 'auto', True or False.")
+    X = X.astype(np.float64, copy=False)
+    n_points = len(X) if sizes is None else float(sizes.sum())
+    centre = np.average(X, axis=0, weights=sizes)
+    deviations = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=sizes))
+    varies = deviations > CONSTANT * np.abs(X).max(axis=0, initial=0.0)
+    if isinstance(scale, str):
+        scaled, why = _columns_differ(X[:, varies], n_points, centre[varies], deviations[varies])
+    else:
+        scaled, why = bool(scale), "asked for"
+    factor = np.where(varies, 1.0 / np.where(varies & scaled, deviations, 1.0), 0.0)
+    dropped = f", {(~varies).sum()} constant left out" if not varies.all() else ""
+    words = f"columns {'scaled' if scaled else 'as they are'}: {why}{dropped}"
+    return ColumnScaling(centre, factor, words)
+
+
+def _columns_differ(X: Floats, n_points: float, centre: Floats, deviations: Floats) -> tuple[bool, str]:
+    """Whether varying columns have units of their own, and why."""
+    d = X.shape[1]
+    if d < 2:
+        return False, "fewer than two of them vary"
+    if _are_components(n_points, centre, deviations):
+        return False, "centred, with deviations that fall from left to right, they are principal components"
+    ratio = float(deviations.max() / np.sort(deviations)[(d - 1) // 2])
+    if ratio > WIDE:
+        return True, f"the largest deviation is {ratio:.3g} times the median one"
+    binary = int(((X.min(axis=0) == X) | (X.max(axis=0) == X)).all(axis=0).sum())
+    if FEW_BINARY * d <= binary < d:
+        return True, f"{binary} of {d} have just two values"
+    return False, f"they share one scale, with a largest deviation {ratio:.3g} times the median one"
+
+
+def _are_components(n_points: float, centre: Floats, deviations: Floats) -> bool:
+    limit = min(CENTRED_AT_MOST, max(CENTRED_AT_LEAST, CENTRED_ERRORS / np.sqrt(n_points)))
+    if not (np.abs(centre) <= limit * deviations).all() or np.ptp(deviations) == 0:
+        return False
+    ranks = np.argsort(np.argsort(deviations, kind="stable"), kind="stable")
+    return bool(np.corrcoef(ranks, np.arange(len(deviations)))[0, 1] <= FALLING)

@@ -85,6 +85,13 @@ def check_weights(what: str, values: npt.ArrayLike, n: int, each: str) -> Floats
     return np.maximum(weights, 0.0)
 
 
+def check_n_clusters(n_clusters: int, n: int) -> int:
+    """A number of clusters that n leaves can have."""
+    if not 1 <= n_clusters <= n:
+        raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
+    return int(n_clusters)
+
+
 def check_leaf_sizes(values: npt.ArrayLike, n: int) -> Floats | None:
     """A fresh array of n positive finite numbers; None when all are 1."""
     sizes = _one_for_each("leaf_sizes", values, n, "leaf")

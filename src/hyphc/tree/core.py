@@ -22,12 +22,13 @@ from .checks import (
     check_finite_heights,
     check_heights,
     check_leaf_sizes,
+    check_n_clusters,
     check_names,
     check_weights,
     order_by_height,
     renumbered,
 )
-from .cut import DEFAULT_CRITERION, NodeScores, chosen_nodes, labels_of
+from .cut import NodeScores, by_smallest_leaf, chosen_nodes, labels_of, nested_nodes, widest_gap
 from .storage import PathLike
 
 if TYPE_CHECKING:
@@ -56,6 +57,12 @@ class Tree:
         Similarity of each leaf to all others together, not negative; kept like ``split_weights``.
     leaf_sizes : array of float, shape (n,), optional
         Points that each leaf stands for, positive; kept like ``split_weights``. Default: one each.
+    leaf_weights : array of float, shape (n,), optional
+        Similarity of the pairs of points inside each leaf; kept like ``split_weights``. Default: none.
+    split_squares : array of float, shape (n − 1,), optional
+        Squared distances of the points across each merge, summed: for cuts by sum of squares; kept like ``split_weights``.
+    n_clusters : int, optional
+        How many flat clusters the tree has unless others are asked for; kept like ``split_weights``.
 
     Notes
     -----
@@ -78,6 +85,9 @@ class Tree:
     _split_weights: Floats | None
     _degrees: Floats | None
     _leaf_sizes: Floats | None
+    _leaf_weights: Floats | None
+    _split_squares: Floats | None
+    _n_clusters: int | None
 
     def __init__(
         self,
@@ -88,19 +98,43 @@ class Tree:
         split_weights: npt.ArrayLike | None = None,
         degrees: npt.ArrayLike | None = None,
         leaf_sizes: npt.ArrayLike | None = None,
+        leaf_weights: npt.ArrayLike | None = None,
+        split_squares: npt.ArrayLike | None = None,
+        n_clusters: int | None = None,
     ) -> None:
         merges = check_children(children)
         n = len(merges) + 1
         levels = np.arange(1.0, n) if heights is None else check_heights(heights, merges)
         weights = None if split_weights is None else check_weights("split_weights", split_weights, n - 1, "merge")
+        squares = None if split_squares is None else check_weights("split_squares", split_squares, n - 1, "merge")
         order = order_by_height(levels)
         if order is not None:
             merges, levels = renumbered(merges, order), levels[order]
             weights = None if weights is None else weights[order]
+            squares = None if squares is None else squares[order]
         self._children, self._heights, self._split_weights = merges, levels, weights
+        self._split_squares = squares
         self._names = None if names is None else check_names(names, n)
         self._degrees = None if degrees is None else check_weights("degrees", degrees, n, "leaf")
         self._leaf_sizes = None if leaf_sizes is None else check_leaf_sizes(leaf_sizes, n)
+        within = None if leaf_weights is None else check_weights("leaf_weights", leaf_weights, n, "leaf")
+        self._leaf_weights = within if within is not None and within.any() else None
+        self._n_clusters = None if n_clusters is None else check_n_clusters(n_clusters, n)
+
+    @property
+    def leaf_weights(self) -> Floats | None:
+        """Similarity of the pairs of points inside each leaf, (n,), read-only; None if the tree does not carry it."""
+        return None if self._leaf_weights is None else _read_only(self._leaf_weights)
+
+    @property
+    def split_squares(self) -> Floats | None:
+        """Squared distances across each merge, summed, (n − 1,), read-only; None if the tree does not carry them."""
+        return None if self._split_squares is None else _read_only(self._split_squares)
+
+    @property
+    def n_clusters(self) -> int:
+        """How many flat clusters it has: as many as were found or asked for when it was fitted, else by ``widest_gap``."""
+        return widest_gap(self) if self._n_clusters is None else self._n_clusters
 
     @property
     def n_leaves(self) -> int:
@@ -203,7 +237,7 @@ class Tree:
         self,
         n_clusters: int | None = None,
         *,
-        criterion: str | NodeScores = DEFAULT_CRITERION,
+        criterion: str | NodeScores | None = None,
         min_size: float = 1,
         height: float | None = None,
         max_size: float | None = None,
@@ -216,11 +250,13 @@ class Tree:
         ----------
         n_clusters : int
             So many clusters: of all sets of so many nodes that hold each leaf once, the one that scores best.
-        criterion : {"height", "dasgupta", "modularity", "ncut"} or callable
+        criterion : {"dasgupta", "height", "modularity", "ncut", "sse"} or callable, optional
             What scores best. "height": the last merges are undone. The others need the weights that a fitted tree carries.
             "dasgupta": the tree with these clusters below one root, and their points below them, costs least. "modularity":
-            Newman's, the largest. "ncut": the normalised cut, the smallest. A callable takes the tree and returns a score for
-            each of its 2n − 1 nodes; the sum over the clusters is made largest.
+            Newman's, the largest. "ncut": the normalised cut, the smallest. "sse": the sum of squared distances to the means of
+            the clusters, the smallest, where points have rows. A callable takes the tree and returns a score for
+            each of its 2n − 1 nodes; the sum over the clusters is made largest. Default: "dasgupta" where the tree carries its
+            split weights, else "height".
         min_size : number
             Together with ``n_clusters``: clusters have at least so many points; 1 asks for nothing.
         height : float
@@ -239,9 +275,9 @@ class Tree:
         >>> Tree([[0, 1], [4, 2], [5, 3]]).cut(max_size=2)
         array([0, 0, 1, 2])
         >>> tree = Tree([[0, 1], [2, 3], [6, 7], [4, 5], [8, 9]], split_weights=[3.0, 3.0, 1.0, 3.0, 1.0])
-        >>> tree.cut(3)
+        >>> tree.cut(3, criterion="height")
         array([0, 0, 0, 0, 1, 2])
-        >>> tree.cut(3, criterion="dasgupta")
+        >>> tree.cut(3)
         array([0, 0, 1, 1, 2, 2])
         """
         return labels_of(self, chosen_nodes(self, n_clusters, criterion, min_size, height, max_size))
@@ -250,7 +286,7 @@ class Tree:
         self,
         n_clusters: int | None = None,
         *,
-        criterion: str | NodeScores = DEFAULT_CRITERION,
+        criterion: str | NodeScores | None = None,
         min_size: float = 1,
         height: float | None = None,
         max_size: float | None = None,
@@ -264,9 +300,43 @@ class Tree:
         """
         return chosen_nodes(self, n_clusters, criterion, min_size, height, max_size)
 
+    def layers(
+        self, n_clusters: Sequence[int], *, criterion: str | NodeScores | None = None, min_size: float = 1
+    ) -> list[Ints]:
+        """Several nested cuts: labels of each leaf for each number of clusters, in the order of ``n_clusters``.
+
+        The finest is that of ``cut``. Each coarser one is the best of those whose clusters are unions of the next finer one's, so
+        it may score less than a cut on its own; by height both are the same.
+
+        Parameters
+        ----------
+        n_clusters : sequence of int
+            In any order.
+        criterion, min_size
+            As in ``cut``.
+
+        Notes
+        -----
+        O(n·Σ n_clusters) time.
+
+        Examples
+        --------
+        >>> tree = Tree([[0, 1], [2, 3], [6, 7], [4, 5], [8, 9]], split_weights=[3.0, 3.0, 1.0, 3.0, 1.0])
+        >>> tree.layers([3, 2], criterion="dasgupta")
+        [array([0, 0, 1, 1, 2, 2]), array([0, 0, 0, 0, 1, 1])]
+        """
+        nodes = nested_nodes(self, n_clusters, criterion, min_size)
+        return [labels_of(self, by_smallest_leaf(self, nodes[k])) for k in n_clusters]
+
     def with_names(self, names: Iterable[str] | None) -> Tree:
         """The same tree, with all that it carries, its leaves called by ``names``."""
-        return Tree(self._children, self._heights, names, **storage.carried_fields(self))
+        fields = storage.carried_fields(self)
+        return Tree(self._children, self._heights, names, n_clusters=self._n_clusters, **fields)
+
+    def with_n_clusters(self, n_clusters: int) -> Tree:
+        """The same tree, with all that it carries, having so many flat clusters unless others are asked for."""
+        fields = storage.carried_fields(self)
+        return Tree(self._children, self._heights, self._names, n_clusters=n_clusters, **fields)
 
     def with_leaves_numbered(self, number: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
         """The same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.
@@ -279,9 +349,10 @@ class Tree:
         leaves = np.asarray(number, dtype=np.int64)
         n = self.n_leaves
         fields = storage.carried_fields(self)
-        for name in fields.keys() & {"degrees", "leaf_sizes"}:
+        for name in fields.keys() & {"degrees", "leaf_sizes", "leaf_weights"}:
             fields[name] = fields[name][np.argsort(leaves)]
-        return Tree(np.append(leaves, np.arange(n, 2 * n - 1))[self._children], self._heights, names, **fields)
+        children = np.append(leaves, np.arange(n, 2 * n - 1))[self._children]
+        return Tree(children, self._heights, names, n_clusters=self._n_clusters, **fields)
 
     @classmethod
     def from_linkage(cls, Z: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:

@@ -8,7 +8,7 @@ with the largest sum. By dynamic programming it is found among all of them:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 
 NodeScores = Callable[["Tree"], npt.NDArray[np.float64]]
 
-DEFAULT_CRITERION = "height"
 # Sizes may be fractions; their sums miss a whole number by this share at the most.
 ROUNDING = 1e-9
+
+
+def default_criterion(tree: Tree) -> str:
+    """ "dasgupta" for a tree that carries its split weights, as fitted ones do; "height" for others."""
+    return "height" if tree._split_weights is None else "dasgupta"
 
 
 def height_scores(tree: Tree) -> Floats:
@@ -54,11 +58,18 @@ def ncut_scores(tree: Tree) -> Floats:
     return 2 * np.divide(inside, volume, out=np.zeros_like(inside), where=volume > 0) - 1
 
 
+def sse_scores(tree: Tree) -> Floats:
+    """−(sum of squared distances of a node's points to their mean), which is Σ of those of its pairs / |v|: as k-means has it."""
+    squares = _carried(tree._split_squares, "squared distances across splits", "sse")
+    return np.asarray(-kernels.sums_of_merges(tree._children, squares) / tree._points)
+
+
 CRITERIA: dict[str, NodeScores] = {
     "height": height_scores,
     "dasgupta": dasgupta_scores,
     "modularity": modularity_scores,
     "ncut": ncut_scores,
+    "sse": sse_scores,
 }
 
 
@@ -80,13 +91,15 @@ class Prunings:
         )
 
 
-def best_prunings(tree: Tree, n_most: int, criterion: str | NodeScores, min_size: float) -> Prunings:
-    """The best prunings into 1 … ``n_most`` clusters, or as many as ``min_size`` allows.
+def best_prunings(
+    tree: Tree, n_most: int, criterion: str | NodeScores, min_size: float, within: Ints | None = None
+) -> Prunings:
+    """The best prunings into 1 … ``n_most`` clusters, or as many as ``min_size`` allows; none splits a node of ``within``.
 
     O(n·n_most) time; at most 4 bytes for each of the n·n_most / 2 choices, for most trees far less.
     """
     scores = node_scores(tree, criterion)
-    most = np.minimum(_most(tree, min_size), n_most)
+    most = np.minimum(_most(tree, min_size) if within is None else _nodes_below(tree, within), n_most)
     n = tree.n_leaves
     to_choose = most[tree._children].min(axis=1) > 1
     starts = np.concatenate([[0], np.cumsum(np.where(to_choose, most[n:] - 1, 0))])
@@ -110,7 +123,7 @@ def node_scores(tree: Tree, criterion: str | NodeScores) -> Floats:
 
 
 def cut_scores(
-    tree: Tree, criterion: str | NodeScores = DEFAULT_CRITERION, k_max: int = 50, *, min_size: float = 1
+    tree: Tree, criterion: str | NodeScores | None = None, k_max: int = 50, *, min_size: float = 1
 ) -> Floats:
     """Score of the best cut into k clusters for k = 1, 2, …, larger is better: what to plot against k.
 
@@ -136,7 +149,7 @@ def cut_scores(
     if k_max < 1:
         raise ValueError(f"k_max={k_max} leaves no cut; choose k_max >= 1.")
     _require_possible(tree, 1, min_size)
-    return best_prunings(tree, min(k_max, tree.n_leaves), criterion, min_size).scores
+    return best_prunings(tree, min(k_max, tree.n_leaves), criterion or default_criterion(tree), min_size).scores
 
 
 def most_clusters(tree: Tree, min_size: float = 1) -> int:
@@ -147,7 +160,7 @@ def most_clusters(tree: Tree, min_size: float = 1) -> int:
 def chosen_nodes(
     tree: Tree,
     n_clusters: int | None,
-    criterion: str | NodeScores,
+    criterion: str | NodeScores | None,
     min_size: float,
     height: float | None,
     max_size: float | None,
@@ -158,13 +171,29 @@ def chosen_nodes(
     if len(chosen) != 1:
         raise ValueError(f"cut takes exactly one of n_clusters, height and max_size; got {chosen or 'none'}.")
     if n_clusters is not None:
-        nodes = _best_nodes(tree, n_clusters, criterion, min_size)
+        nodes = _best_nodes(tree, n_clusters, criterion or default_criterion(tree), min_size)
     elif min_size != 1:
         raise ValueError(f"min_size={min_size} goes with n_clusters, not with {chosen[0]}; leave it out.")
     else:
         nodes = _tops(tree, _low_merges(tree, height, max_size))
+    return by_smallest_leaf(tree, nodes)
+
+
+def by_smallest_leaf(tree: Tree, nodes: Ints) -> Ints:
+    """Nodes in the order of their smallest leaves, in which clusters are numbered."""
     smallest = kernels.smallest_leaves(tree._children, np.arange(tree.n_leaves))
     return np.asarray(nodes[np.argsort(smallest[nodes])])
+
+
+def nested_nodes(
+    tree: Tree, n_clusters: Sequence[int], criterion: str | NodeScores | None, min_size: float
+) -> dict[int, Ints]:
+    """``Tree.layers``: for each number the nodes of its clusters; the finest is the best of all, each other of the next finer."""
+    layers: dict[int, Ints] = {}
+    chosen, finer = criterion or default_criterion(tree), None
+    for k in sorted(set(n_clusters), reverse=True):
+        finer = layers[k] = _best_nodes(tree, k, chosen, min_size, finer)
+    return layers
 
 
 def labels_of(tree: Tree, nodes: Ints) -> Ints:
@@ -172,7 +201,7 @@ def labels_of(tree: Tree, nodes: Ints) -> Ints:
     return kernels.labels_below(tree._children, nodes)
 
 
-def automatic_n_clusters(tree: Tree) -> int:
+def widest_gap(tree: Tree) -> int:
     """Where the heights jump most: the number of clusters, from 2 to √n, below the widest gap between successive merges.
 
     1 when no two of these heights differ.
@@ -184,14 +213,16 @@ def automatic_n_clusters(tree: Tree) -> int:
     return int(gaps.argmax()) + 2 if len(gaps) and gaps.max() > 0 else 1
 
 
-def _best_nodes(tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float) -> Ints:
+def _best_nodes(
+    tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float, within: Ints | None = None
+) -> Ints:
     n = tree.n_leaves
     if not 1 <= n_clusters <= n:
         raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
     _require_possible(tree, n_clusters, min_size)
     if criterion == "height" and min_size == 1:  # the last merges are the highest: no need to search
         return _tops(tree, np.arange(n - 1) < n - n_clusters)
-    return best_prunings(tree, n_clusters, criterion, min_size).nodes(n_clusters)
+    return best_prunings(tree, n_clusters, criterion, min_size, within).nodes(n_clusters)
 
 
 def _low_merges(tree: Tree, height: float | None, max_size: float | None) -> npt.NDArray[np.bool_]:
@@ -235,6 +266,13 @@ def _most(tree: Tree, min_size: float) -> Ints:
     return cut_kernels.most_clusters(tree._children, tree._points, least)
 
 
+def _nodes_below(tree: Tree, pruning: Ints) -> Ints:
+    """How many nodes of a pruning lie at or below each node; 1 for what is below one of them."""
+    marked = np.zeros(tree.n_leaves, dtype=np.int64)
+    marked[tree.leaf_order()[tree._first[pruning]]] = 1
+    return np.asarray(np.maximum(kernels.subtree_sums(tree._children, marked), 1))
+
+
 def _named(criterion: str) -> NodeScores:
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}.")
@@ -243,12 +281,15 @@ def _named(criterion: str) -> NodeScores:
 
 def _inside(tree: Tree, criterion: str) -> Floats:
     """W_in(v): the similarity of all pairs inside each node, from the split weights."""
-    return kernels.sums_of_merges(tree._children, _carried(tree._split_weights, "split weights", criterion))
+    inside = kernels.sums_of_merges(tree._children, _carried(tree._split_weights, "split weights", criterion))
+    return inside if tree._leaf_weights is None else inside + kernels.subtree_sums(tree._children, tree._leaf_weights)
 
 
 def _volumes(tree: Tree, criterion: str) -> Floats:
     """vol(v): the degrees of a node's leaves, summed."""
-    volumes: Floats = kernels.subtree_sums(tree._children, _carried(tree._degrees, "leaf degrees", criterion))
+    degrees = _carried(tree._degrees, "leaf degrees", criterion)
+    inside = 0.0 if tree._leaf_weights is None else 2 * tree._leaf_weights
+    volumes: Floats = kernels.subtree_sums(tree._children, degrees + inside)
     return volumes
 
 
@@ -256,6 +297,6 @@ def _carried(values: Floats | None, what: str, criterion: str) -> Floats:
     if values is None:
         raise ValueError(
             f"criterion={criterion!r} needs {what}, which this tree does not carry; take the tree of a fitted model, or "
-            "hyphc.scores.metrics.with_similarity_heights(tree, similarity), or choose criterion='height'."
+            "hyphc.scores.heights.with_similarity_heights(tree, similarity), or choose criterion='height'."
         )
     return values

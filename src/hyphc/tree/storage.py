@@ -16,12 +16,17 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 Fields = dict[str, Any]  # arguments of Tree
 
-CARRIED = ("split_weights", "degrees", "leaf_sizes")  # left out where a tree has none: older files are read alike
+# left out where a tree has none: older files are read alike
+CARRIED = ("split_weights", "degrees", "leaf_sizes", "leaf_weights", "split_squares")
 
 
 def carried_fields(tree: Tree) -> Fields:
     """Split weights, degrees and leaf sizes, as far as the tree has them."""
     return {name: values for name in CARRIED if (values := getattr(tree, name)) is not None}
+
+
+def _number(tree: Tree) -> Fields:
+    return {} if tree._n_clusters is None else {"n_clusters": tree._n_clusters}
 
 
 def to_json(tree: Tree) -> str:
@@ -32,6 +37,7 @@ def to_json(tree: Tree) -> str:
         "heights": tree.heights.tolist(),
         "names": tree.names,
         **{name: values.tolist() for name, values in carried_fields(tree).items()},
+        **_number(tree),
     }
     return json.dumps(fields)
 
@@ -44,14 +50,15 @@ def from_json(text: str) -> Fields:
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"Not a tree in JSON ({error}); expected the text that Tree.to_json writes.") from None
     fields["children"] = np.asarray(fields["children"], dtype=np.float64).reshape(-1, 2)
-    return {**fields, **{name: read.get(name) for name in CARRIED}}
+    return {**fields, **{name: read.get(name) for name in CARRIED}, "n_clusters": read.get("n_clusters")}
 
 
 def save(tree: Tree, path: PathLike) -> None:
     """Write the archive; a file already there is replaced in one step."""
     names = np.frombuffer(json.dumps(tree.names).encode(), dtype=np.uint8)
     with replaced_atomically(path) as file:
-        np.savez_compressed(file, children=tree.children, heights=tree.heights, names=names, **carried_fields(tree))
+        arrays = {"children": tree.children, "heights": tree.heights, "names": names, **carried_fields(tree)}
+        np.savez_compressed(file, **arrays, **_number(tree))
 
 
 def load(path: PathLike) -> Fields:
@@ -60,6 +67,8 @@ def load(path: PathLike) -> Fields:
         with np.load(path, allow_pickle=False) as archive:
             fields = {name: archive[name] for name in ("children", "heights")}
             fields["names"] = json.loads(archive["names"].tobytes())
+            if "n_clusters" in archive.files:
+                fields["n_clusters"] = int(archive["n_clusters"])
             return {**fields, **{name: archive[name] for name in CARRIED if name in archive.files}}
     except OSError:
         raise

@@ -49,6 +49,18 @@ def lifted_heights(children: Ints, heights: Floats) -> Floats:
 
 
 @njit(cache=True, nogil=True)
+def largest_below(children: Ints, leaf_values: Floats) -> Floats:
+    """Largest of ``leaf_values`` below each node, leaves first: (2n − 1,)."""
+    n = leaf_values.shape[0]
+    largest = np.empty(2 * n - 1, dtype=np.float64)
+    for leaf in range(n):
+        largest[leaf] = leaf_values[leaf]
+    for t in range(n - 1):
+        largest[n + t] = max(largest[children[t, 0]], largest[children[t, 1]])
+    return largest
+
+
+@njit(cache=True, nogil=True)
 def sums_of_merges(children: Ints, values: Floats) -> Floats:
     """Sum of the merges' ``values`` at and below each node, 0 for leaves: (2n − 1,)."""
     n = values.shape[0] + 1

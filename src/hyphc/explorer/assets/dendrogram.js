@@ -27,12 +27,18 @@ class Dendrogram {
     return top > 0 ? heights[v - n] / top : 1;
   }
 
-  /** Level at which the cut into k clusters lies: between the merges it undoes and those it keeps. */
+  /** Level at which one cluster ends: half way to the merge above it. */
+  endOf(cluster) {
+    const up = this.model.parent[cluster];
+    return up < 0 ? 1.02 : (this.level(cluster) + this.level(up)) / 2;
+  }
+
+  /** Level of a cut that only undoes the last merges: between those that it undoes and those that it keeps; null for other cuts. */
   cutLevel() {
-    const { n, k, root } = this.model;
-    if (k === 1) return 1.02;
-    const kept = k === n ? 0 : this.level(root - k + 1);
-    return (kept + this.level(root - k + 2)) / 2;
+    const { clusters, above } = this.model;
+    const kept = clusters.reduce((a, b) => Math.max(a, b)), undone = above.reduce((a, b) => Math.min(a, b), Infinity);
+    if (undone === Infinity) return 1.02;
+    return kept < undone ? (this.level(kept) + this.level(undone)) / 2 : null;
   }
 
   /** Stretch the levels so that the cluster in the middle of the disk does not shrink to the bottom line as it widens. */
@@ -101,14 +107,26 @@ class Dendrogram {
     ctx.fillRect(x, high, 1, low - high);
   }
 
+  /** A line through the cut: straight where the last merges are undone, else in steps, one for each cluster. */
   drawCut(ctx) {
-    const y = Math.max(3, this.y(this.cutLevel()));
+    const { model, left, width } = this;
+    const level = this.cutLevel();
+    const y = (at) => Math.max(3, this.y(at));
     ctx.setLineDash([4, 4]);
     ctx.lineWidth = 1.2;
     ctx.strokeStyle = this.colours.accent;
     ctx.beginPath();
-    ctx.moveTo(this.left - 8, y);
-    ctx.lineTo(this.width - this.left + 8, y);
+    ctx.moveTo(left - 8, y(level ?? this.endOf(model.clusters[0])));
+    if (level === null) {
+      let last = null;
+      for (const v of model.clusters) {
+        const from = this.x(this.turn(model.lo[v]));
+        if (last !== null) ctx.lineTo((this.x(this.turn(model.hi[last])) + from) / 2, y(this.endOf(last)));
+        if (last !== null) ctx.lineTo((this.x(this.turn(model.hi[last])) + from) / 2, y(this.endOf(v)));
+        last = v;
+      }
+    }
+    ctx.lineTo(width - left + 8, y(level ?? this.endOf(model.clusters[model.clusters.length - 1])));
     ctx.stroke();
     ctx.setLineDash([]);
   }

@@ -167,7 +167,7 @@ class Disk {
           continue;
         }
       } else if (near > 0.1) r = Math.min(4, 0.6 + 4.2 * near);
-      else if (v < model.limit && (scene.above[i] < 0 || scene.cluster[scene.above[i]] < 0) && near > 0.02) r = 2;
+      else if (!model.aboveCut[v] && (scene.above[i] < 0 || scene.cluster[scene.above[i]] < 0) && near > 0.02) r = 2;
       if (r === 0) continue;
       const key = colours.node(v, scene.cluster[i]);
       let list = marks.get(key);

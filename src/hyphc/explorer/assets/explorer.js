@@ -7,7 +7,7 @@ class Explorer {
   constructor(data) {
     this.byId = (id) => document.getElementById(id);
     this.model = new Model(data);
-    this.model.cut(this.defaultCut());
+    this.model.cut(this.model.opening);
     this.colours = new Colours(this.model);
     this.thumbs = new Thumbs(this.model.sprite);
     this.disk = new Disk(this.byId("disk"), this.model, this.colours, this.thumbs);
@@ -36,18 +36,6 @@ class Explorer {
     this.setCut(this.model.k);
     this.select(this.model.root);
     document.documentElement.dataset.ready = "true";
-  }
-
-  /** The fewest clusters of which the largest holds at most a fifth of the points; of chains and the like, √n clusters. */
-  defaultCut() {
-    const { n, root, weight } = this.model;
-    const most = Math.ceil(2 * Math.sqrt(n));
-    for (let k = 1; k <= Math.min(most, n); k++) {
-      let largest = 0;
-      for (const v of this.model.cut(k)) largest = Math.max(largest, weight[v]);
-      if (largest <= Math.max(1, weight[root] / 5)) return k;
-    }
-    return Math.ceil(Math.sqrt(n));
   }
 
   describe() {

@@ -26,6 +26,10 @@ class Model {
     this.featureNames = data.features ? data.features.names : null;
     this.features = data.features ? typed(data.features.values, Float32Array) : null;
     this.sprite = data.sprite;
+    this.opening = data.opening;
+    this.cuts = data.cuts;
+    this.aboveCut = new Uint8Array(this.nodes);
+    this.above = [];
     this.measure(typed(data.weights, Int32Array));
     this.place(typed(data.angles, Float64Array), typed(data.depths, Float32Array));
     this.orderLeaves();
@@ -177,25 +181,43 @@ class Model {
     return node <= ancestor && at >= 0 && at < this.size[ancestor];
   }
 
-  /** Undo the last k − 1 merges: the clusters' roots from left to right. A node belongs to a cluster iff it is below 2n − k. */
+  /** The best cut into k clusters where the page holds it, as Tree.cut finds it: the clusters' roots from left to right. */
   cut(k) {
     this.k = k;
-    this.limit = 2 * this.n - k;
-    const roots = k === 1 ? [this.root] : [];
-    for (let v = this.root; v >= this.limit; v--) {
-      for (const child of [this.left(v), this.right(v)]) if (child < this.limit) roots.push(child);
-    }
+    const roots = k in this.cuts ? Array.from(typed(this.cuts[k], Int32Array)) : this.lastMergesUndone(k);
     this.clusters = roots.sort((a, b) => this.first[a] - this.first[b]);
     this.starts = Int32Array.from(this.clusters, (v) => this.first[v]);
+    this.markAbove();
     // Clusters are called as Tree.cut calls them, by rank of their smallest leaf.
     this.numbers = new Int32Array(k);
     Array.from(this.clusters.keys()).sort((a, b) => this.smallest[roots[a]] - this.smallest[roots[b]]).forEach((index, rank) => (this.numbers[index] = rank));
     return this.clusters;
   }
 
+  lastMergesUndone(k) {
+    const limit = 2 * this.n - k;
+    const roots = k === 1 ? [this.root] : [];
+    for (let v = this.root; v >= limit; v--) {
+      for (const child of [this.left(v), this.right(v)]) if (child < limit) roots.push(child);
+    }
+    return roots;
+  }
+
+  /** Nodes above the clusters of the cut: k − 1 of them. */
+  markAbove() {
+    for (const v of this.above) this.aboveCut[v] = 0;
+    this.above = [];
+    for (const root of this.clusters) {
+      for (let v = this.parent[root]; v >= 0 && !this.aboveCut[v]; v = this.parent[v]) {
+        this.aboveCut[v] = 1;
+        this.above.push(v);
+      }
+    }
+  }
+
   /** Which cluster of the present cut, from left to right, holds a node below the cut; −1 for a node above it. */
   clusterOf(node) {
-    if (node >= this.limit) return -1;
+    if (this.aboveCut[node]) return -1;
     let low = 0, high = this.starts.length;
     while (high - low > 1) {
       const middle = (low + high) >> 1;

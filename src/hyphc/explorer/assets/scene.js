@@ -72,8 +72,8 @@ class Scene {
 
   /** Is v, on the spine of a chain perhaps, where the entry above it is, in disk and dendrogram, and of its cluster? */
   hardlyDiffers(v, up, from, to, least) {
-    const { limit, heights, n } = this.model;
-    if (v < limit && this.cluster[up] < 0) return false;
+    const { aboveCut, heights, n } = this.model;
+    if (!aboveCut[v] && this.cluster[up] < 0) return false;
     if (from - this.from[up] > least || this.to[up] - to > least) return false;
     const above = this.node[up];
     if (Math.log((2 * n - 1 - v) / (2 * n - 1 - above)) > 0.004 * Math.log(n)) return false;
@@ -93,8 +93,8 @@ class Scene {
     this.to[i] = to;
     this.last[i] = last ? 1 : 0;
     const inside = up >= 0 && this.cluster[up] >= 0;
-    this.cluster[i] = v >= model.limit ? -1 : inside ? this.cluster[up] : model.clusterOf(v);
-    if (v < model.limit && !inside) bands.push(i);
+    this.cluster[i] = inside ? this.cluster[up] : model.clusterOf(v);
+    if (this.cluster[i] >= 0 && !inside) bands.push(i);
   }
 
   /** Take back the last entry, for whose mark there is no room. */

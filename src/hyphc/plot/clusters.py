@@ -1,0 +1,81 @@
+"""How good the best cut into k clusters is, for every k."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from ..tree.cut import NodeScores, cut_scores, default_criterion
+from .common import BASE_COLORS, axes_or_new, tree_of
+
+_AXES = {
+    "dasgupta": "cost saved, share of the most",
+    "modularity": "modularity",
+    "ncut": "- normalised cut",
+    "height": "- heights of the merges kept",
+}
+
+
+def cluster_scores(
+    tree: Any,
+    *,
+    criterion: str | NodeScores | None = None,
+    k_max: int = 30,
+    min_size: float = 1,
+    n_clusters: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the score of the best cut into k clusters against k, the chosen number marked.
+
+    Parameters
+    ----------
+    tree : Tree, linkage matrix or fitted HypHC
+    criterion, min_size
+        As in ``Tree.cut``; of a fitted HypHC, by default its own.
+    k_max : int
+        The largest k that is shown; more where the chosen number is larger.
+    n_clusters : int, optional
+        The number to mark. Default: ``tree.n_clusters``. Of a fitted HypHC that found its number, the numbers that came next are
+        marked too.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    The number of clusters that a fit finds is not where this curve is highest: it asks of every split whether chance could have
+    made it (``hyphc.scores.clusters``), while the curve compares cuts.
+    """
+    source, tree = tree, tree_of(tree)
+    criterion = criterion or getattr(source, "criterion", None) or default_criterion(tree)
+    least = getattr(source, "min_size", 1) if min_size == 1 else min_size
+    chosen = tree.n_clusters if n_clusters is None else n_clusters
+    scores = cut_scores(tree, criterion, max(k_max, chosen), min_size=least)
+    if criterion == "dasgupta" and scores.max() > 0:
+        scores = scores / scores.max()
+    ax = axes_or_new(ax, (6.0, 3.6))
+    k = np.arange(1, len(scores) + 1)
+    ax.plot(k, scores, color=BASE_COLORS[0], linewidth=1.2, marker="o", markersize=3)
+    found = getattr(source, "cluster_number_", None) if n_clusters is None else None
+    others = [other for other, _ in found.runners_up if other <= len(scores)] if found is not None else []
+    if chosen <= len(scores):
+        mark: dict[str, Any] = {"color": BASE_COLORS[5], "linestyle": "", "markersize": 9}
+        ax.plot([chosen], scores[[chosen - 1]], marker="o", label=_called(chosen, found is not None), **mark)
+        if others:
+            places = np.array(others) - 1
+            ax.plot(others, scores[places], marker="o", fillstyle="none", label="came next", **mark)
+        ax.legend(frameon=False)
+    label = _AXES.get(criterion, criterion) if isinstance(criterion, str) else "score of the cut"
+    ax.set(xlabel="clusters", ylabel=label)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _called(k: int, found: bool) -> str:
+    return f"{k} cluster{'s' * (k > 1)}{' found' if found else ''}"

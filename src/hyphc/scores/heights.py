@@ -1,0 +1,109 @@
+"""Heights of a tree's merges that say how alike its parts are, and what a tree carries so that it can be cut.
+
+| kind | height of a merge |
+|---|---|
+| features, matrices | w_max − w̄, w̄ the mean similarity of two points across the split: average linkage on w_max − w |
+| graphs, blends | log(w_max / w̄): most pairs of a graph have no edge, and w_max − w̄ would put all merges near w_max |
+
+A merge of parts that no edge joins stands one unit above all others. The background of a blend is measured from the furthest
+pair there can be, so that it adds to w̄ what is not negative. Heights are raised to the children's where they lie below.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._kernels.tree.passes import lifted_heights, subtree_sums
+from .._shared.arrays import Floats
+from ..similarity import Blend, Graph, Similarity, SimilarityLike
+from ..similarity.base import by_kind
+from ..tree import Tree, TreeLike
+from .metrics import check_pair, splits
+
+# A background this small beside that of equal rows is 0: it belongs to the furthest pair there can be.
+ROUNDING = 1e-12
+
+
+def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
+    """The same tree carrying its split weights, the degrees of its leaves and their sizes: what cuts by a score need.
+
+    Those of a blend are its graph's: the background only says in which order far parts are joined.
+
+    Examples
+    --------
+    >>> tree = with_split_weights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 3, 1], [3, 0, 2], [1, 2, 0]])
+    >>> tree.split_weights, tree.degrees
+    (array([3., 3.]), array([4., 5., 3.]))
+    """
+    tree, similarity = check_pair(tree, similarity)
+    return _carrying(tree, similarity, tree._heights)
+
+
+def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
+    """The tree with heights that say how alike the parts of each merge are, carrying what cuts need (``with_split_weights``).
+
+    Examples
+    --------
+    >>> with_similarity_heights([[0, 1, 1.0, 2], [2, 3, 2.0, 3]], [[0, 0.9, 0.1], [0.9, 0, 0.3], [0.1, 0.3, 0]]).heights
+    array([0. , 0.7])
+    """
+    tree, similarity = check_pair(tree, similarity)
+    return _carrying(tree, similarity, lifted_heights(tree._children, heights_of(similarity, tree)))
+
+
+def _carrying(tree: Tree, similarity: Similarity, heights: Floats) -> Tree:
+    """The tree with these heights and with what the similarity tells of it; below 0 lies nothing but rounding."""
+    near, apart = similarity.near, similarity.squared_distances()
+    # the points of a blend's leaf have equal rows, which an edge of weight 1 joins
+    within = None if near is similarity else similarity.sizes * np.maximum(similarity.sizes - 1, 0) / 2
+    return Tree(
+        tree._children,
+        heights,
+        tree.names,
+        split_weights=np.maximum(splits(near, tree), 0.0),
+        degrees=np.maximum(near.degrees(), 0.0),
+        leaf_sizes=near.sizes,
+        leaf_weights=within,
+        split_squares=None if apart is None else np.maximum(-splits(apart, tree), 0.0),
+    )
+
+
+@by_kind
+def heights_of(similarity: Similarity, tree: Tree) -> Floats:
+    """The height of each merge, before any is raised."""
+    return np.maximum(similarity.maximum() - splits(similarity, tree) / _pairs_across(similarity, tree), 0.0)
+
+
+@heights_of.register
+def _(similarity: Graph, tree: Tree) -> Floats:
+    return _logarithmic(splits(similarity, tree) / _pairs_across(similarity, tree), _strongest(similarity))
+
+
+@heights_of.register
+def _(similarity: Blend, tree: Tree) -> Floats:
+    graph, background, across = similarity.graph, similarity.background, _pairs_across(similarity, tree)
+    added = background.from_furthest()
+    nearest = background.slope * background.level + added
+    seen = splits(background, tree) / across + added
+    seen[seen <= ROUNDING * nearest] = 0.0
+    copied = 1.0 if (similarity.sizes > 1).any() else 0.0  # copies of a row are joined by 1
+    return _logarithmic(splits(graph, tree) / across + seen, max(_strongest(graph), copied) + nearest)
+
+
+def _pairs_across(similarity: Similarity, tree: Tree) -> Floats:
+    points = subtree_sums(tree._children, similarity.sizes)
+    return np.asarray(points[tree._children[:, 0]] * points[tree._children[:, 1]])
+
+
+def _strongest(graph: Graph) -> float:
+    """The largest similarity of two points."""
+    rows = np.repeat(graph.sizes, np.diff(graph.indptr))
+    return float((graph.data / (rows * graph.sizes[graph.indices])).max(initial=0.0))
+
+
+def _logarithmic(means: Floats, largest: float) -> Floats:
+    joined = means > 0
+    heights = np.zeros(len(means))
+    heights[joined] = np.maximum(np.log(largest / means[joined]), 0.0)
+    heights[~joined] = heights.max(initial=0.0) + 1.0
+    return heights

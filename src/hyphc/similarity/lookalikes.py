@@ -1,0 +1,95 @@
+"""Warnings for input that is likely to be something else than what it was passed as."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._shared.arrays import Ints
+
+# A column with more than this share of the variance decides the similarity alone.
+WIDE_SHARE = 0.9
+# Pairs and triples that are looked at, and what tells distances from similarities: see `looks_like_distances`.
+N_PAIRS, N_THIRDS = 300, 100
+# Rank correlation of entries with how unlike their rows are. Of unrelated numbers it exceeds this not once in 300 matrices of any
+# size; matrices of fewer points tell nothing.
+CORRELATED, BY_CHANCE, FEWEST = 0.2, 5.0, 8
+FEW_ZEROS = 0.1
+ROUNDING = 1e-9
+
+
+def warn_of_one_wide_column(X: Any) -> None:
+    """For metrics that take columns as they are."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < 2 or len(X) < 3:
+        return
+    variances = X.var(axis=0, dtype=np.float64)
+    share = float(variances.max() / variances.sum()) if variances.sum() > 0 else 0.0
+    if share > WIDE_SHARE:
+        warnings.warn(
+            f"Column {int(variances.argmax())} carries {share:.0%} of the variance and decides the similarity nearly alone; if "
+            "columns have units of their own, use metric='auto' or hyphc.similarity.standardize.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_square_rows(X: Any) -> None:
+    """For the default metric, which takes rows of features."""
+    if isinstance(X, np.ndarray) and len(X) > 2 and X.shape[0] == X.shape[1] and np.array_equal(X, X.T):
+        warnings.warn(
+            f"X is a symmetric matrix of {len(X)} rows and columns but is taken as features; pass metric='precomputed' if it "
+            "holds similarities, metric='precomputed_distances' if it holds distances.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_distances(W: Any) -> None:
+    """For precomputed similarities."""
+    if isinstance(W, np.ndarray) and W.ndim == 2 and looks_like_distances(W):
+        warnings.warn(
+            "X looks like distances: its diagonal is 0, it obeys the triangle inequality, and rows with small entries between "
+            "them are alike. Similarities are large for alike points; pass metric='precomputed_distances' for distances.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def looks_like_distances(W: npt.NDArray[Any]) -> bool:
+    """Whether a matrix is more likely one of distances than of similarities.
+
+    Its diagonal is 0, hardly another entry is, sampled triples obey the triangle inequality, at least by their square roots (as
+    squared, cosine and correlation distances do), and pairs with small entries have similar rows: among similarities it is
+    pairs with *large* entries that have.
+    """
+    n = len(W)
+    if W.shape != (n, n) or n < FEWEST or W.dtype.kind not in "fiu":
+        return False
+    i, j, k = _some_triples(n)
+    direct, by_i, by_j = (W[at].astype(np.float64) for at in ((i, j), np.ix_(i, k), np.ix_(j, k)))
+    if not all((np.isfinite(part) & (part >= 0)).all() for part in (direct, by_i, by_j)):
+        return False
+    if (np.abs(np.diagonal(W)) > ROUNDING * direct.max()).any():
+        return False
+    if (direct == 0).mean() > FEW_ZEROS or np.ptp(direct) == 0:
+        return False
+    if (np.sqrt(direct)[:, None] > (np.sqrt(by_i) + np.sqrt(by_j)) * (1 + ROUNDING)).any():
+        return False
+    third = (k != i[:, None]) & (k != j[:, None])
+    unlike = (np.abs(by_i - by_j) * third).sum(axis=1) / third.sum(axis=1)
+    ranks = [np.argsort(np.argsort(values)) for values in (direct, unlike)]
+    return bool(np.ptp(unlike) > 0 and np.asarray(np.corrcoef(np.stack(ranks)))[0, 1] > CORRELATED + BY_CHANCE / n)
+
+
+def _some_triples(n: int) -> tuple[Ints, Ints, Ints]:
+    """Pairs i < j and third points k, all of them where there are few."""
+    rng = np.random.default_rng(0)
+    if n <= N_THIRDS:
+        i, j = np.triu_indices(n, 1)
+        some = rng.choice(len(i), min(N_PAIRS, len(i)), replace=False)
+        return i[some], j[some], np.arange(n)
+    i, step = rng.integers(n, size=N_PAIRS), rng.integers(1, n, size=N_PAIRS)
+    return i, (i + step) % n, rng.choice(n, N_THIRDS, replace=False)

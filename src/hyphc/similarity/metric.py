@@ -1,0 +1,108 @@
+"""What a metric is: it makes a similarity of rows, and says what new rows are to a similarity that it made."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._shared.arrays import Floats
+from .._shared.checks import as_floats, require_finite
+from .base import Similarity
+from .lookalikes import warn_of_one_wide_column
+
+Seed = int | np.random.RandomState | None
+
+
+class Metric(ABC):
+    """How similar two rows are."""
+
+    name: ClassVar[str]
+    words: ClassVar[str]  # what it is, for people
+    takes_rows: ClassVar[bool] = True  # False: X is square, the similarities themselves
+    takes_sparse: ClassVar[bool] = False
+    has_neighbors: ClassVar[bool] = False  # whether a neighbour graph can be built by it
+    stands_alone: ClassVar[bool] = True  # whether it makes a similarity without a neighbour graph
+
+    def similarity(self, X: Any, weights: Floats | None = None) -> Similarity:
+        """The similarity of the rows, each counted ``weights`` times; it keeps this metric and what it needs of the rows."""
+        rows = self.checked(X)
+        self.warn(rows)
+        made = self.build(rows)
+        made.metric = self
+        return made if weights is None else counted(made, weights)
+
+    def warn(self, X: Any) -> None:
+        """Warn of rows that are likely to be something else than what this metric takes."""
+        warn_of_one_wide_column(X)
+
+    @abstractmethod
+    def build(self, X: Any) -> Similarity:
+        """The similarity of rows that have been checked."""
+
+    @abstractmethod
+    def rows(self, fitted: Similarity, new: Any) -> Any:
+        """What ``Similarity.extended`` takes, for new rows given like those of ``build``."""
+
+    def grown(self, fitted: Similarity, new: Any) -> Similarity:
+        """Old and new rows together, as if all had been there at first where that is not too dear."""
+        rows = self.checked(new)
+        whole = self.build(stacked(fitted.source, rows)) if fitted.source is not None else self._extended(fitted, rows)
+        whole.metric = self
+        return whole
+
+    def _extended(self, fitted: Similarity, new: Any) -> Similarity:
+        return fitted.extended(self.rows(fitted, new))
+
+    def checked(self, X: Any) -> Any:
+        """The rows as a finite array (n, d)."""
+        if sp.issparse(X):
+            raise ValueError(
+                f"Sparse features cannot be used with metric={self.name!r}; give n_neighbors, reduce them with "
+                "sklearn.decomposition.TruncatedSVD, or pass metric='precomputed' if X holds similarities."
+            )
+        features = as_floats(X, "X")
+        if features.ndim != 2:
+            raise ValueError(f"Features must have shape (n, d); got {features.shape}.")
+        require_finite(features, "X")
+        return features
+
+
+def counted(similarity: Similarity, weights: npt.ArrayLike) -> Similarity:
+    """Each leaf taken ``weights[i]`` times; what made the similarity is kept."""
+    factor = positive_weights(weights, similarity.n)
+    taken = similarity.combined(sp.diags_array(factor).tocsr(), factor * similarity.sizes)
+    taken.metric, taken.source = similarity.metric, similarity.source
+    return taken
+
+
+def positive_weights(weights: npt.ArrayLike, n: int) -> Floats:
+    """The weights of n points, if there are as many and all are positive."""
+    factor = np.asarray(weights, dtype=np.float64)
+    if factor.shape != (n,):
+        raise ValueError(f"{n} points need as many weights; got shape {factor.shape}.")
+    wrong = np.flatnonzero(~(np.isfinite(factor) & (factor > 0)))
+    if len(wrong):
+        i = int(wrong[0])
+        raise ValueError(
+            f"weights[{i}] = {factor[i]} is not a positive number; leave out points of weight 0 and place them with predict."
+        )
+    return factor
+
+
+def stacked(old: Any, new: Any) -> Any:
+    """Rows of both, dense or sparse."""
+    return np.concatenate([old, new]) if isinstance(old, np.ndarray) else sp.csr_array(sp.vstack([old, new]))
+
+
+def of_width(new: Any, fitted: Similarity) -> Any:
+    """New rows, if they have as many columns as the fitted ones."""
+    old: Any = fitted.features() if fitted.source is None else fitted.source
+    if new.shape[1] != old.shape[1]:
+        raise ValueError(
+            f"X has {new.shape[1]} columns but the fitted rows have {old.shape[1]}; pass the same columns."
+        )
+    return new
