@@ -10,7 +10,7 @@ from hyphc.scores.clusters import number_of_clusters
 from hyphc.scores.heights import with_similarity_heights
 from hyphc.similarity import Background, Blend, Graph
 from hyphc.similarity.blend import BlendRows
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
@@ -51,6 +51,7 @@ def close(found, expected, W) -> None:
 
 
 @given(st.booleans(), st.integers(1, 12), seeds)
+@settings(max_examples=50)
 def test_every_view_is_that_of_the_matrix(of_groups, n, seed):
     blend, W = blend_of_groups(seed, n)[:2] if of_groups else blend_of_points(seed, n)
     rng = np.random.default_rng(seed)
@@ -70,6 +71,7 @@ def test_every_view_is_that_of_the_matrix(of_groups, n, seed):
 
 
 @given(st.integers(2, 12), seeds)
+@settings(max_examples=50)
 def test_blocks_are_those_of_the_matrix_off_their_diagonals(n, seed):
     blend, W, _ = blend_of_groups(seed, n)
     parts = np.array([np.random.default_rng(seed + k).permutation(n)[:2] for k in range(5)])
@@ -79,12 +81,14 @@ def test_blocks_are_those_of_the_matrix_off_their_diagonals(n, seed):
 
 
 @given(st.integers(2, 12), seeds)
+@settings(max_examples=50)
 def test_the_largest_similarity_of_two_points_is_not_above_the_bound(n, seed):
     blend, W = blend_of_points(seed, n)
     assert blend.maximum() >= W[~np.eye(n, dtype=bool)].max() - 1e-9 * (1 + np.abs(W).max())
 
 
 @given(st.booleans(), st.integers(2, 10), seeds)
+@settings(max_examples=50)
 def test_leaves_combined_in_any_mix_are_sums(of_groups, n, seed):
     blend, W = blend_of_groups(seed, n)[:2] if of_groups else blend_of_points(seed, n)
     rng = np.random.default_rng(seed)
@@ -101,6 +105,7 @@ def test_leaves_combined_in_any_mix_are_sums(of_groups, n, seed):
 
 
 @given(st.integers(2, 10), st.integers(1, 4), seeds)
+@settings(max_examples=50)
 def test_groups_are_summed_over_ordered_pairs(n, n_groups, seed):
     blend, W, _ = blend_of_groups(seed, n)
     group = np.random.default_rng(seed).integers(n_groups, size=n)
@@ -109,6 +114,7 @@ def test_groups_are_summed_over_ordered_pairs(n, n_groups, seed):
 
 
 @given(st.integers(1, 8), st.integers(1, 3), seeds)
+@settings(max_examples=50)
 def test_new_points_have_their_edges_and_the_background_to_all(n, m, seed):
     blend, W, _ = blend_of_groups(seed, n)
     rng = np.random.default_rng(seed)
@@ -132,6 +138,7 @@ def test_new_points_have_their_edges_and_the_background_to_all(n, m, seed):
 
 
 @given(st.booleans(), st.integers(2, 10), seeds)
+@settings(max_examples=50)
 def test_split_weights_and_cost_are_sums_over_all_pairs(of_groups, n, seed):
     blend, W, sizes = blend_of_groups(seed, n) if of_groups else (*blend_of_points(seed, n), np.ones(n))
     tree = random_tree(n, seed)
@@ -147,6 +154,7 @@ def test_split_weights_and_cost_are_sums_over_all_pairs(of_groups, n, seed):
 
 
 @given(st.integers(2, 15), seeds)
+@settings(max_examples=50)
 def test_a_background_of_points_sums_to_nothing(n, seed):
     X = np.random.default_rng(seed).normal(size=(n, 3)) + 5
     background = Background(X, slope=2.0)
@@ -158,6 +166,7 @@ def test_a_background_of_points_sums_to_nothing(n, seed):
 
 
 @given(st.integers(2, 10), seeds)
+@settings(max_examples=50)
 def test_no_similarity_is_negative_once_the_shift_is_added(n, seed):
     blend, W, sizes = blend_of_groups(seed, n)
     shifted = blend.background.to_dense() + blend.background.shift() * np.outer(sizes, sizes)
@@ -185,6 +194,7 @@ def raised(blend: Blend, factor: float) -> Blend:
 
 
 @given(st.integers(2, 12), seeds)
+@settings(max_examples=50)
 def test_a_constant_costs_every_tree_the_same(n, seed):
     blend, W = blend_of_points(seed, n)
     tree, added = random_tree(n, seed), 9 * blend.background.slope * blend.background.level

@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose
 import oracles
 from enumeration import all_trees, cluster_sizes, nested_trees, tree_shapes
 from strategies import (
+    KINDS,
     NON_NEGATIVE,
     chain,
     magnitude,
@@ -42,7 +43,7 @@ def restricted_cost(tree: Tree, W: np.ndarray, subset: tuple[int, ...]) -> float
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
 def test_the_exact_tree_is_the_best_of_all_trees(n: int) -> None:
     trees = np.array([cluster_sizes(nested, n) for nested in nested_trees(tuple(range(n)))])
-    for kind in ("features", "dense", "graph"):
+    for kind in KINDS:
         for seed in range(6):
             similarity = similarity_of_kind(kind, n, seed)
             best = (trees * similarity.to_dense()).sum(axis=(1, 2)).min() / 2

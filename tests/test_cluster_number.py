@@ -11,7 +11,7 @@ from hyphc.scores.heights import with_similarity_heights
 from hyphc.similarity import Graph
 from hyphc.tree import cut_scores
 from hyphc.tree.cut import widest_gap
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_circles, make_moons
@@ -150,6 +150,7 @@ def test_clusters_have_the_size_that_was_asked_for():
 
 
 @given(trees(min_leaves=2, max_leaves=12), st.integers(0, 2**31), st.floats(-1.0, 1.0))
+@settings(max_examples=50)
 def test_clusters_are_the_largest_nodes_without_a_real_split(tree, seed, threshold):
     excess = np.random.default_rng(seed).normal(size=tree.n_leaves - 1)
     sets = oracles.leaf_sets(tree)

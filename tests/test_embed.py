@@ -17,6 +17,7 @@ from hyphc.continuous.run import Watch
 from hyphc.continuous.solver import EmbedResult
 from hyphc.hyperbolic.geometry import distance
 from hyphc.similarity import Features, Similarity
+from hyphc.similarity.scaling import unit_rows
 from numpy.testing import assert_allclose
 
 from strategies import chain, similarity_of_kind, weight_matrix
@@ -26,9 +27,8 @@ def groups(n: int = 40, seed: int = 0) -> Features:
     """Four groups of points, two and two near each other."""
     rng = np.random.default_rng(seed)
     centres = np.array([[1, 0.3, 0], [1, -0.3, 0], [-1, 0, 0.3], [-1, 0, -0.3]])
-    similarity = as_similarity(centres[np.arange(n) % 4] + 0.1 * rng.normal(size=(n, 3)), "cosine")
-    assert isinstance(similarity, Features)
-    return similarity
+    rows = centres[np.arange(n) % 4] + 0.1 * rng.normal(size=(n, 3))
+    return Features(unit_rows(rows), offset=0.5, scale=0.5)
 
 
 def knn_graph(n: int = 60, seed: int = 0) -> Similarity:
@@ -40,7 +40,7 @@ def same(a: EmbedResult, b: EmbedResult) -> bool:
     return np.array_equal(a.embedding, b.embedding) and np.array_equal(a.loss_curve, b.loss_curve) and a.tree == b.tree
 
 
-@pytest.mark.parametrize("kind", ["features", "dense", "graph"])
+@pytest.mark.parametrize("kind", ["features", "dense", "graph", "blend"])
 @pytest.mark.parametrize("n", [1, 2, 3, 9])
 def test_the_embedding_decodes_to_the_tree_and_the_cost_is_its_cost(kind, n):
     similarity = similarity_of_kind(kind, n, 7)

@@ -12,7 +12,7 @@ from hyphc.baselines import graph_agglomeration
 from hyphc.scores.heights import with_similarity_heights, with_split_weights
 from hyphc.similarity import Background, Blend, Graph, Similarity
 from hyphc.tree.cut import labels_of, node_scores
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import fcluster, is_monotonic, is_valid_linkage
@@ -55,6 +55,7 @@ def heights_by_definition(tree: Tree, similarity: Similarity) -> list[float]:
 
 
 @given(st.sampled_from(["graph", "blend"]), st.integers(2, 12), st.integers(0, 2**31))
+@settings(max_examples=50)
 def test_heights_are_logarithms_of_the_mean_similarity_across(kind, n, seed):
     similarity, tree = similarity_of(kind, n, seed), random_tree(n, seed)
     made = with_similarity_heights(tree, similarity)
@@ -63,6 +64,7 @@ def test_heights_are_logarithms_of_the_mean_similarity_across(kind, n, seed):
 
 
 @given(st.sampled_from(["graph", "blend"]), st.integers(1, 12), st.integers(0, 2**31))
+@settings(max_examples=50)
 def test_heights_are_finite_and_no_parent_lies_below_a_child(kind, n, seed):
     made = with_similarity_heights(random_tree(n, seed), similarity_of(kind, n, seed))
     assert np.isfinite(made.heights).all()
@@ -72,6 +74,7 @@ def test_heights_are_finite_and_no_parent_lies_below_a_child(kind, n, seed):
 
 
 @given(st.sampled_from(["graph", "blend"]), st.integers(2, 12), st.integers(0, 2**31), st.floats(1e-6, 1e6))
+@settings(max_examples=50)
 def test_all_weights_times_a_number_change_no_height(kind, n, seed, factor):
     similarity, tree = similarity_of(kind, n, seed), random_tree(n, seed)
     graph = similarity if kind == "graph" else similarity.graph
@@ -202,6 +205,7 @@ def is_coarser(coarse: np.ndarray, fine: np.ndarray) -> bool:
 
 
 @given(st.integers(2, 8), st.integers(0, 2**31), st.sampled_from(["height", "dasgupta", "modularity", "ncut", "own"]))
+@settings(max_examples=50)
 def test_each_layer_is_the_best_pruning_of_the_next_finer_one(n, seed, criterion):
     rng = np.random.default_rng(seed)
     own = rng.normal(size=2 * n - 1)

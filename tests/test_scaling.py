@@ -78,7 +78,7 @@ def test_centred_columns_of_one_deviation_are_no_components():
 def test_columns_are_scaled_where_one_deviates_more_than_five_times_the_median(largest, scaled):
     X = columns([1.0, 1.0, largest, 1.0, 1.0])
     assert is_scaled(X) is scaled
-    assert f"the largest deviation is {largest:.3g} times the median one" in column_scaling(X).why
+    assert f" {largest:.3g} times the median one" in column_scaling(X).why
 
 
 def test_of_an_even_number_of_columns_the_lower_median_counts():
@@ -233,3 +233,11 @@ def test_the_scaling_is_kept_for_new_rows():
 def test_a_fit_tells_how_columns_were_scaled():
     model = HypHC(random_state=0).fit(load_wine().data)
     assert model.similarity_.source.scaling.why.startswith("columns scaled: the largest deviation is ")
+
+
+def test_the_plan_of_a_fit_tells_what_was_done_to_the_columns():
+    X = np.random.default_rng(0).normal(size=(40, 3)) * [1.0, 1.0, 1000.0]
+    told = column_scaling(X).why
+    assert "columns scaled" in told
+    assert repr(HypHC(n_clusters=2, random_state=0).fit(X).plan_).startswith(told)
+    assert HypHC(n_clusters=2, random_state=0).fit(as_similarity(X / [1, 1, 1000], "cosine")).plan_.rows == ""

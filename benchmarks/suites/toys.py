@@ -78,8 +78,8 @@ def found_table(store: Store) -> str:
 
 def found_words(record: dict[str, Any]) -> str:
     """How many clusters were found, and the share of noise."""
-    noise = f", {100 * record['noise']:.0f} % noise" if record["noise"] > 0 else ""
-    return f"{record['n_clusters']}{noise}"
+    share = "under 1" if 0 < record["noise"] < 0.005 else f"{100 * record['noise']:.0f}"
+    return f"{record['n_clusters']}" + (f", {share} % noise" if record["noise"] > 0 else "")
 
 
 def _table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -213,7 +214,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         plan = plan_fit(problem.similarity, settings, refine=self.refine, time_budget=self.time_budget)
         with clock:
             found = carry_out(plan, problem, clock, self.random_state, self.n_jobs)
-        self.plan_, self.interrupted_ = plan, clock.interrupted
+        told = "" if similarity.metric is None else similarity.metric.told(similarity)
+        self.plan_, self.interrupted_ = replace(plan, rows=told), clock.interrupted
         self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve)
         self._settle(found.tree, similarity, found.embedding)
         return self
@@ -312,9 +314,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
                 f"criterion={self.criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}."
             )
         if not isinstance(self.min_size, Real) or not 1 <= self.min_size < np.inf:
-            raise ValueError(
-                f"min_size={self.min_size!r} is no size of a cluster; choose a number of at least 1."
-            )
+            raise ValueError(f"min_size={self.min_size!r} is no size of a cluster; choose a number of at least 1.")
 
     def _metric(self) -> Metric:
         return metric_named(

@@ -10,6 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,8 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     print_notes(points, notes)
     model = _fitted(arguments, similarity)
     # what asks for a continuous stage are arguments in Python, not options here
-    plan, clusters = f"plan: {str(model.plan_).removesuffix(' (init or max_iter asks for it)')}", how_many(model)
+    told = replace(model.plan_, rows="")  # the notes have said it
+    plan, clusters = f"plan: {str(told).removesuffix(' (init or max_iter asks for it)')}", how_many(model)
     print_note(plan)
     print_note(f"clusters: {clusters}")
     tree = model.tree_.with_names(leaf_names(points))

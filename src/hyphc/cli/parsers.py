@@ -280,6 +280,7 @@ def _add_cut(commands: Any) -> None:
         "  height      the last merges are undone\n"
         "  modularity  Newman's modularity is largest\n"
         "  ncut        the normalised cut is smallest\n"
+        "  sse         squared distances to the means are smallest\n"
         "All but height need the split weights that hyphc fit keeps in tree.npz and\n"
         "tree.json.",
         *_FIRST,

@@ -40,6 +40,8 @@ class FitPlan:
         The share of a time budget after which the continuous stage ends.
     time_budget : float or None
         Seconds for everything.
+    rows : str
+        What was done to the rows before; empty if nothing was decided.
     because : str
         Why the continuous stage or the search is left out; empty if neither is.
 
@@ -57,11 +59,14 @@ class FitPlan:
     embed_share: float = 1.0
     time_budget: float | None = None
     because: str = ""
+    rows: str = ""
 
     def __repr__(self) -> str:
         return "; ".join(self._words())
 
     def _words(self) -> Iterator[str]:
+        if self.rows:
+            yield self.rows
         limits = ", ".join(self._limits())
         first = f"{self.start} (at most {limits})" if limits else self.start
         yield f"start: {first}" + (" or average linkage, the cheaper" if self.linkage else "")

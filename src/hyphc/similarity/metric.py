@@ -35,6 +35,10 @@ class Metric(ABC):
         made.metric = self
         return made if weights is None else counted(made, weights)
 
+    def told(self, similarity: Similarity) -> str:
+        """What it decided by itself when it made the similarity, in words; empty if nothing."""
+        return ""
+
     def warn(self, X: Any) -> None:
         """Warn of rows that are likely to be something else than what this metric takes."""
         warn_of_one_wide_column(X)

@@ -136,6 +136,10 @@ class Auto(Metric):
         n = rows.shape[0]
         return self._counted(rows, np.ones(n) if weights is None else positive_weights(weights, n))
 
+    def told(self, similarity: Similarity) -> str:
+        placed: Placed = similarity.source
+        return "sparse rows as they are" if placed.scaling is None else placed.scaling.why
+
     def warn(self, X: Any) -> None:
         warn_of_square_rows(X)
 
