@@ -24,10 +24,7 @@ metrics = pytest.mark.parametrize("metric", METRICS)
 
 def expected_failures(estimator):
     reason = "weights are positive, and clusters are numbered by their first point: labels depend on the order of rows"
-    failures = {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-    if estimator.max_iter is None:
-        failures["check_non_transformer_estimators_n_iter"] = "the default metric has no continuous stage: 0 iterations"
-    return failures
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 
 @parametrize_with_checks(
@@ -325,7 +322,7 @@ def test_wide_features_start_from_bisecting_and_never_end_above_it(monkeypatch):
     monkeypatch.setattr("hyphc.search.run.LARGE_FEATURES", 1_000)
     X = np.random.default_rng(0).normal(size=(120, 40))
     model = HypHC(metric="cosine", random_state=0).fit(X)
-    assert model.n_iter_ == 0  # the continuous stage is left out
+    assert len(model.loss_curve_) == 0 < model.n_iter_  # the continuous stage is left out: what is counted are sweeps
     similarity = as_similarity(X, "cosine")
     assert model.cost_ <= dasgupta_cost(baselines.bisecting_kmeans(similarity), similarity)
     assert HypHC(metric="cosine", random_state=0, max_iter=5).fit(X).n_iter_ == 5  # unless it is asked for
@@ -337,7 +334,23 @@ def test_large_graphs_and_blends_start_from_agglomeration_and_never_end_above_it
     graph = as_similarity(X, **settings)
     stages: list[str] = []
     model = HypHC(random_state=0, callback=lambda progress: stages.append(progress.stage)).fit(graph)
-    assert model.n_iter_ == 0
+    assert len(model.loss_curve_) == 0
     assert "iterated" in stages
     assert "fresh trees" not in stages
     assert model.cost_ <= dasgupta_cost(graph_agglomeration(graph), graph) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"distance_threshold": 1.0, "min_size": 3}, "min_size=3 goes with a number of clusters"),
+        ({"criterion": "sse", "metric": "rbf"}, "criterion='sse' needs rows of single points"),
+        ({"criterion": "area"}, "criterion='area' is unknown"),
+    ],
+    ids=["threshold", "sse", "unknown"],
+)
+def test_settings_of_a_cut_that_cannot_be_met_are_refused_before_the_search(settings, message):
+    told = []
+    with pytest.raises(ValueError, match=message):
+        HypHC(callback=told.append, **settings).fit(X)
+    assert told == []

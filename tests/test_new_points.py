@@ -33,7 +33,7 @@ def exponential(points):
     return np.exp(points @ points.T / 30)
 
 
-@pytest.mark.parametrize("settings", [*SETTINGS, {"metric": exponential}], ids=str)
+@pytest.mark.parametrize("settings", [*SETTINGS, {"metric": exponential}], ids=[*map(str, SETTINGS), "a callable"])
 def test_new_points_join_the_cluster_of_their_group(settings):
     model = HypHC(3, **QUICK, **settings).fit(OLD)
     truth = np.array([model.labels_[GROUPS[:60] == g][0] for g in range(3)])[GROUPS[60:]]

@@ -31,11 +31,12 @@ def test_all_views_of_a_similarity_agree(kind, n, seed, weighted):
     if weighted:
         similarity = with_sizes(similarity, np.random.default_rng(seed).integers(1, 5, n).astype(float))
     full, sizes = similarity.to_dense(), similarity.sizes
-    rounding = 1e-14 * magnitude(similarity) + 1e-15
+    rounding = 1e-12 * (1 + magnitude(similarity))
+    exact = rounding if weighted or kind == "blend" else 1e-15  # terms of a background, and of large sums, cancel
     assert_allclose(full, full.T, atol=rounding)
     assert_array_equal(np.diag(full), 0)
     i, j = np.indices((n, n))
-    assert_allclose(similarity.pairs(i, j), full, atol=rounding)
+    assert_allclose(similarity.pairs(i, j), full, atol=exact)
     assert_allclose(similarity.degrees(), full.sum(axis=1), atol=rounding)
     assert_allclose(similarity.total(), full.sum() / 2, atol=rounding)
     v = np.random.default_rng(seed).normal(size=n)
@@ -46,10 +47,10 @@ def test_all_views_of_a_similarity_agree(kind, n, seed, weighted):
     apart = np.equal.outer(np.arange(3), group)
     assert_allclose(similarity.group_sums(group, 3), apart @ full @ apart.T, atol=rounding)
     index = np.random.default_rng(seed).permutation(n)[: (n + 1) // 2]
-    assert_allclose(similarity.block(index), full[np.ix_(index, index)], atol=rounding)
-    assert_allclose(similarity.subset(index).to_dense(), full[np.ix_(index, index)], atol=rounding)
+    assert_allclose(similarity.block(index), full[np.ix_(index, index)], atol=exact)
+    assert_allclose(similarity.subset(index).to_dense(), full[np.ix_(index, index)], atol=exact)
     assert type(similarity.subset(index)) is type(similarity)
-    assert_allclose(np.concatenate([rows for _, rows in similarity.row_chunks()]), full, atol=rounding)
+    assert_allclose(np.concatenate([rows for _, rows in similarity.row_chunks()]), full, atol=exact)
 
 
 def test_cosine_is_one_plus_cos_over_two():

@@ -81,14 +81,21 @@ TOYS: dict[str, Callable[[], tuple[Floats, Ints]]] = {
 }
 
 
+# one cluster each, of several shapes
+CLOUDS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {
+    "gaussian": lambda rng, shape: rng.standard_normal(shape),
+    "uniform": lambda rng, shape: rng.random(shape),
+    "exponential": lambda rng, shape: rng.exponential(size=shape),
+    "student": lambda rng, shape: rng.standard_t(5, shape),
+}
+
+
 def drawn_anew(name: str, seed: int) -> tuple[Floats, int]:
-    """Points of another seed and their number of clusters; of ``gaussian-500-2`` (points, columns), ``uniform-…`` or a toy."""
+    """Points of another seed and their number of clusters; of a cloud, ``gaussian-500-2`` (points, columns), or a toy."""
     kind, *shape = name.split("-")
     rng = np.random.default_rng(seed)
-    if kind == "gaussian":
-        return rng.standard_normal(tuple(map(int, shape))), 1
-    if kind == "uniform":
-        return rng.random(tuple(map(int, shape))), 1
+    if kind in CLOUDS:
+        return CLOUDS[kind](rng, tuple(map(int, shape))), 1
     if kind == "blobs":
         return _blobs_apart(int(shape[0]), seed), int(shape[0])
     if kind == "moons":

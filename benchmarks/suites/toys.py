@@ -37,6 +37,8 @@ COLUMNS = (
 LIMITS = {"letter": 15 * MINUTE}
 SEEDS = range(100, 110)
 CLOUDS = tuple(f"{kind}-{n}-{d}" for kind in ("gaussian", "uniform") for n in (100, 500, 2000) for d in (2, 10))
+CLOUDS += tuple(f"{kind}-500-{d}" for kind in ("exponential", "student") for d in (2, 10))
+CLOUD_NAMES = {"gaussian": "Gaussian", "uniform": "uniform", "exponential": "exponential", "student": "Student's t₅"}
 DRAWN = ("moons", "circles", "blobs-3", "blobs-5", "blobs-8")
 
 
@@ -134,7 +136,7 @@ def seeds_table(store: Store) -> str:
 def _words(case: str) -> str:
     kind, *shape = case.split("-")
     if len(shape) == 2:
-        return f"one {kind} cloud, {spaced(int(shape[0]))} points, {shape[1]} columns"
+        return f"one cloud, {CLOUD_NAMES[kind]}, {spaced(int(shape[0]))} points, {shape[1]} columns"
     return " of ".join((kind, *shape))
 
 

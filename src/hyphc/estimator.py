@@ -119,9 +119,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Dasgupta's cost of the tree, each pair counted once.
     similarity_ : Similarity
         What was clustered.
-    loss_curve_ : array (n_iter_,)
-        The continuous cost at each iteration.
+    loss_curve_ : array
+        The continuous cost at each iteration; empty without a continuous stage.
     n_iter_ : int
+        Iterations of the continuous stage; without one, sweeps of the search.
     plan_ : FitPlan
         Which start, which stages, which budgets, and why; ``print(model.plan_)`` tells it in words.
     interrupted_ : bool
@@ -210,13 +211,17 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
         settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
         similarity = self._similarity(X, sample_weight)
+        if self.criterion == "sse" and similarity.squared_distances() is None:
+            raise ValueError(
+                f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
+            )
         problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
         plan = plan_fit(problem.similarity, settings, refine=self.refine, time_budget=self.time_budget)
         with clock:
             found = carry_out(plan, problem, clock, self.random_state, self.n_jobs)
         told = "" if similarity.metric is None else similarity.metric.told(similarity)
         self.plan_, self.interrupted_ = replace(plan, rows=told), clock.interrupted
-        self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve)
+        self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
         self._settle(found.tree, similarity, found.embedding)
         return self
 
@@ -312,6 +317,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         if self.criterion not in CRITERIA:
             raise ValueError(
                 f"criterion={self.criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}."
+            )
+        if self.distance_threshold is not None and self.min_size != 1:
+            raise ValueError(
+                f"min_size={self.min_size} goes with a number of clusters, not with distance_threshold; leave it out."
             )
         if not isinstance(self.min_size, Real) or not 1 <= self.min_size < np.inf:
             raise ValueError(f"min_size={self.min_size!r} is no size of a cluster; choose a number of at least 1.")

@@ -42,6 +42,7 @@ class Clock:
         self.news: Progress | None = None
         self.translate: Callable[[Progress], Progress] = lambda news: news  # for stages that see a part of the problem
         self.stopped = self.interrupted = False
+        self.steps = 0  # sweeps of the search so far
         self.allow(1.0)
 
     @property

@@ -40,6 +40,7 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
     while len(tried) and cost < before and not run.late() and (max_sweeps is None or sweep < max_sweeps):
         tried = _sweep(state, pool, tried, enough * cost, run)
         sweep, cost, before = sweep + 1, cost_of(state), cost
+        run.clock.steps += 1
         if run.clock.listened:
             found = tree_of(state, leaves, similarity.maximum(), tree.names)
             run.tell(f"sweep {sweep}", found, dasgupta_cost(found, similarity))
