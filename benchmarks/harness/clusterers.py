@@ -33,7 +33,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "neighbours-30": {"n_neighbors": 30},
     "shared": {"edge_weights": "shared"},
     "cosine": {"metric": "cosine"},
+    "cosine-as-given": {"metric": "cosine"},
 }
+CANDIDATES = tuple(kind for kind in KINDS if kind != "cosine-as-given")  # which is for columns that must not be scaled
 NAMES = {
     "auto": "the default",
     "background-0": "no background",
@@ -44,6 +46,7 @@ NAMES = {
     "neighbours-30": "30 neighbours",
     "shared": "edges weighted by shared neighbours",
     "cosine": "cosine of standardised columns",
+    "cosine-as-given": "cosine of the rows as given",
 }
 
 

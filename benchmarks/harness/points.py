@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +48,7 @@ def points(name: str) -> Points:
         rows, labels = TOYS[name]()
         return Points(rows, labels)
     if name == WORDNET:
-        with np.load(DATA / WORDNET / "nouns.npz") as nouns:
+        with np.load(Path(os.environ.get("HYPHC_DATA", DATA)) / WORDNET / "nouns.npz") as nouns:
             return Points(
                 nouns["X"].astype(np.float64), nouns["lexname"].astype(np.int64), nouns["hypernym"].astype(np.int64)
             )

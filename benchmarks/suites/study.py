@@ -7,7 +7,7 @@ from statistics import mean
 
 from ..harness import clusterers
 from ..harness.cases import CONFIRMING, SELECTING, STUDY
-from ..harness.clusterers import CLUSTERERS, KINDS, NAMES
+from ..harness.clusterers import CANDIDATES, CLUSTERERS, NAMES
 from ..harness.markdown import NOTHING, markdown, missing
 from ..harness.points import WORDNET
 from ..harness.sources import METHOD
@@ -19,11 +19,13 @@ SOURCES = METHOD
 Entry = tuple[str, str]  # kind, method
 
 DEFAULT: Entry = ("auto", "ours")
-OURS: tuple[Entry, ...] = tuple((kind, "ours") for kind in KINDS)
+OURS: tuple[Entry, ...] = tuple((kind, "ours") for kind in CANDIDATES)
 PEERS: tuple[Entry, ...] = tuple(("auto", method) for method in CLUSTERERS if method != "ours")
 LARGE = ("spambase", "letter", WORDNET)  # last, in this order
 LIMITS = {"letter": 15 * MINUTE, WORDNET: 15 * MINUTE}
-ON_WORDNET: tuple[Entry, ...] = tuple((kind, "ours") for kind in ("auto", "background-0", "background-0.01", "cosine"))
+ON_WORDNET: tuple[Entry, ...] = tuple(
+    (kind, "ours") for kind in ("auto", "background-0", "background-0.01", "cosine", "cosine-as-given")
+)
 # a score: its name in records, in words, and the peers that have it
 SCORES: dict[str, tuple[str, tuple[str, ...]]] = {
     "purity": ("dendrogram purity", ("ward-flat", "average-flat", "paris-flat")),

@@ -9,7 +9,7 @@ from typing import Any
 from hyphc import HypHC
 
 from ..harness import clusterers
-from ..harness.clusterers import CLUSTERERS, KINDS, NAMES
+from ..harness.clusterers import CANDIDATES, CLUSTERERS, NAMES
 from ..harness.markdown import NOTHING, markdown, missing, spaced, table
 from ..harness.points import TOYS, drawn_anew
 from ..harness.sources import METHOD
@@ -46,7 +46,7 @@ def tasks() -> list[Task]:
     """Letter, the largest, last."""
     methods = dict.fromkeys((*GIVEN, *FOUND))
     found = [Task("toys", case, "auto", method, LIMITS.get(case, DEFAULT_LIMIT)) for case in SETS for method in methods]
-    found += [Task("toys", case, kind, "ours") for kind in KINDS if kind != "auto" for case in TOYS]
+    found += [Task("toys", case, kind, "ours") for kind in CANDIDATES[1:] for case in TOYS]
     anew = [Task("toys", case, "seeds", "ours") for case in (*DRAWN, *CLOUDS)]
     return sorted((*found, *anew), key=lambda task: task.case == "letter")
 
@@ -107,7 +107,7 @@ def _table(
 def candidates_table(store: Store) -> str:
     """Other settings of ours on the toys: ARI times 100 at the true number, and the number found."""
     rows = []
-    for kind in KINDS:
+    for kind in CANDIDATES:
         found = {case: store.get("toys", case, kind, "ours") for case in TOYS}
         if not all(result and result["records"] for result in found.values()):
             continue
@@ -128,7 +128,7 @@ def seeds_table(store: Store) -> str:
             continue
         right = found[0]["right"]
         counts = Counter(record["n_clusters"] for record in found)
-        others = ", ".join(f"{k} ({count} times)" for k, count in sorted(counts.items()) if k != right)
+        others = ", ".join(f"{k} ({count}×)" for k, count in sorted(counts.items()) if k != right)
         rows.append([_words(case), str(right), f"{counts[right]} of {len(found)}", others or NOTHING])
     return table(["drawn anew", "clusters", "found", "other numbers"], rows, "toys seeds")
 

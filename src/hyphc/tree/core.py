@@ -122,21 +122,6 @@ class Tree:
         self._n_clusters = None if n_clusters is None else check_n_clusters(n_clusters, n)
 
     @property
-    def leaf_weights(self) -> Floats | None:
-        """Similarity of the pairs of points inside each leaf, (n,), read-only; None if the tree does not carry it."""
-        return None if self._leaf_weights is None else _read_only(self._leaf_weights)
-
-    @property
-    def split_squares(self) -> Floats | None:
-        """Squared distances across each merge, summed, (n − 1,), read-only; None if the tree does not carry them."""
-        return None if self._split_squares is None else _read_only(self._split_squares)
-
-    @property
-    def n_clusters(self) -> int:
-        """How many flat clusters it has: as many as were found or asked for when it was fitted, else by ``widest_gap``."""
-        return widest_gap(self) if self._n_clusters is None else self._n_clusters
-
-    @property
     def n_leaves(self) -> int:
         """Number of leaves."""
         return len(self._children) + 1
@@ -170,6 +155,21 @@ class Tree:
     def leaf_sizes(self) -> Floats | None:
         """Points that each leaf stands for, (n,), read-only; None if each is one."""
         return None if self._leaf_sizes is None else _read_only(self._leaf_sizes)
+
+    @property
+    def leaf_weights(self) -> Floats | None:
+        """Similarity of the pairs of points inside each leaf, (n,), read-only; None if the tree does not carry it."""
+        return None if self._leaf_weights is None else _read_only(self._leaf_weights)
+
+    @property
+    def split_squares(self) -> Floats | None:
+        """Squared distances across each merge, summed, (n − 1,), read-only; None if the tree does not carry them."""
+        return None if self._split_squares is None else _read_only(self._split_squares)
+
+    @property
+    def n_clusters(self) -> int:
+        """How many flat clusters it has: as many as were found or asked for when it was fitted, else by ``widest_gap``."""
+        return widest_gap(self) if self._n_clusters is None else self._n_clusters
 
     @cached_property
     def sizes(self) -> Ints:
