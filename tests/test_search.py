@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree, insert, refine
 from hyphc._kernels.search import local, passes, places, weights
+from hyphc._kernels.search.state import BLEND
 from hyphc.search import Progress
 from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
 from hyphc.similarity import Background, Blend, Dense, Features, Graph
@@ -111,7 +112,12 @@ def test_no_place_below_a_node_costs_less_than_the_bound_says(kind, n, seed, wei
     acc, f = graft_costs(state, scratch, A)
     for v in acc:
         w = weights.weight(state, scratch.work, A, v)
-        bound = places.floor_below(state, scratch.work, v, nodes[A].points, acc[v], w, max(cap, 1e-300), reach)
+        a, cap, terms = nodes[A].points, max(cap, 1e-300), state.terms
+        if state.kind == BLEND:
+            near = scratch.work[v].flow
+            bound = places.blended_floor(nodes, v, a, acc[v], w, near, cap, reach, terms.least, terms.tilt)
+        else:
+            bound = places.floor_below(nodes, v, a, acc[v], w, cap, reach, terms.least)
         below = [f[u] for u in places_below(nodes, v)]
         assert bound <= min(below, default=np.inf) + 1e-12 * magnitude(similarity)
 

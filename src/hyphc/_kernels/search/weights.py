@@ -29,13 +29,19 @@ def dot(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> float:
 @njit(cache=True, nogil=True)
 def weight(state: State, work: Records, A: int, v: int) -> float:
     """w(A, v), after ``aim`` at A."""
+    if state.kind == BLEND:
+        return work[v].flow + ground(state, A, v)  # type: ignore[no-any-return]
+    return unblended_weight(state, work, A, v)
+
+
+@njit(cache=True, nogil=True)
+def unblended_weight(state: State, work: Records, A: int, v: int) -> float:
+    """``weight`` of the pure kinds: short enough to become part of the loop that calls it most."""
     if state.kind == FEATURES:
         counts = state.nodes[A].points * state.nodes[v].points
         return state.terms.offset * counts + state.terms.scale * dot(state.sums[A], state.sums[v])  # type: ignore[no-any-return]
     if state.kind == DENSE:
         return work[state.nodes[v].last].flow - work[state.nodes[v].first].flow  # type: ignore[no-any-return]
-    if state.kind == BLEND:
-        return work[v].flow + ground(state, A, v)  # type: ignore[no-any-return]
     return work[v].flow  # type: ignore[no-any-return]
 
 
