@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree, insert, refine
-from hyphc._kernels.search import local, passes, places, weights
-from hyphc._kernels.search.state import BLEND
+from hyphc._kernels.search import kinds, local, passes
 from hyphc.search import Progress
 from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
 from hyphc.similarity import Background, Blend, Dense, Features, Graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from strategies import KINDS, chain, magnitude, random_tree, similarity_of_kind, tree_and_similarity, with_sizes
 
@@ -68,17 +68,32 @@ def places_below(nodes, v):
     return found
 
 
+@njit
+def aim(state, scratch, A, ceiling):
+    return kinds.aim(state, scratch, A, ceiling)
+
+
+@njit
+def weight(state, work, A, v):
+    return kinds.weight(state, work, A, v)
+
+
+@njit
+def floor_below(state, work, v, a, acc, w, cap, reach):
+    return kinds.floor_below(state, work, v, a, acc, w, cap, reach)
+
+
 def graft_costs(state, scratch, A):
     """acc(v) and f(v) of every place v for the loose leaf A, by the definition."""
     nodes, work = state.nodes, scratch.work
     a, root = nodes[A].points, nodes[-1].left
     acc, f = {root: 0.0}, {}
     for v in [root, *places_below(nodes, root)]:
-        w = weights.weight(state, work, A, v)
+        w = weight(state, work, A, v)
         f[v] = acc[v] + (nodes[v].points + a) * w
         if nodes[v].left >= 0:
             for c, o in ((nodes[v].left, nodes[v].right), (nodes[v].right, nodes[v].left)):
-                other = weights.weight(state, work, A, o)
+                other = weight(state, work, A, o)
                 acc[c] = acc[v] + a * nodes[v].cut + (nodes[v].points + a) * other
     return acc, f
 
@@ -87,7 +102,8 @@ def hang_loose(nodes, A):
     """Let ``aim`` find the region of a leaf that is not part of the tree."""
     root = nodes["left"][-1]
     nodes["region"][A], nodes["parent"][A] = 0, root
-    nodes["first"][A] = nodes["last"][A] = nodes["last"][root]
+    if "first" in nodes.dtype.names:
+        nodes["first"][A] = nodes["last"][A] = nodes["last"][root]
 
 
 def narrow_features(n, seed):
@@ -108,16 +124,11 @@ def test_no_place_below_a_node_costs_less_than_the_bound_says(kind, n, seed, wei
     local.search(state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40)))  # some moves, kept and undone
     nodes, A = state.nodes, n - 1
     hang_loose(nodes, A)
-    cap, reach = weights.aim(state, scratch, A, 2 * n - 1)
+    cap, reach = aim(state, scratch, A, 2 * n - 1)
     acc, f = graft_costs(state, scratch, A)
     for v in acc:
-        w = weights.weight(state, scratch.work, A, v)
-        a, cap, terms = nodes[A].points, max(cap, 1e-300), state.terms
-        if state.kind == BLEND:
-            near = scratch.work[v].flow
-            bound = places.blended_floor(nodes, v, a, acc[v], w, near, cap, reach, terms.least, terms.tilt)
-        else:
-            bound = places.floor_below(nodes, v, a, acc[v], w, cap, reach, terms.least)
+        w = weight(state, scratch.work, A, v)
+        bound = floor_below(state, scratch.work, v, nodes[A].points, acc[v], w, max(cap, 1e-300), reach)
         below = [f[u] for u in places_below(nodes, v)]
         assert bound <= min(below, default=np.inf) + 1e-12 * magnitude(similarity)
 

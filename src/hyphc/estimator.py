@@ -343,15 +343,24 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return self._metric().similarity(X, weights)
 
     def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None) -> None:
-        """Set the attributes that follow from the tree; without an embedding that decodes to it, one is made."""
+        """Set the attributes that follow from the tree."""
         self.similarity_, self.cost_ = similarity, dasgupta_cost(tree, similarity)
         fitted = with_similarity_heights(tree, similarity)
         self.labels_ = self._flat_clusters(fitted)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.tree_ = fitted.with_n_clusters(self.n_clusters_)
-        self.embedding_ = placed(self.tree_, self.n_components) if embedding is None else embedding
+        self._embedding = embedding
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
+
+    @property
+    def embedding_(self) -> Floats:
+        """Positions that decode to the tree: those learned, or else made for it when first asked for."""
+        if not hasattr(self, "tree_"):
+            raise AttributeError("This HypHC is not fitted yet and has no embedding_; call fit first.")
+        if self._embedding is None:
+            self._embedding = placed(self.tree_, self.n_components)
+        return self._embedding
 
     def _flat_clusters(self, tree: Tree) -> Ints:
         self.cluster_number_ = None

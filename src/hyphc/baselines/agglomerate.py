@@ -61,16 +61,16 @@ def graph_agglomeration(similarity: Similarity) -> Tree:
     assert isinstance(graph, Graph)
     state = _state(graph)
     children = np.empty((graph.n - 1, 2), dtype=np.int64)
-    made = kernels.merge_neighbours(state, children)
+    made = _merge_neighbours(state, graph, children)
     leaders = np.flatnonzero(state.clusters["leader"] == np.arange(graph.n))
     parts = state.clusters[leaders]
     if isinstance(similarity, Blend) and len(parts) > 2:
         top = _top(similarity.background, connected_components(graph.to_csr(), directed=False)[1], leaders)
         nodes = np.append(parts["node"], graph.n + made + np.arange(len(parts) - 1))
         children[made:] = nodes[top.children]
-    else:
+    elif len(parts) > 1:
         parts = parts[np.lexsort((parts["label"], parts["points"]))]
-        kernels.join_parts(parts["node"].copy(), parts["points"].copy(), children, made)
+        kernels.join_parts(parts["node"].copy(), parts["points"].copy(), np.empty(len(parts)), children, made)
     return with_similarity_heights(Tree(children), similarity)
 
 
@@ -85,23 +85,30 @@ def _top(background: Background, component: npt.NDArray[np.int32], leaders: npt.
 
 
 def _state(graph: Graph) -> kernels.Clusters:
-    """One cluster for each leaf."""
+    """Room for one cluster for each leaf."""
     clusters = np.zeros(graph.n, dtype=kernels.CLUSTER)
     clusters["points"] = graph.sizes
     entries = np.zeros(len(graph.data), dtype=kernels.ENTRY)
     # a power of two of slots, at most half of them taken
     pairs = np.zeros(1 << (2 * graph.n_edges).bit_length(), dtype=kernels.PAIR)
     pairs["code"] = -1
-    state = kernels.Clusters(clusters, entries, pairs)
+    return kernels.Clusters(clusters, entries, pairs)
+
+
+def _merge_neighbours(state: kernels.Clusters, graph: Graph, children: npt.NDArray[np.int64]) -> int:
+    """How many merges were made and written to ``children``."""
     indices = graph.indices.astype(np.int64)
-    kernels.load(state, graph.indptr, indices, _closeness(graph, indices))
-    return state
+    edges = graph.indptr, indices, _closeness(graph, indices)
+    chain, stack = np.empty(graph.n + 1, dtype=np.int64), np.empty(len(indices) + 1, dtype=np.int64)
+    made: int = kernels.merge_neighbours(state, *edges, children, chain, stack)
+    return made
 
 
 def _closeness(graph: Graph, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """w' of each stored edge, times the sum of all weights: exact for whole numbers, so that ties stay ties."""
     weights = np.ldexp(graph.data, -np.frexp(graph.maximum())[1])  # near 1, so that no product under- or overflows
-    shared = kernels.shared_neighbours(graph.indptr, indices, weights, graph.sizes)
+    shared = np.zeros(len(weights))
+    kernels.add_shared_neighbours(graph.indptr, indices, weights, graph.sizes, shared)
     rows = np.repeat(graph.sizes, np.diff(graph.indptr))
     n_pairs = rows @ graph.sizes[indices]
     return np.asarray(weights * weights.sum() + TRIANGLES * n_pairs * shared)

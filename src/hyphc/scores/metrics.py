@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -59,17 +57,19 @@ def splits(similarity: Similarity, tree: Tree) -> Floats:
 
 @splits.register
 def _(similarity: Features, tree: Tree) -> Floats:
-    across = np.empty(tree.n_leaves - 1)
-    across[tree._heavy_first_schedule[1]] = _scheduled_splits(tree, similarity)[1]
-    return across
+    """offset·|l|·|r| + scale·⟨s_l, s_r⟩."""
+    points = subtree_sums(tree._children, similarity.sizes)
+    left, right = tree._children.T
+    across = similarity.offset * (points[left] * points[right])
+    for product in _products(tree, similarity.X):
+        across += similarity.scale * product
+    return np.asarray(across)
 
 
 @splits.register
 def _(similarity: Background, tree: Tree) -> Floats:
     """slope·(level·|l|·|r| − |r|·q_l − |l|·q_r + 2⟨s_l, s_r⟩), q the sum of squared lengths."""
-    products = np.zeros(tree.n_leaves - 1)
-    *parts, _ = _products_and_counts(tree, similarity.X, similarity.sizes)
-    products[tree._heavy_first_schedule[1]] = sum(parts, products)
+    products = sum(_products(tree, similarity.X), np.zeros(tree.n_leaves - 1))
     points, squares = (subtree_sums(tree._children, values) for values in (similarity.sizes, similarity.squares))
     left, right = tree._children.T
     crossed = points[right] * squares[left] + points[left] * squares[right]
@@ -96,22 +96,17 @@ def _(similarity: Graph, tree: Tree) -> Floats:
     return np.bincount(merges, weights=weights, minlength=tree.n_leaves - 1).astype(np.float64, copy=False)
 
 
-def _scheduled_splits(tree: Tree, similarity: Features) -> tuple[Floats, Floats]:
-    """|v| and x(v) = offset·|l|·|r| + scale·⟨s_l, s_r⟩ for each merge, in the order of the tree's schedule."""
-    *parts, (sizes, pairs) = _products_and_counts(tree, similarity.X, similarity.sizes)
-    across = similarity.offset * pairs
-    for part in parts:
-        across += similarity.scale * part
-    return sizes, across
+def _products(tree: Tree, X: npt.NDArray[Any]) -> list[Floats]:
+    """⟨s_l, s_r⟩ of each merge, s the sums of rows, for blocks of columns."""
+    leaves, merges, n_closing = tree._heavy_first_schedule
 
+    def product(begin: int) -> Floats:
+        end = min(begin + COLUMN_BLOCK, X.shape[1])
+        across = np.empty(tree.n_leaves - 1)
+        across[merges] = kernels.inner_products_across(X, begin, end, leaves, n_closing)
+        return across
 
-def _products_and_counts(tree: Tree, X: npt.NDArray[Any], sizes: Floats) -> list[Any]:
-    """⟨s_l, s_r⟩ of each merge for blocks of columns; last (|v|, |l|·|r|); all in the order of the tree's schedule."""
-    leaves, _, n_closing = tree._heavy_first_schedule
-    columns = [(begin, min(begin + COLUMN_BLOCK, X.shape[1])) for begin in range(0, X.shape[1], COLUMN_BLOCK)]
-    products = [partial(kernels.inner_products_across, X, *ends, leaves, n_closing) for ends in columns]
-    tasks: list[Callable[[], Any]] = [*products, partial(kernels.point_counts, sizes, leaves, n_closing)]
-    return thread_map(lambda task: task(), tasks, n_jobs=-1)
+    return thread_map(product, range(0, X.shape[1], COLUMN_BLOCK), n_jobs=-1)
 
 
 def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pairs") -> float:
@@ -136,16 +131,9 @@ def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pa
     return in_units(cost_of(similarity, tree), similarity, units)
 
 
-@by_kind
 def cost_of(similarity: Similarity, tree: Tree) -> float:
     """Σ_v |v|·x(v), for a tree and a similarity that have been checked."""
     return float(subtree_sums(tree._children, similarity.sizes)[tree.n_leaves :] @ splits(similarity, tree))
-
-
-@cost_of.register
-def _(similarity: Features, tree: Tree) -> float:
-    n_points, across = _scheduled_splits(tree, similarity)
-    return float(n_points @ across)  # in the order of the schedule: no need to sort a million merges back
 
 
 def in_units(cost: float, similarity: Similarity, units: Units) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._kernels.search import passes
-from .._kernels.search.state import BLEND, FEATURES, Agenda, State
+from .._kernels.search.state import Agenda, BlendState, FeatureState, State
 from .run import Run
 from .state import agenda_of, scratch_of
 
@@ -39,5 +39,5 @@ def close_regions(state: State) -> None:
     """The whole tree is one region again, nothing waits, and nodes above the regions know what changed below."""
     state.nodes["region"] = 0
     state.nodes["waiting"] = 0
-    if state.kind in (FEATURES, BLEND):
+    if isinstance(state, (FeatureState, BlendState)):
         passes.settle_all(state, passes.merge_order(state.nodes, scratch_of(state)))

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._kernels.search import passes
 from .._kernels.search.state import (
-    BLEND,
+    BLEND_NODE,
     COUNTS,
-    DENSE,
-    FEATURES,
-    GRAPH,
-    NODE,
+    DENSE_NODE,
+    FEATURE_NODE,
+    GRAPH_NODE,
     NOW,
     PLAN,
     WORK,
     Agenda,
+    BlendState,
+    DenseState,
+    FeatureState,
+    GraphState,
     Scratch,
     State,
     Terms,
@@ -54,20 +59,18 @@ def _(similarity: Features) -> State:
     terms = _terms(similarity)._replace(
         offset=similarity.offset, scale=similarity.scale, longest=float(lengths.max()), tolerance=_TOLERANCE[sums.dtype]
     )
-    # one kernel serves all kinds: sums and matrix have one type
-    return State(FEATURES, _leaves(similarity), sums, np.zeros((0, 0), dtype=sums.dtype), *_no_edges(), terms)
+    return FeatureState(_leaves(similarity, FEATURE_NODE), terms, sums)
 
 
 @empty_state.register
 def _(similarity: Dense) -> State:
-    row_sums = np.zeros_like(similarity.W)
-    return State(DENSE, _leaves(similarity), row_sums, similarity.W, *_no_edges(), _terms(similarity))
+    return DenseState(_leaves(similarity, DENSE_NODE), _terms(similarity), similarity.W, np.zeros_like(similarity.W))
 
 
 @empty_state.register
 def _(similarity: Graph) -> State:
-    edges = similarity.data[None, :], similarity.indptr, similarity.indices
-    return State(GRAPH, _leaves(similarity), np.zeros((0, 0)), *edges, _terms(similarity))
+    edges = similarity.indptr, similarity.indices, similarity.data
+    return GraphState(_leaves(similarity, GRAPH_NODE), _terms(similarity), *edges)
 
 
 @empty_state.register
@@ -75,10 +78,11 @@ def _(similarity: Blend) -> State:
     graph, background = similarity.parts
     sums = np.zeros((2 * similarity.n, background.n_columns))
     sums[: similarity.n] = background.X
-    nodes, slope = _leaves(similarity), background.slope
+    nodes, slope = _leaves(similarity, BLEND_NODE), background.slope
     nodes["square"][: similarity.n] = background.squares
-    terms = _terms(similarity)._replace(offset=slope * background.level, scale=2.0 * slope, tilt=slope)
-    return State(BLEND, nodes, sums, graph.data[None, :], graph.indptr, graph.indices, terms)
+    level = slope * background.level
+    terms = _terms(similarity)._replace(offset=level, scale=2.0 * slope, hidden=level, tilt=slope)
+    return BlendState(nodes, terms, graph.indptr, graph.indices, graph.data, sums)
 
 
 @empty_state.register
@@ -86,17 +90,13 @@ def _(similarity: Background) -> State:
     return empty_state(Blend(Graph(sp.csr_array((similarity.n, similarity.n))), similarity))
 
 
-def _leaves(similarity: Similarity) -> Records:
-    nodes = np.zeros(2 * similarity.n, dtype=NODE)
+def _leaves(similarity: Similarity, node: np.dtype[Any]) -> Records:
+    nodes = np.zeros(2 * similarity.n, dtype=node)
     for link in ("parent", "left", "right"):
         nodes[link] = -1
     nodes["points"][: similarity.n] = similarity.sizes
     nodes["points"][-1] = np.inf
     return nodes
-
-
-def _no_edges() -> tuple[Ints, npt.NDArray[np.int32]]:
-    return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
 
 
 def _terms(similarity: Similarity) -> Terms:
@@ -120,13 +120,15 @@ def state_of(tree: Tree, similarity: Similarity) -> State:
     nodes["left"][-1], nodes["parent"][root] = root, 2 * n - 1
     nodes["points"][number] = subtree_sums(np.array(tree.children), similarity.sizes[:m])
     nodes["region"][m:n] = -1
-    if state.kind != FEATURES:
+    if not isinstance(state, FeatureState):
         joined = similarity if m == n else similarity.subset(np.arange(m))
-        nodes["edges" if state.kind == BLEND else "cut"][inner] = split_weights(tree, joined.near)
-    nodes["order"][:m] = tree.leaf_order()
-    nodes["first"][number] = tree._first
-    nodes["last"][number] = tree._first + tree.sizes
-    passes.settle_all(state, inner if state.kind != GRAPH else inner[:0])
+        nodes["edges" if isinstance(state, BlendState) else "cut"][inner] = split_weights(tree, joined.near)
+    if isinstance(state, DenseState):
+        nodes["order"][:m] = tree.leaf_order()
+        nodes["first"][number] = tree._first
+        nodes["last"][number] = tree._first + tree.sizes
+    if not isinstance(state, GraphState):
+        passes.settle_all(state, inner)
     return state
 
 

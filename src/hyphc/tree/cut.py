@@ -198,7 +198,10 @@ def nested_nodes(
 
 def labels_of(tree: Tree, nodes: Ints) -> Ints:
     """``Tree.cut``: for each leaf, the place in ``nodes`` of the one that holds it."""
-    return kernels.labels_below(tree._children, nodes)
+    runs = np.argsort(tree._first[nodes])
+    labels = np.empty(tree.n_leaves, dtype=np.int64)
+    labels[tree.leaf_order()] = np.repeat(runs, tree.sizes[nodes[runs]])
+    return labels
 
 
 def widest_gap(tree: Tree) -> int:

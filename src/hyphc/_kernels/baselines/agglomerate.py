@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints, Records, record
+from ..._shared.compiled import kernel, part
 
 CLUSTER = record(
     ("leader", np.int64),  # union–find: a cluster goes by one of its leaves
@@ -46,7 +46,7 @@ class Clusters(NamedTuple):
     pairs: Records  # a power of two of PAIR, open addressing, code −1 where free
 
 
-@njit(cache=True, nogil=True)
+@part
 def find(clusters: Records, v: int) -> int:
     """The leaf that the cluster of leaf v goes by."""
     root = v
@@ -59,10 +59,9 @@ def find(clusters: Records, v: int) -> int:
     return root
 
 
-@njit(cache=True, nogil=True)
-def shared_neighbours(indptr: Ints, indices: Ints, weights: Floats, points: Floats) -> Floats:
+@kernel
+def add_shared_neighbours(indptr: Ints, indices: Ints, weights: Floats, points: Floats, shared: Floats) -> None:
     """Σ_k w_ik·w_kj / |k| for each stored edge (i, j): O(Σ min(deg i, deg j)·log) for sorted indices, no n² for hubs."""
-    shared = np.zeros(weights.shape[0])
     for i in range(indptr.shape[0] - 1):
         for e in range(indptr[i], indptr[i + 1]):
             few, many = i, indices[e]
@@ -80,23 +79,22 @@ def shared_neighbours(indptr: Ints, indices: Ints, weights: Floats, points: Floa
                         end = middle
                 if low < indptr[many + 1] and indices[low] == indices[f]:
                     shared[e] += weights[f] * weights[low] / points[indices[f]]
-    return shared
 
 
-@njit(cache=True, nogil=True)
+@part
 def _code(A: int, B: int) -> int:
     """One number for a pair of leaves, both below 2³¹."""
-    return (min(A, B) << 31) | max(A, B)
+    return (A << 31) | B if A < B else (B << 31) | A
 
 
-@njit(cache=True, nogil=True)
+@part
 def _home(pairs: Records, code: int) -> int:
     """Where the search for a pair begins. Products stay below 2⁶³."""
     mixed = (code & 0x7FFFFFFF) * 1_597_334_677 + (code >> 31) * 1_640_531_527
     return (mixed ^ (mixed >> 29)) & (pairs.shape[0] - 1)  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _slot(pairs: Records, A: int, B: int) -> int:
     """The slot that holds the pair, or the free one where it belongs."""
     code = _code(A, B)
@@ -106,13 +104,13 @@ def _slot(pairs: Records, A: int, B: int) -> int:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@part
 def weight_between(pairs: Records, A: int, B: int) -> float:
     """w(A, B); 0 if there is no edge."""
     return pairs[_slot(pairs, A, B)].weight  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@part
 def add_weight(pairs: Records, A: int, B: int, weight: float) -> float:
     """Add to w(A, B); the new weight."""
     slot = _slot(pairs, A, B)
@@ -121,7 +119,7 @@ def add_weight(pairs: Records, A: int, B: int, weight: float) -> float:
     return pairs[slot].weight  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@part
 def take_weight(pairs: Records, A: int, B: int) -> float:
     """w(A, B), and forget it; 0 if there is none."""
     hole = _slot(pairs, A, B)
@@ -139,11 +137,11 @@ def take_weight(pairs: Records, A: int, B: int) -> float:
     return weight  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@part
 def meld(entries: Records, one: int, two: int) -> int:
     """Join two skew heaps, the largest key first, among equals the smallest label; the first entry."""
     if one < 0 or two < 0:
-        return max(one, two)
+        return two if one < 0 else one
     first = -1
     last = -1  # the end of the path along which they are joined
     while two >= 0:
@@ -163,7 +161,7 @@ def meld(entries: Records, one: int, two: int) -> int:
     return first
 
 
-@njit(cache=True, nogil=True)
+@part
 def nearest(state: Clusters, A: int) -> int:
     """The first choice of cluster A; −1 if it has no neighbour. Entries that come to the top are brought up to date."""
     clusters, entries, pairs = state.clusters, state.entries, state.pairs
@@ -182,7 +180,7 @@ def nearest(state: Clusters, A: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _renewed(entries: Records, e: int, C: int, key: float, label: int) -> int:
     """Entry e as a heap of its own."""
     entries[e].partner = C
@@ -193,7 +191,7 @@ def _renewed(entries: Records, e: int, C: int, key: float, label: int) -> int:
     return e
 
 
-@njit(cache=True, nogil=True)
+@part
 def merge(state: Clusters, A: int, B: int, node: int, stack: Ints) -> None:
     """Join clusters A and B as ``node`` of the tree; the entries of the one that has fewer are moved."""
     clusters, entries, pairs = state.clusters, state.entries, state.pairs
@@ -207,10 +205,8 @@ def merge(state: Clusters, A: int, B: int, node: int, stack: Ints) -> None:
     while top > 0:
         top -= 1
         e = stack[top]
-        for below in (entries[e].left, entries[e].right):
-            if below >= 0:
-                stack[top] = below
-                top += 1
+        stack[top], top = entries[e].left, top + (entries[e].left >= 0)
+        stack[top], top = entries[e].right, top + (entries[e].right >= 0)
         C = find(clusters, entries[e].partner)
         weight = take_weight(pairs, A, C)
         if weight > 0.0:  # else an entry of B, or a second one of C
@@ -218,12 +214,13 @@ def merge(state: Clusters, A: int, B: int, node: int, stack: Ints) -> None:
             clusters[B].heap = meld(entries, clusters[B].heap, _renewed(entries, e, C, key, clusters[C].label))
             clusters[B].count += 1
     clusters[A].leader = B
-    clusters[B].label = max(clusters[A].label, clusters[B].label)
+    if clusters[A].label > clusters[B].label:
+        clusters[B].label = clusters[A].label
     clusters[B].points += clusters[A].points
     clusters[B].node = node
 
 
-@njit(cache=True, nogil=True)
+@part
 def load(state: Clusters, indptr: Ints, indices: Ints, weights: Floats) -> None:
     """One cluster for each leaf, and their edges."""
     clusters, entries = state.clusters, state.entries
@@ -241,28 +238,31 @@ def load(state: Clusters, indptr: Ints, indices: Ints, weights: Floats) -> None:
                 add_weight(state.pairs, i, j, weights[e])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _likeness(state: Clusters, A: int, B: int) -> float:
     """w(A, B) / (|A|·|B|)."""
     return weight_between(state.pairs, A, B) / (state.clusters[A].points * state.clusters[B].points)  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _prefers(state: Clusters, A: int, B: int, P: int) -> bool:
     """Does A rather join B than P? Rounding is the same seen from either side, so that no chain runs in a circle."""
     with_B, with_P = _likeness(state, A, B), _likeness(state, A, P)
     return with_B > with_P or (with_B == with_P and state.clusters[B].label < state.clusters[P].label)
 
 
-@njit(cache=True, nogil=True)
-def merge_neighbours(state: Clusters, children: Ints) -> int:
+@kernel
+def merge_neighbours(
+    state: Clusters, indptr: Ints, indices: Ints, weights: Floats, children: Ints, chain: Ints, stack: Ints
+) -> int:
     """Merge until no two clusters are neighbours; how many merges were made and written to ``children``.
 
-    Walk from a cluster to its first choice, and on from there, until two are each other's.
+    Walk from a cluster to its first choice, and on from there, until two are each other's: a ``chain`` of up to n + 1. The
+    ``stack`` has room for all entries.
     """
     clusters = state.clusters
     n = clusters.shape[0]
-    stack, chain = np.empty(state.entries.shape[0] + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+    load(state, indptr, indices, weights)
     made = 0
     for leaf in range(n):
         length = 0
@@ -286,15 +286,14 @@ def merge_neighbours(state: Clusters, children: Ints) -> int:
     return made
 
 
-@njit(cache=True, nogil=True)
-def join_parts(parts: Ints, points: Floats, children: Ints, made: int) -> None:
+@kernel
+def join_parts(parts: Ints, points: Floats, joined: Floats, children: Ints, made: int) -> None:
     """Join parts that no edge connects, always the two with the fewest points, so that the tree is balanced there.
 
-    ``parts`` and their ``points`` are sorted by points; their joins grow, too, so two queues suffice.
+    ``parts`` and their ``points`` are sorted by points; those of their joins, ``joined``, grow, too, so two queues suffice.
     """
     n = children.shape[0] + 1
     k = parts.shape[0]
-    joined = np.empty(k)
     taken, used = 0, 0
     for t in range(k - 1):
         for side in range(2):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints, Records, record
+from ..._shared.compiled import kernel, part
 
 _POWER_STEPS = 4  # towards the first principal direction, from which two-means starts
 _LLOYD_STEPS = 6
@@ -16,7 +16,7 @@ _LLOYD_STEPS = 6
 RUN = record(("begin", np.int64), ("end", np.int64))  # leaves begin … end − 1 of an order
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part(fastmath={"reassoc", "contract"})
 def _scores(X: npt.NDArray[Any], normal: Floats, shift: float, scores: Floats) -> None:
     """scores[k] = ⟨x_k, normal⟩ − shift."""
     for k in range(X.shape[0]):
@@ -27,7 +27,7 @@ def _scores(X: npt.NDArray[Any], normal: Floats, shift: float, scores: Floats) -
         scores[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part(fastmath={"reassoc", "contract"})
 def _weighted_sum(X: npt.NDArray[Any], factors: Floats, out: Floats) -> None:
     """Σ factors[k]·x_k."""
     out[:] = 0.0
@@ -38,7 +38,7 @@ def _weighted_sum(X: npt.NDArray[Any], factors: Floats, out: Floats) -> None:
                 out[c] += factor * row[c]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _principal_direction(X: npt.NDArray[Any], mean: Floats, scores: Floats) -> Floats:
     """A unit vector near the first principal direction; zero if all points are equal."""
     direction = X[0] - mean
@@ -58,7 +58,7 @@ def _principal_direction(X: npt.NDArray[Any], mean: Floats, scores: Floats) -> F
     return direction  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@part
 def split_run(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) -> int:
     """Order a run of points so that two groups by two-means come one after the other; the length of the first.
 
@@ -91,7 +91,7 @@ def split_run(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) -
     return _partition(X, sizes, order, scores)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _partition(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) -> int:
     """Bring the points with positive scores to the front; how many they are."""
     i, j = 0, order.shape[0] - 1
@@ -109,7 +109,7 @@ def _partition(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) 
             X[i, c], X[j, c] = X[j, c], X[i, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_merges(order: Ints, splits: Records, by_length: Ints) -> Ints:
     """Merges of the tree of all splits, shortest runs first (``by_length`` sorts them)."""
     n = order.shape[0]

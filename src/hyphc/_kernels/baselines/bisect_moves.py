@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints, Records, record
+from ..._shared.compiled import kernel, part
 
 Sides = npt.NDArray[np.uint8]
 Edges = tuple[Ints, npt.NDArray[np.int32], Floats]  # of a graph in rows: where each begins, neighbours, weights
@@ -35,7 +35,7 @@ _SWEEPS = 10  # most splits settle in four or five
 _TOLERANCE = 1e-10  # relative: what rounding of sums can feign, so that no point goes to and fro
 
 
-@njit(cache=True, nogil=True)
+@part
 def _improves(
     objective: int, total: float, halves: Records, k: int, to_own: float, to_other: float, size: float
 ) -> bool:
@@ -55,7 +55,7 @@ def _improves(
     return bool(new - old > _TOLERANCE * abs(old))
 
 
-@njit(cache=True, nogil=True)
+@part
 def _move(halves: Records, k: int, to_own: float, to_other: float, size: float) -> None:
     """Book a point's change from side k to the other."""
     own, other = halves[k], halves[1 - k]
@@ -67,7 +67,7 @@ def _move(halves: Records, k: int, to_own: float, to_other: float, size: float) 
     other.leaves += 1
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part(fastmath={"reassoc", "contract"})
 def _dot(x: npt.NDArray[Any], y: Floats) -> float:
     total = 0.0
     for c in range(y.shape[0]):
@@ -75,7 +75,7 @@ def _dot(x: npt.NDArray[Any], y: Floats) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@part
 def _count_sides(sizes: Floats, side: Sides) -> Records:
     """Points and leaves on each side; nothing within them yet."""
     halves = np.zeros(2, dtype=HALF)
@@ -85,7 +85,7 @@ def _count_sides(sizes: Floats, side: Sides) -> Records:
     return halves
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def features_moves(P: npt.NDArray[Any], sizes: Floats, offset: float, scale: float, side: Sides, objective: int) -> int:
     """Moves between the sides of a run of points P; how many there were. O(m d) a sweep.
 
@@ -128,7 +128,7 @@ def features_moves(P: npt.NDArray[Any], sizes: Floats, offset: float, scale: flo
     return n_moves
 
 
-@njit(cache=True, nogil=True)
+@part
 def _changes_sides(
     i: int,
     objective: int,
@@ -150,7 +150,7 @@ def _changes_sides(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def matrix_moves(W: npt.NDArray[Any], sizes: Floats, run: Ints, side: Sides, objective: int) -> None:
     """Moves between the sides of the leaves ``run`` of a matrix; ``sizes`` are theirs. O(m²), and O(m) a move."""
     m = run.shape[0]
@@ -178,7 +178,7 @@ def matrix_moves(W: npt.NDArray[Any], sizes: Floats, run: Ints, side: Sides, obj
             break
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def graph_moves(edges: Edges, sizes: Floats, run: Ints, position: Ints, side: Sides, objective: int) -> None:
     """Moves between the sides of the leaves ``run`` of a graph; ``sizes`` are theirs. O(edges of the run) a sweep.
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints, Records
+from ..._shared.compiled import kernel, part
 from .bisect import RUN, _partition, split_run
 from .bisect_moves import Edges, features_moves, graph_moves, matrix_moves
 
@@ -19,7 +19,7 @@ _MATRIX_STEPS = 5  # power steps towards the first principal direction
 _GRAPH_STEPS = 200  # a sparse graph's leading eigenvalues lie close together
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def features_split(
     P: npt.NDArray[Any], sizes: Floats, order: Ints, offset: float, scale: float, objective: int, scores: Floats
 ) -> int:
@@ -38,7 +38,7 @@ def features_split(
     return middle
 
 
-@njit(cache=True, nogil=True)
+@part
 def _sides_of(v: Floats) -> Sides:
     """The sign of each entry as a side; alternating where all have one sign."""
     m = v.shape[0]
@@ -53,7 +53,7 @@ def _sides_of(v: Floats) -> Sides:
     return side
 
 
-@njit(cache=True, nogil=True)
+@part
 def _normalise(v: Floats) -> bool:
     """Scale v to length 1; False if it vanishes."""
     length = np.sqrt((v * v).sum())
@@ -63,7 +63,7 @@ def _normalise(v: Floats) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def _matrix_start(W: npt.NDArray[Any], run: Ints) -> Sides:
     """Signs along the first principal direction, similarities read as inner products."""
     m = run.shape[0]
@@ -86,7 +86,7 @@ def _matrix_start(W: npt.NDArray[Any], run: Ints) -> Sides:
     return _sides_of(v - v.mean())
 
 
-@njit(cache=True, nogil=True)
+@part
 def _graph_start(edges: Edges, run: Ints, position: Ints) -> tuple[Sides, bool]:
     """Sides of a run, and whether no edge crosses: whole components if there are several, else signs of an eigenvector.
 
@@ -120,7 +120,7 @@ def _graph_start(edges: Edges, run: Ints, position: Ints) -> tuple[Sides, bool]:
     return _sides_of(v - (v * trivial).sum() * trivial), False
 
 
-@njit(cache=True, nogil=True)
+@part
 def _first_components(indptr: Ints, indices: npt.NDArray[np.int32], run: Ints, position: Ints) -> tuple[Sides, int]:
     """Components one after the other on side 0 until they hold half of the run, without the last; how many leaves they hold.
 
@@ -150,7 +150,7 @@ def _first_components(indptr: Ints, indices: npt.NDArray[np.int32], run: Ints, p
     return side, reached
 
 
-@njit(cache=True, nogil=True)
+@part
 def _order_by_side(run: Ints, side: Sides) -> int:
     """Bring side 0 of a run to the front, both in their old order; its length."""
     old, middle = run.copy(), 0
@@ -166,7 +166,7 @@ def _order_by_side(run: Ints, side: Sides) -> int:
     return middle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def matrix_split(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: int) -> int:
     """Order a run of leaves so that the two sides come one after the other; the length of the first."""
     if run.shape[0] == 2:
@@ -176,7 +176,7 @@ def matrix_split(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: int) 
     return _order_by_side(run, side)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def graph_split(edges: Edges, sizes: Floats, run: Ints, position: Ints, objective: int) -> int:
     """As ``matrix_split``, for a graph; ``position`` is kept up to date."""
     if run.shape[0] == 2:
@@ -194,7 +194,7 @@ def graph_split(edges: Edges, sizes: Floats, run: Ints, position: Ints, objectiv
 # --- down to single leaves: a split at m notes its run in splits[m − 1], the place is unique to it ------------------------------
 
 
-@njit(cache=True, nogil=True)
+@part
 def _push(stack: Records, top: int, begin: int, middle: int, end: int, splits: Records) -> int:
     """Note a split and put both parts that can be split again on the stack; its new top."""
     _note(splits, middle - 1, begin, end)
@@ -207,20 +207,20 @@ def _push(stack: Records, top: int, begin: int, middle: int, end: int, splits: R
     return top
 
 
-@njit(cache=True, nogil=True)
+@part
 def _note(runs: Records, at: int, begin: int, end: int) -> None:
     runs[at].begin = begin
     runs[at].end = end
 
 
-@njit(cache=True, nogil=True)
+@part
 def _stack_of(n: int) -> Records:
     stack = np.empty(n + 1, dtype=RUN)
     _note(stack, 0, 0, n)
     return stack
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def features_split_all(
     P: npt.NDArray[Any], sizes: Floats, order: Ints, offset: float, scale: float, objective: int, splits: Records
 ) -> None:
@@ -234,7 +234,7 @@ def features_split_all(
         top = _push(stack, top, b, b + length, e, splits)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def matrix_split_all(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: int, splits: Records) -> None:
     """Split a run of leaves of a matrix down to single ones."""
     stack, top = _stack_of(run.shape[0]), 1
@@ -244,7 +244,7 @@ def matrix_split_all(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: i
         top = _push(stack, top, b, b + matrix_split(W, sizes, run[b:e], objective), e, splits)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def graph_split_all(edges: Edges, sizes: Floats, run: Ints, position: Ints, objective: int, splits: Records) -> None:
     """Split a run of leaves of a graph down to single ones."""
     stack, top = _stack_of(run.shape[0]), 1

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints
+from ..._shared.compiled import kernel, part
 
 
 class Chords(NamedTuple):
@@ -20,7 +20,7 @@ class Chords(NamedTuple):
     inner: Floats
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part(error_model="numpy")
 def _squared_sinh_depths(
     point: Floats,
     alpha: float,
@@ -62,7 +62,7 @@ def _squared_sinh_depths(
         out[j] = own if square * d + alpha * inner[j] <= 0.0 else depth
 
 
-@njit(cache=True, nogil=True)
+@part
 def _comes_first(weight: float, a: int, b: int, other: float, c: int, d: int) -> bool:
     """Whether edge ab precedes edge cd: the larger weight first, ties by the smaller end, then the other."""
     if weight != other:
@@ -72,7 +72,7 @@ def _comes_first(weight: float, a: int, b: int, other: float, c: int, d: int) ->
     return max(a, b) < max(c, d)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def deepest_spanning_tree(Z: Floats, alpha: Floats) -> tuple[Ints, Ints, Floats]:
     """Maximum spanning tree of the LCA depths (Prim): ends of the n − 1 edges and sinh² of their depths.
 
@@ -109,7 +109,7 @@ def deepest_spanning_tree(Z: Floats, alpha: Floats) -> tuple[Ints, Ints, Floats]
     return heads, tails, weights
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merges_of_edges(heads: Ints, tails: Ints) -> Ints:
     """Merges made by adding the edges of a spanning tree one after the other; union-find, near O(n)."""
     n = heads.shape[0] + 1
@@ -126,7 +126,7 @@ def merges_of_edges(heads: Ints, tails: Ints) -> Ints:
     return merges
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merges_of_gaps(leaves: Ints, gaps: Floats) -> tuple[Ints, Floats]:
     """Cartesian tree of the gaps between neighbours on a line, and the gap of each merge; O(n) with a stack.
 
@@ -154,7 +154,7 @@ def merges_of_gaps(leaves: Ints, gaps: Floats) -> tuple[Ints, Floats]:
     return merges, heights
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def neighbour_levels(children: Ints, position: Ints) -> Ints:
     """For each pair of neighbours in a leaf order, the level of the merge that joins them: (n − 1,).
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+
+from ..._shared.compiled import kernel
 
 FLOATS_PER_LINE = 16  # float32 entries of a 64-byte cache line
 AHEAD = 8  # rows: about what arrives while as many others are added up
@@ -32,7 +34,7 @@ def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
     return types.void(array, types.intp, types.intp), generate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _prefetch_row(X: Any, row: int, begin: int, end: int) -> None:
     for column in range(begin, end, FLOATS_PER_LINE):
         _prefetch(X, np.intp(row), column)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Ints
+from ..._shared.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def purity_sum(children: Ints, parents: Ints, sizes: Ints, first: Ints, classes: Ints, n_classes: int) -> float:
     """Σ over pairs of one class of the class's share in the smallest cluster that holds both.
 

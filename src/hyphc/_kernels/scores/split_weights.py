@@ -6,45 +6,30 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints
+from ..._shared.compiled import kernel
 from ..tree.schedule import Steps
 from .prefetch import AHEAD, prefetch_row
 
 MAX_OPEN = 66  # log2(n) + 2 subtrees for any n that has an index
 
 
-@njit(cache=True, nogil=True)
-def point_counts(leaf_sizes: Floats, leaves: Steps, n_closing: Steps) -> tuple[Floats, Floats]:
-    """|v| and |left|·|right| in points, for each merge in the order of the schedule."""
-    n = leaves.shape[0]
-    open_counts = np.empty(MAX_OPEN, dtype=np.float64)
-    total = np.empty(n - 1, dtype=np.float64)
-    product = np.empty(n - 1, dtype=np.float64)
-    top = -1
-    done = 0
-    for p in range(n):
-        top += 1
-        open_counts[top] = leaf_sizes[leaves[p]]
-        for _ in range(n_closing[p]):
-            product[done] = open_counts[top - 1] * open_counts[top]
-            open_counts[top - 1] += open_counts[top]
-            total[done] = open_counts[top - 1]
-            done += 1
-            top -= 1
-    return total, product
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def inner_products_across(X: npt.NDArray[Any], begin: int, end: int, leaves: Steps, n_closing: Steps) -> Floats:
     """⟨s_l, s_r⟩ over columns begin … end − 1, s the sum of a subtree's rows, in the order of the schedule, in float64.
 
     O(n d) time, O(d log n) memory. A leaf that closes a merge is added from X without a copy.
     """
+    across = np.empty(len(X) - 1)
+    _multiply_across(X, begin, end, leaves, n_closing, np.empty((MAX_OPEN, end - begin)), across)
+    return across
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def _multiply_across(
+    X: npt.NDArray[Any], begin: int, end: int, leaves: Steps, n_closing: Steps, open_sums: Floats, across: Floats
+) -> None:
     n, d = X.shape[0], end - begin
-    open_sums = np.empty((MAX_OPEN, d), dtype=np.float64)
-    across = np.empty(n - 1, dtype=np.float64)
     top = -1
     done = 0
     for p in range(n):
@@ -73,16 +58,22 @@ def inner_products_across(X: npt.NDArray[Any], begin: int, end: int, leaves: Ste
             across[done] = product
             done += 1
             top -= 1
-    return across
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def matrix_split_weights(
     W: npt.NDArray[Any], order: Ints, children: Ints, parents: Ints, first: Ints, sizes: Ints
 ) -> Floats:
     """x(v) from a full matrix: each leaf reads its row once, right siblings of its ancestors from the bottom up. O(n²)."""
+    across = np.zeros(len(order) - 1)
+    _sum_across(W, order, children, parents, first, sizes, across)
+    return across
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def _sum_across(
+    W: npt.NDArray[Any], order: Ints, children: Ints, parents: Ints, first: Ints, sizes: Ints, across: Floats
+) -> None:
     n = order.shape[0]
-    across = np.zeros(n - 1, dtype=np.float64)
     for p in range(n):
         row = W[order[p]]
         node = order[p]
@@ -97,4 +88,3 @@ def matrix_split_weights(
                 across[parent - n] += total
                 end = stop
             node = parent
-    return across

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints
+from ..._shared.compiled import kernel
 from ..tree.lca import largest_between
 
 Merges = npt.NDArray[np.int32]
@@ -23,7 +23,7 @@ ROUNDING = (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def within_sums(W: Floats, sizes: Floats, within: Floats, points: Floats) -> None:
     """Fill within[S] with Σ_{i<j in S} w_ij and points[S] with Σ_{i in S} sizes_i, for every mask S below 2**k."""
     within[0] = points[0] = 0.0
@@ -40,7 +40,7 @@ def within_sums(W: Floats, sizes: Floats, within: Floats, points: Floats) -> Non
             points[bit | rest] = points[rest] + sizes[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def optimal_costs(within: Floats, points: Floats, costs: Floats, parts: Merges) -> None:
     """Fill costs[S] with the least cost of a tree on S and parts[S] with one side of its first split (0 for one leaf)."""
     costs[0] = 0.0
@@ -65,7 +65,7 @@ def optimal_costs(within: Floats, points: Floats, costs: Floats, parts: Merges) 
         parts[S] = best_part
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def restricted_cost(separators: Merges, W: Floats, sizes: Floats) -> float:
     """Cost of the tree on leaves 0 … k − 1 whose neighbours p, p + 1 are first joined by merge separators[p]."""
     k = W.shape[0]
@@ -90,7 +90,7 @@ def restricted_cost(separators: Merges, W: Floats, sizes: Floats) -> float:
     return cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def subset_excesses(
     weights: Floats, sizes: Floats, positions: Ints, merges: Merges, table: Merges, excesses: Floats
 ) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints
+from ..._shared.compiled import kernel
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+@kernel(fastmath={"reassoc", "contract", "nsz", "nnan"})
 def matrix_extremes(W: Floats, start: int, stop: int) -> tuple[float, float]:
     """Σ min and Σ max of (w_ij, w_ik, w_jk) over triplets k < j < i with i in [start, stop)."""
     smallest = largest = 0.0
@@ -28,7 +28,7 @@ def matrix_extremes(W: Floats, start: int, stop: int) -> tuple[float, float]:
     return smallest, largest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def triangle_minima(indptr: Ints, indices: npt.NDArray[np.int32], data: Floats) -> float:
     """Σ of the smallest weight over the triangles of a graph whose rows list only later neighbours in a fixed order."""
     n = indptr.shape[0] - 1

@@ -3,72 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Records
+from ..._shared.compiled import kernel, part
+from .kinds import aim, release
 from .moves import move, wake
 from .places import best_place
 from .state import Agenda, Scratch, State, child, draw, pop, sibling
-from .weights import aim, release
 
 _LARGEST_KICK = 6  # up to 2⁶ random moves at once
 _STOP = 200_000  # chance, in a million, to stop at each step of a random descent
-_NO_LIMIT = 1 << 62
 
 
-@njit(cache=True, nogil=True)
-def apply_move(state: State, scratch: Scratch, agenda: Agenda, A: int, v: int, ceiling: int) -> float:
-    """Move A above v, note it in the log and wake the neighbourhoods of both places; the change of the cost."""
-    s = sibling(state.nodes, A)
-    change = move(state, scratch.work, A, v, ceiling)
-    agenda.plan[agenda.now.logged].moved = A
-    agenda.plan[agenda.now.logged].beside = s
-    agenda.now.logged += 1
-    wake(state.nodes, agenda, A, ceiling)
-    wake(state.nodes, agenda, s, ceiling)
-    return change
-
-
-@njit(cache=True, nogil=True)
-def drain(state: State, scratch: Scratch, agenda: Agenda, ceiling: int, effort: int) -> float:
-    """Try queued subtrees, oldest first, until none is left, ``effort`` trials are made or the log is full.
-
-    Returns the change of the cost.
-    """
-    change = 0.0
-    stop = scratch.counts.trials + effort
-    while agenda.now.waiting > 0 and agenda.now.logged < agenda.plan.shape[0] and scratch.counts.trials < stop:
-        A = pop(state.nodes, agenda)
-        if state.nodes[A].parent != ceiling:
-            place, _ = best_place(state, scratch, A, ceiling)
-            if place >= 0:
-                change += apply_move(state, scratch, agenda, A, place, ceiling)
-            release(state, scratch)
-    return change
-
-
-@njit(cache=True, nogil=True)
-def undo(state: State, scratch: Scratch, agenda: Agenda, ceiling: int) -> None:
-    """Take back all moves of the log, last first, and empty the queue."""
-    while agenda.now.logged > 0:
-        agenda.now.logged -= 1
-        A, s = agenda.plan[agenda.now.logged].moved, agenda.plan[agenda.now.logged].beside
-        aim(state, scratch, A, ceiling)
-        move(state, scratch.work, A, s, ceiling)
-        release(state, scratch)
-    while agenda.now.waiting > 0:
-        pop(state.nodes, agenda)
-
-
-@njit(cache=True, nogil=True)
+@part
 def random_descent(nodes: Records, agenda: Agenda, v: int) -> int:
     """A node at or below v: at each step stop by chance or take either child."""
-    while nodes[v].left >= 0 and draw(agenda, 1_000_000) >= _STOP:
-        v = child(nodes, v, draw(agenda, 2))
+    while nodes[v].left >= 0 and draw(agenda, np.int64(1_000_000)) >= _STOP:
+        v = child(nodes, v, draw(agenda, np.int64(2)))
     return v
 
 
-@njit(cache=True, nogil=True)
+@part
 def random_centre(nodes: Records, agenda: Agenda, ceiling: int, smallest: float) -> int:
     """Any ancestor, equally likely, of a random leaf of the region, among those with at least ``smallest`` points."""
     v = nodes[agenda.plan[draw(agenda, agenda.n_leaves)].leaf].parent
@@ -84,53 +39,81 @@ def random_centre(nodes: Records, agenda: Agenda, ceiling: int, smallest: float)
     return v  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
-def kick(state: State, scratch: Scratch, agenda: Agenda, ceiling: int, smallest: float) -> float:
-    """A few random moves below one random node; the change of the cost."""
-    nodes = state.nodes
-    centre = random_centre(nodes, agenda, ceiling, smallest)
-    hook = nodes[centre].parent
-    hook_side = 0 if nodes[hook].left == centre else 1
-    change = 0.0
-    for _ in range(1 << draw(agenda, _LARGEST_KICK + 1)):
-        centre = child(nodes, hook, hook_side)
-        A = random_descent(nodes, agenda, child(nodes, centre, draw(agenda, 2)))
-        v = random_descent(nodes, agenda, child(nodes, centre, draw(agenda, 2)))
-        u = v
-        while u not in (A, hook):
-            u = nodes[u].parent
-        if u == A or v == nodes[A].parent or v == sibling(nodes, A) or agenda.now.logged == agenda.plan.shape[0]:
-            continue
-        aim(state, scratch, A, ceiling)
-        change += apply_move(state, scratch, agenda, A, v, ceiling)
-        release(state, scratch)
-    return change
+@part
+def random_move(nodes: Records, agenda: Agenda, hook: int, side: int) -> tuple[int, int]:
+    """A subtree and a place for it, both below the child of ``hook`` on that side; −1 if that is no move."""
+    centre = child(nodes, hook, side)
+    A = random_descent(nodes, agenda, child(nodes, centre, draw(agenda, np.int64(2))))
+    v = random_descent(nodes, agenda, child(nodes, centre, draw(agenda, np.int64(2))))
+    u = v
+    while u not in (A, hook):
+        u = nodes[u].parent
+    if u == A or v == nodes[A].parent or v == sibling(nodes, A):
+        return -1, -1
+    return A, v
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(state: State, scratch: Scratch, agenda: Agenda, ceiling: int, smallest: float, effort: int) -> float:
     """Try the queued subtrees; then kick, repair, undo if the cost rose, again and again. Returns the change of the cost.
 
-    Ends after about ``effort`` trials. Each kick centres on a node with at least ``smallest`` points; infinity: no kicks.
+    A kick is a few random moves below one random node of at least ``smallest`` points; infinity: no kicks. Ends after about
+    ``effort`` trials: a queue left over from earlier is tried as far as the effort goes, but after a kick to its end. One loop
+    makes the moves of all three, because each place where a move is made is compiled again.
     """
-    stop = scratch.counts.trials + effort
+    nodes, plan, now, counts = state.nodes, agenda.plan, agenda.now, scratch.counts
+    stop = counts.trials + effort
     total = 0.0
-    while True:
-        agenda.now.logged = 0
-        limit = stop - scratch.counts.trials
-        change = 0.0
-        # a queue left over from earlier is drained as far as the effort goes; after a kick it is drained to the end
-        if agenda.now.waiting == 0:
-            if limit <= 0 or smallest == np.inf or agenda.n_leaves <= 2:
+    while counts.trials < stop:
+        kicking = now.waiting == 0
+        n_random = hook = side = 0
+        if kicking:
+            if smallest == np.inf or agenda.n_leaves <= 2:
                 break
-            scratch.counts.trials += 1  # so that kicks without effect end too
-            change = kick(state, scratch, agenda, ceiling, smallest)
-            limit = _NO_LIMIT
-        elif limit <= 0:
-            break
-        change += drain(state, scratch, agenda, ceiling, limit)
-        if limit == _NO_LIMIT and (change > 0.0 or agenda.now.waiting > 0):
-            undo(state, scratch, agenda, ceiling)
+            counts.trials += 1  # so that kicks without effect end too
+            centre = random_centre(nodes, agenda, ceiling, smallest)
+            hook = nodes[centre].parent
+            side = 0 if nodes[hook].left == centre else 1
+            n_random = 1 << draw(agenda, np.int64(_LARGEST_KICK + 1))
+        now.logged = 0
+        change, undoing = 0.0, False
+        while True:
+            if undoing:
+                if now.logged == 0:
+                    break
+                now.logged -= 1
+                A, v = plan[now.logged].moved, plan[now.logged].beside
+                aim(state, scratch, A, ceiling)
+            elif n_random > 0:
+                n_random -= 1
+                A, v = random_move(nodes, agenda, hook, side)
+                if A < 0 or now.logged == plan.shape[0]:
+                    continue
+                aim(state, scratch, A, ceiling)
+            elif now.waiting > 0 and now.logged < plan.shape[0] and (kicking or counts.trials < stop):
+                A = pop(nodes, agenda)
+                v = -1
+                if nodes[A].parent != ceiling:
+                    v, _ = best_place(state, scratch, A, ceiling)
+                if v < 0:
+                    release(state, scratch)
+                    continue
+            elif kicking and (change > 0.0 or now.waiting > 0):
+                undoing = True
+                continue
+            else:
+                break
+            beside = sibling(nodes, A)
+            change += move(state, scratch.work, A, v, ceiling)
+            release(state, scratch)
+            if not undoing:
+                plan[now.logged].moved, plan[now.logged].beside = A, beside
+                now.logged += 1
+                wake(nodes, agenda, A, ceiling)
+                wake(nodes, agenda, beside, ceiling)
+        if undoing:
+            while now.waiting > 0:
+                pop(nodes, agenda)
         else:
             total += change
     return total

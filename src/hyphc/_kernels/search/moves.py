@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-from numba import njit
-
 from ..._shared.arrays import Records
-from .state import BLEND, DENSE, FEATURES, Agenda, State, push, sibling
-from .weights import dot, ground, row_sums, weight
+from ..._shared.compiled import part
+from .kinds import finish_move, position, recut, settle
+from .state import Agenda, State, push, sibling
 
 # A move changes points and cuts on two paths. Subtrees hanging within this many steps of either end are tried again.
 NEARBY = 6
 
 
-@njit(cache=True, nogil=True)
+@part
 def meet(nodes: Records, x: int, y: int) -> int:
     """Lowest common ancestor: points grow upwards, so the smaller of two different nodes is never above the other."""
     while x != y:
@@ -27,53 +22,7 @@ def meet(nodes: Records, x: int, y: int) -> int:
     return x
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def gap(x: npt.NDArray[Any], a: float, y: npt.NDArray[Any], b: float) -> float:
-    """‖x/a − y/b‖²."""
-    total = 0.0
-    for k in range(x.shape[0]):
-        difference = x[k] / a - y[k] / b
-        total += difference * difference
-    return total
-
-
-@njit(cache=True, nogil=True)
-def loosest_split(nodes: Records, v: int) -> float:
-    """At most the lowest mean similarity across a split at or below v, edges of a blend apart; infinite for leaves."""
-    if nodes[v].left < 0:
-        return np.inf
-    pairs = nodes[v].smaller * (nodes[v].points - nodes[v].smaller)
-    return min(nodes[v].loosest, (nodes[v].cut - nodes[v].edges) / pairs)  # type: ignore[no-any-return]
-
-
-@njit(cache=True, nogil=True)
-def settle(state: State, u: int) -> None:
-    """Recompute the sums of u from its children's, so that no rounding accumulates over moves."""
-    nodes, sums = state.nodes, state.sums
-    left, right = nodes[u].left, nodes[u].right
-    if state.kind in (FEATURES, BLEND):
-        for k in range(sums.shape[1]):
-            sums[u, k] = sums[left, k] + sums[right, k]
-        one, two = nodes[left].points, nodes[right].points
-        if state.kind == BLEND:
-            nodes[u].cut = nodes[u].edges + ground(state, left, right)
-            nodes[u].square = nodes[left].square + nodes[right].square
-            uneven = nodes[left].square / one - nodes[right].square / two
-            uneven *= uneven * one * two / (one + two)
-            nodes[u].disparity = nodes[left].disparity + nodes[right].disparity + uneven
-        else:
-            nodes[u].cut = state.terms.offset * one * two + state.terms.scale * dot(sums[left], sums[right])
-        nodes[u].smaller = min(one, two)
-        apart = gap(sums[left], one, sums[right], two) * one * two / (one + two)
-        nodes[u].scatter = nodes[left].scatter + nodes[right].scatter + apart
-        nodes[u].loosest = min(loosest_split(nodes, left), loosest_split(nodes, right))
-    elif state.kind == DENSE:
-        a, b, out = row_sums(state, left), row_sums(state, right), row_sums(state, u)
-        for k in range(out.shape[0]):
-            out[k] = a[k] + b[k]
-
-
-@njit(cache=True, nogil=True)
+@part
 def replace_child(nodes: Records, p: int, old: int, new: int) -> None:
     """Let ``new`` hang from p where ``old`` did."""
     if nodes[p].left == old:
@@ -83,7 +32,7 @@ def replace_child(nodes: Records, p: int, old: int, new: int) -> None:
     nodes[new].parent = p
 
 
-@njit(cache=True, nogil=True)
+@part
 def adjust_path(state: State, work: Records, A: int, v: int, above: int, sign: float) -> float:
     """Add A to (sign 1) or take it from (sign −1) all proper ancestors of v below ``above``; the change of their cost."""
     nodes = state.nodes
@@ -92,10 +41,7 @@ def adjust_path(state: State, work: Records, A: int, v: int, above: int, sign: f
     while u != above:
         change -= nodes[u].points * nodes[u].cut
         nodes[u].points += sign * nodes[A].points
-        if state.kind == BLEND:
-            nodes[u].edges += sign * work[sibling(nodes, v)].flow
-        elif state.kind != FEATURES:
-            nodes[u].cut += sign * weight(state, work, A, sibling(nodes, v))
+        recut(state, work, A, u, sibling(nodes, v), 1.0, sign)
         settle(state, u)
         change += nodes[u].points * nodes[u].cut
         v = u
@@ -103,7 +49,7 @@ def adjust_path(state: State, work: Records, A: int, v: int, above: int, sign: f
     return change
 
 
-@njit(cache=True, nogil=True)
+@part
 def graft(state: State, work: Records, A: int, p: int, v: int, above: int) -> float:
     """Join A and v by the free inner node p, in v's place; the change of the cost of p and its ancestors below ``above``."""
     nodes = state.nodes
@@ -113,15 +59,12 @@ def graft(state: State, work: Records, A: int, p: int, v: int, above: int) -> fl
     nodes[A].parent = p
     nodes[v].parent = p
     nodes[p].points = nodes[A].points + nodes[v].points
-    if state.kind == BLEND:
-        nodes[p].edges = work[v].flow
-    else:
-        nodes[p].cut = weight(state, work, A, v)
+    recut(state, work, A, p, v, 0.0, 1.0)
     settle(state, p)
     return nodes[p].points * nodes[p].cut + adjust_path(state, work, A, p, above, 1.0)  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@part
 def move(state: State, work: Records, A: int, v: int, ceiling: int) -> float:
     """Prune A and graft it above v; the change of the cost. ``aim`` at A must have been called.
 
@@ -132,48 +75,18 @@ def move(state: State, work: Records, A: int, v: int, ceiling: int) -> float:
     p = nodes[A].parent
     s = sibling(nodes, A)
     common = meet(nodes, A, v)
-    above, begin = nodes[common].parent, nodes[common].first
+    above, begin = nodes[common].parent, position(state, common)
     change = -nodes[p].points * nodes[p].cut
     replace_child(nodes, nodes[p].parent, p, s)
     if common != p:
         change += adjust_path(state, work, A, s, above, -1.0)
     change += graft(state, work, A, p, v, above)
     top = p if v == common else s if common == p else common
-    if state.kind == DENSE:
-        renumber(nodes, work, top, begin)
-    if state.kind in (FEATURES, BLEND):
-        lowest = loosest_split(nodes, top)
-        while above != ceiling and nodes[above].loosest > lowest:
-            nodes[above].loosest = lowest
-            above = nodes[above].parent
+    finish_move(state, work, top, begin, ceiling)
     return change  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
-def renumber(nodes: Records, work: Records, top: int, begin: int) -> None:
-    """Lay the leaves below ``top`` out again from position ``begin``, and update the runs of all nodes there."""
-    work[0].node = top
-    height, position = 1, begin
-    while height > 0:
-        u = work[height - 1].node
-        if u < 0:  # its children are done
-            nodes[-u - 1].last = position
-            height -= 1
-            continue
-        nodes[u].first = position
-        if nodes[u].left < 0:
-            nodes[position].order = u
-            position += 1
-            nodes[u].last = position
-            height -= 1
-        else:
-            work[height - 1].node = -u - 1
-            work[height].node = nodes[u].right
-            work[height + 1].node = nodes[u].left
-            height += 2
-
-
-@njit(cache=True, nogil=True)
+@part
 def wake(nodes: Records, agenda: Agenda, v: int, ceiling: int) -> None:
     """Queue v, and the subtrees that hang from its nearest ancestors."""
     push(nodes, agenda, v)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints, Records
-from .moves import graft, renumber, settle
+from ..._shared.compiled import kernel
+from .kinds import append_leaf, finish_move, position, release, settle, weight
+from .moves import graft
 from .places import best_place, cheapest_insertion
-from .state import DENSE, Agenda, Scratch, State, push
-from .weights import release, weight
+from .state import Agenda, Scratch, State, push
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle_all(state: State, inner: Ints) -> None:
     """Sums (and the cuts of features) of the inner nodes given, children before parents."""
     for k in range(inner.shape[0]):
         settle(state, inner[k])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def wake_all(nodes: Records, scratch: Scratch, agenda: Agenda, root: int) -> None:
     """Queue every node strictly below ``root`` in depth-first order."""
     work = scratch.work
@@ -35,7 +35,7 @@ def wake_all(nodes: Records, scratch: Scratch, agenda: Agenda, root: int) -> Non
             top += 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def propose(state: State, scratch: Scratch, tried: Ints, gains: Floats) -> None:
     """gains[k]: what the best move of subtree tried[k] gains on the tree as it is. Reads the tree only."""
     ceiling = state.nodes.shape[0] - 1
@@ -46,7 +46,7 @@ def propose(state: State, scratch: Scratch, tried: Ints, gains: Floats) -> None:
             release(state, scratch)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow(state: State, scratch: Scratch, new: Ints, spare: Ints) -> None:
     """Insert the leaves ``new`` one by one at their cheapest places; inner node spare[k] joins new[k] to the tree."""
     nodes = state.nodes
@@ -55,17 +55,13 @@ def grow(state: State, scratch: Scratch, new: Ints, spare: Ints) -> None:
         A, root = new[k], nodes[ceiling].left
         nodes[A].region = 0
         nodes[A].parent = root  # as if below it, so that `aim` finds the region
-        end = nodes[root].last
-        nodes[end].order = A
-        nodes[A].first = end
-        nodes[A].last = end + 1
+        append_leaf(state, A)
         graft(state, scratch.work, A, spare[k], cheapest_insertion(state, scratch, A), ceiling)
         release(state, scratch)
-        if state.kind == DENSE:
-            renumber(nodes, scratch.work, nodes[ceiling].left, nodes[root].first)
+        finish_move(state, scratch.work, nodes[ceiling].left, position(state, root), ceiling)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints) -> None:
     """joined[k]: the cluster that the loose leaf new[k] would come into at its cheapest place. Changes no other node.
 
@@ -77,7 +73,7 @@ def join(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints)
         A = new[k]
         nodes[A].region = 0
         nodes[A].parent = root  # as if below it, so that `aim` finds the region
-        nodes[A].first = nodes[A].last = nodes[root].last
+        append_leaf(state, A)
         work[0].node = cheapest_insertion(state, scratch, A)
         top, highest = 1, -np.inf
         while top > 0:
@@ -91,7 +87,7 @@ def join(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints)
         release(state, scratch)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_leaves(nodes: Records) -> Ints:
     """The number of leaves below each node."""
     n = nodes.shape[0] // 2
@@ -109,7 +105,7 @@ def count_leaves(nodes: Records) -> Ints:
     return leaves
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest_subtrees(nodes: Records, scratch: Scratch, leaves: Ints, limit: int) -> Ints:
     """The largest subtrees of at most ``limit`` leaves, from left to right; ``leaves`` as of ``count_leaves``."""
     work = scratch.work
@@ -128,7 +124,7 @@ def largest_subtrees(nodes: Records, scratch: Scratch, leaves: Ints, limit: int)
     return found[:n_found]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leaves_below(nodes: Records, scratch: Scratch, v: int, n_leaves: int) -> Ints:
     """The leaves below v from left to right."""
     work = scratch.work
@@ -147,7 +143,7 @@ def leaves_below(nodes: Records, scratch: Scratch, v: int, n_leaves: int) -> Int
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_order(nodes: Records, scratch: Scratch) -> Ints:
     """The inner nodes in depth-first order, children before parents."""
     work = scratch.work

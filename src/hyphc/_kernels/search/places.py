@@ -33,65 +33,16 @@ acc is measured from A's present place upwards: places near by are compared thro
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Records
-from .state import BLEND, Scratch, State, sibling
-from .weights import aim, unblended_weight, weight
+from ..._shared.compiled import part
+from .kinds import aim, floor_below, weight
+from .state import Scratch, State, sibling
 
-_DEVIATION = 0.4  # of the points met on the way up, at most, as a share of |v|
 _TINY = 1e-300  # a cap of 0 means that A has no weight at all; any positive number then gives the right bound
 
 
-@njit(cache=True, nogil=True)
-def floor_below(
-    nodes: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float, least: float
-) -> float:
-    """A lower bound on f over all places strictly below v; infinite for leaves."""
-    if nodes[v].left < 0:
-        return np.inf
-    base = acc + a * (nodes[v].cut + w)
-    full = 0.5 * (w / cap + least) if w > cap * least else least
-    if reach == np.inf:
-        return base + full * w  # type: ignore[no-any-return]
-    points = nodes[v].points
-    even = evenly(nodes, v, a, w) - _DEVIATION * reach * points * np.sqrt(points * nodes[v].scatter)
-    return base + max(full * w, even)  # type: ignore[no-any-return]
-
-
-@njit(cache=True, nogil=True)
-def blended_floor(
-    nodes: Records,
-    v: int,
-    a: float,
-    acc: float,
-    w: float,
-    near: float,
-    cap: float,
-    reach: float,
-    least: float,
-    tilt: float,
-) -> float:
-    """``floor_below`` for a blend, ``near`` of whose weight is the graph's: a bound for each part, added."""
-    if nodes[v].left < 0:
-        return np.inf
-    points = nodes[v].points
-    full = 0.5 * (near / cap + least) if near > cap * least else least
-    unlike = reach * np.sqrt(points * nodes[v].scatter) + tilt * a * np.sqrt(points * nodes[v].disparity)
-    even = evenly(nodes, v, a, w - near) - _DEVIATION * points * unlike
-    return acc + a * (nodes[v].cut + w) + full * near + even  # type: ignore[no-any-return]
-
-
-@njit(cache=True, nogil=True)
-def evenly(nodes: Records, v: int, a: float, w: float) -> float:
-    """What a place below v costs, beyond a·(x_v + w), at least, if all leaves below v were equally similar to A."""
-    points = nodes[v].points
-    larger = points - nodes[v].smaller
-    even = w * (points - nodes[v].smaller * larger / points)
-    return even - max(0.0, w / points - a * nodes[v].loosest) * 0.5 * larger * larger  # type: ignore[no-any-return]
-
-
-@njit(cache=True, nogil=True)
+@part
 def descend(
     state: State, work: Records, A: int, cap: float, reach: float, best: float, place: int
 ) -> tuple[float, int]:
@@ -100,58 +51,19 @@ def descend(
     One ``weight`` serves both children of each node that is opened; the more promising child is opened first. Ends early, with
     the best so far, once as many nodes are opened as the state allows.
     """
-    nodes, least, left = state.nodes, state.terms.least, state.terms.opened
+    nodes, left = state.nodes, state.terms.opened
     a = nodes[A].points
     top = 1
     while top > 0 and left > 0.0:
         left -= 1.0
         top -= 1
         v, acc, w = work[top].node, work[top].acc, work[top].weight
-        if floor_below(nodes, v, a, acc, w, cap, reach, least) >= best:
-            continue
-        one, two = nodes[v].left, nodes[v].right
-        w_one = min(w, unblended_weight(state, work, A, one))  # none is below 0, whatever rounding says
-        w_two = w - w_one
-        base, points = acc + a * nodes[v].cut, nodes[v].points + a
-        acc_one, acc_two = base + points * w_two, base + points * w_one
-        f_one = acc_one + (nodes[one].points + a) * w_one
-        f_two = acc_two + (nodes[two].points + a) * w_two
-        if f_one < best:
-            best, place = f_one, one
-        if f_two < best:
-            best, place = f_two, two
-        low_one = floor_below(nodes, one, a, acc_one, w_one, cap, reach, least)
-        low_two = floor_below(nodes, two, a, acc_two, w_two, cap, reach, least)
-        if low_one < low_two:
-            one, two = two, one
-            low_one, low_two = low_two, low_one
-            acc_one, acc_two = acc_two, acc_one
-            w_one, w_two = w_two, w_one
-        if low_one < best:
-            work[top].node, work[top].acc, work[top].weight = one, acc_one, w_one
-            top += 1
-        if low_two < best:
-            work[top].node, work[top].acc, work[top].weight = two, acc_two, w_two
-            top += 1
-    return best, place
-
-
-@njit(cache=True, nogil=True)
-def descend_blend(
-    state: State, work: Records, A: int, cap: float, reach: float, best: float, place: int
-) -> tuple[float, int]:
-    """``descend`` for a blend: apart, because the loop of the pure kinds would be slower for its branches."""
-    nodes, least, tilt, left = state.nodes, state.terms.least, state.terms.tilt, state.terms.opened
-    a = nodes[A].points
-    top = 1
-    while top > 0 and left > 0.0:
-        left -= 1.0
-        top -= 1
-        v, acc, w = work[top].node, work[top].acc, work[top].weight
-        if blended_floor(nodes, v, a, acc, w, work[v].flow, cap, reach, least, tilt) >= best:
+        if floor_below(state, work, v, a, acc, w, cap, reach) >= best:
             continue
         one, two = nodes[v].left, nodes[v].right
         w_one = weight(state, work, A, one)
+        if w_one > w and state.terms.tilt == 0.0:
+            w_one = w  # no similarity of a pure kind is below 0, whatever rounding says
         w_two = w - w_one
         base, points = acc + a * nodes[v].cut, nodes[v].points + a
         acc_one, acc_two = base + points * w_two, base + points * w_one
@@ -161,8 +73,8 @@ def descend_blend(
             best, place = f_one, one
         if f_two < best:
             best, place = f_two, two
-        low_one = blended_floor(nodes, one, a, acc_one, w_one, work[one].flow, cap, reach, least, tilt)
-        low_two = blended_floor(nodes, two, a, acc_two, w_two, work[two].flow, cap, reach, least, tilt)
+        low_one = floor_below(state, work, one, a, acc_one, w_one, cap, reach)
+        low_two = floor_below(state, work, two, a, acc_two, w_two, cap, reach)
         if low_one < low_two:
             one, two = two, one
             low_one, low_two = low_two, low_one
@@ -177,7 +89,7 @@ def descend_blend(
     return best, place
 
 
-@njit(cache=True, nogil=True)
+@part
 def best_place(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[int, float]:
     """The cheapest node to graft A above, and what the move gains; (−1, 0) if no gain is clear of rounding.
 
@@ -211,21 +123,17 @@ def best_place(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[in
                 best, place = f_u, u
         inner += w
         work[0].node, work[0].acc, work[0].weight = o, acc_o, w
-        if state.kind == BLEND:
-            best, place = descend_blend(state, work, A, cap, reach, best, place)
-        else:
-            best, place = descend(state, work, A, cap, reach, best, place)
+        best, place = descend(state, work, A, cap, reach, best, place)
         if best < before:
-            terms = points * inner
-            if state.kind == BLEND:  # the parts may cancel; rounding is of their sizes
-                terms = points * (abs(inner) + state.terms.offset * a * points)
+            # a blend's parts may cancel; rounding is of their sizes
+            terms = points * (abs(inner) + state.terms.hidden * a * points)
         below = u
     if present - best > state.terms.tolerance * terms:
         return place, present - best
     return -1, 0.0
 
 
-@njit(cache=True, nogil=True)
+@part
 def cheapest_insertion(state: State, scratch: Scratch, A: int) -> int:
     """The cheapest node to graft A above, A not being part of the tree. Leaves ``aim`` at A in place."""
     nodes, work = state.nodes, scratch.work
@@ -236,8 +144,5 @@ def cheapest_insertion(state: State, scratch: Scratch, A: int) -> int:
     w = weight(state, work, A, root)
     work[0].node, work[0].acc, work[0].weight = root, 0.0, w
     here = (nodes[root].points + nodes[A].points) * w
-    if state.kind == BLEND:
-        _, place = descend_blend(state, work, A, cap, reach, here, root)
-    else:
-        _, place = descend(state, work, A, cap, reach, here, root)
+    _, place = descend(state, work, A, cap, reach, here, root)
     return place

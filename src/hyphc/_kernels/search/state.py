@@ -5,8 +5,9 @@ the root. A *region* is the subtree below one side of one node, its ceiling; the
 inside a region reads and writes nothing above or beside it, so disjoint regions can be searched at the same time on the
 same arrays.
 
-Nodes are records: what is known of a node shares a cache line, and functions of few arrays compile faster. Numbers of nodes
-are int64 throughout, so that each function is compiled once.
+Nodes are records: what is known of a node shares a cache line, and functions of few arrays compile faster. Each kind of
+similarity has a state of its own with just what it needs, and kernels are compiled for each kind that is used. Numbers of nodes
+are int64 throughout, so that this happens once.
 """
 
 from __future__ import annotations
@@ -15,30 +16,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from ..._shared.arrays import Ints, Records, record
+from ..._shared.arrays import Floats, Ints, Records, record
+from ..._shared.compiled import part
 
-FEATURES, DENSE, GRAPH, BLEND = 0, 1, 2, 3
-
-NODE = record(
+_LINKS = (
     ("parent", np.int64),
     ("left", np.int64),  # −1 for leaves
     ("right", np.int64),
-    ("first", np.int64),  # matrices: the leaves below v stand at positions first … last − 1
-    ("last", np.int64),
-    ("order", np.int64),  # matrices: entry k of this column is the leaf at position k
     ("waiting", np.int32),  # 1 while the node is queued
     ("region", np.int32),  # graphs: leaves with one number see each other's edges
     ("points", np.float64),  # |v|
     ("cut", np.float64),  # similarity across the split, x(v)
-    ("edges", np.float64),  # blends: the graph's part of it
-    ("square", np.float64),  # blends: Σ ‖x‖² over the points of v
-    ("smaller", np.float64),  # features: points of the smaller child
-    ("scatter", np.float64),  # features: Σ |l|·‖mean of l − mean of v‖² over the leaves below v
-    ("disparity", np.float64),  # blends: Σ |l|·(mean square of l − mean square of v)² over the leaves below v
-    ("loosest", np.float64),  # features: at most the lowest mean similarity across a split strictly below v
 )
+_RUN = (
+    ("first", np.int64),  # the leaves below v stand at positions first … last − 1
+    ("last", np.int64),
+    ("order", np.int64),  # entry k of this column is the leaf at position k
+)
+_SPREAD = (
+    ("smaller", np.float64),  # points of the smaller child
+    ("scatter", np.float64),  # Σ |l|·‖mean of l − mean of v‖² over the leaves below v
+    ("loosest", np.float64),  # at most the lowest mean similarity across a split strictly below v
+)
+_PARTS = (
+    ("edges", np.float64),  # the graph's part of the cut
+    ("square", np.float64),  # Σ ‖x‖² over the points of v
+    ("disparity", np.float64),  # Σ |l|·(mean square of l − mean square of v)² over the leaves below v
+)
+FEATURE_NODE = record(*_LINKS, *_SPREAD)
+DENSE_NODE = record(*_LINKS, *_RUN)
+GRAPH_NODE = record(*_LINKS)
+BLEND_NODE = record(*_LINKS, *_SPREAD, *_PARTS)
 
 WORK = record(
     ("node", np.int64),  # branch and bound: the stack
@@ -80,19 +89,49 @@ class Terms(NamedTuple):
     tolerance: float  # gains below this share of the terms compared may be rounding
     opened: float  # the most nodes that a trial opens below one node
     climbed: float  # the most levels that it climbs
+    hidden: float = 0.0  # blends: the background has terms of up to this times |l|·|m|, which may cancel
     tilt: float = 0.0  # blends: w has −tilt·(|l|·‖m‖² + |m|·‖l‖²) more, ‖l‖² the sum of squares of l's points
 
 
-class State(NamedTuple):
-    """Tree and similarity; arrays that a kind does not need are empty."""
+class FeatureState(NamedTuple):
+    """A tree over features."""
 
-    kind: int
-    nodes: Records  # (2n,) of NODE
-    sums: npt.NDArray[Any]  # features: sums of rows, (2n, d); matrices: row sums of inner nodes, (n, n)
-    matrix: npt.NDArray[Any]  # matrices: w, (n, n); graphs: weights of the edges, (1, stored entries)
+    nodes: Records  # (2n,) of FEATURE_NODE
+    terms: Terms
+    sums: npt.NDArray[Any]  # of rows, (2n, d)
+
+
+class DenseState(NamedTuple):
+    """A tree over a matrix."""
+
+    nodes: Records  # (2n,) of DENSE_NODE
+    terms: Terms
+    matrix: Floats  # w, (n, n)
+    sums: Floats  # row sums of inner nodes, (n, n)
+
+
+class GraphState(NamedTuple):
+    """A tree over a graph."""
+
+    nodes: Records  # (2n,) of GRAPH_NODE
+    terms: Terms
     indptr: Ints
     indices: npt.NDArray[np.int32]
+    weights: Floats  # of the edges
+
+
+class BlendState(NamedTuple):
+    """A tree over a graph and a background."""
+
+    nodes: Records  # (2n,) of BLEND_NODE
     terms: Terms
+    indptr: Ints
+    indices: npt.NDArray[np.int32]
+    weights: Floats
+    sums: Floats  # of the background's rows, (2n, d)
+
+
+State = FeatureState | DenseState | GraphState | BlendState
 
 
 class Scratch(NamedTuple):
@@ -110,7 +149,7 @@ class Agenda(NamedTuple):
     n_leaves: int
 
 
-@njit(cache=True, nogil=True)
+@part
 def push(nodes: Records, agenda: Agenda, v: int) -> None:
     """Queue node v unless it is queued."""
     if nodes[v].waiting == 0:
@@ -119,7 +158,7 @@ def push(nodes: Records, agenda: Agenda, v: int) -> None:
         agenda.now.waiting += 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def pop(nodes: Records, agenda: Agenda) -> int:
     """Take the oldest node from the queue."""
     v = agenda.plan[agenda.now.head].ring
@@ -129,14 +168,17 @@ def pop(nodes: Records, agenda: Agenda) -> int:
     return v  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
-def draw(agenda: Agenda, bound: int) -> int:
-    """A random integer in [0, bound), bound < 2³¹, by the minimal standard generator (x ← 48 271 x mod 2³¹ − 1)."""
+@part
+def draw(agenda: Agenda, bound: int | np.int64) -> int:
+    """A random integer in [0, bound), bound < 2³¹, by the minimal standard generator (x ← 48 271 x mod 2³¹ − 1).
+
+    Constants are given as np.int64: for each plain one the function would be compiled again.
+    """
     agenda.now.random = agenda.now.random * 48_271 % 2_147_483_647
     return agenda.now.random * bound // 2_147_483_647  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@part
 def sibling(nodes: Records, v: int) -> int:
     """The other child of v's parent."""
     p = nodes[v].parent
@@ -144,7 +186,7 @@ def sibling(nodes: Records, v: int) -> int:
     return nodes[p].right if left == v else left  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@part
 def child(nodes: Records, v: int, side: int) -> int:
     """The left (0) or right (1) child of v."""
     return nodes[v].left if side == 0 else nodes[v].right  # type: ignore[no-any-return]

@@ -8,37 +8,36 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints
+from ..._shared.compiled import kernel, part
 
 Choices = npt.NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
 def most_clusters(children: Ints, points: Floats, least: float) -> Ints:
     """Into how many clusters of at least ``least`` points each node can be pruned: (2n − 1,)."""
-    n = children.shape[0] + 1
-    most = np.zeros(2 * n - 1, dtype=np.int64)
-    for node in range(2 * n - 1):
-        if points[node] < least:
-            continue
-        most[node] = 1
-        if node >= n:
-            a, b = most[children[node - n, 0]], most[children[node - n, 1]]
-            if a > 0 and b > 0:
-                most[node] = a + b
+    most = (points >= least).astype(np.int64)
+    _count_clusters(children, most)
     return most
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _count_clusters(children: Ints, most: Ints) -> None:
+    n = children.shape[0] + 1
+    for t in range(n - 1):
+        a, b = most[children[t, 0]], most[children[t, 1]]
+        if a > 0 and b > 0:
+            most[n + t] = a + b
+
+
+@part
 def _larger_first(children: Ints, sizes: Ints, t: int) -> tuple[int, int]:
     """The children of merge t, the one with more leaves first."""
     a, b = children[t, 0], children[t, 1]
     return (a, b) if sizes[a] >= sizes[b] else (b, a)
 
 
-@njit(cache=True, nogil=True)
 def best_scores(
     children: Ints, first: Ints, sizes: Ints, node_scores: Floats, most: Ints, starts: Ints
 ) -> tuple[Floats, Choices]:
@@ -48,12 +47,26 @@ def best_scores(
     numbers. Of equal scores the one with fewer clusters below the smaller child is kept. Choices of merge t, for j = 2, 3, …,
     begin at ``starts[t]``; where a child stays one cluster there is nothing to choose, and nothing is stored.
     """
+    n = len(children) + 1
+    table, joined, choices = np.empty(n), np.empty(max(most[-1], 1)), np.empty(starts[n - 1], dtype=np.int32)
+    table[first[:n]] = node_scores[:n]
+    _fill_tables(children, first, sizes, node_scores, most, starts, table, joined, choices)
+    return table[: most[-1]].copy(), choices
+
+
+@kernel
+def _fill_tables(
+    children: Ints,
+    first: Ints,
+    sizes: Ints,
+    node_scores: Floats,
+    most: Ints,
+    starts: Ints,
+    table: Floats,
+    joined: Floats,
+    choices: Choices,
+) -> None:
     n = children.shape[0] + 1
-    table = np.empty(n, dtype=np.float64)
-    for leaf in range(n):
-        table[first[leaf]] = node_scores[leaf]
-    joined = np.empty(max(most[2 * n - 2], 1), dtype=np.float64)
-    choices = np.empty(starts[n - 1], dtype=np.int32)
     for t in range(n - 1):
         large, small = _larger_first(children, sizes, t)
         stored = starts[t + 1] > starts[t]
@@ -61,7 +74,8 @@ def best_scores(
             joined[j] = -np.inf
         for b in range(1, most[small] + 1):
             score = table[first[small] + b - 1]
-            for a in range(1, min(most[large], most[n + t] - b) + 1):
+            room = most[n + t] - b
+            for a in range(1, (most[large] if most[large] < room else room) + 1):
                 value = score + table[first[large] + a - 1]
                 if value > joined[a + b - 1]:
                     joined[a + b - 1] = value
@@ -70,15 +84,19 @@ def best_scores(
         joined[0] = node_scores[n + t]
         for j in range(most[n + t]):
             table[first[n + t] + j] = joined[j]
-    return table[: most[2 * n - 2]].copy(), choices
 
 
-@njit(cache=True, nogil=True)
 def pruning(children: Ints, sizes: Ints, most: Ints, starts: Ints, choices: Choices, k: int) -> Ints:
     """The nodes of the best pruning into k clusters."""
+    n_below = np.zeros(len(sizes), dtype=np.int64)  # clusters at or below a node that lies above them or is one
+    n_below[-1] = k
+    _hand_down(children, sizes, most, starts, choices, n_below)
+    return np.flatnonzero(n_below == 1)
+
+
+@kernel
+def _hand_down(children: Ints, sizes: Ints, most: Ints, starts: Ints, choices: Choices, n_below: Ints) -> None:
     n = children.shape[0] + 1
-    n_below = np.zeros(2 * n - 1, dtype=np.int64)  # clusters at or below a node that lies above them or is one
-    n_below[2 * n - 2] = k
     for t in range(n - 2, -1, -1):
         j = n_below[n + t]
         if j < 2:
@@ -91,4 +109,3 @@ def pruning(children: Ints, sizes: Ints, most: Ints, starts: Ints, choices: Choi
         else:
             n_below[small] = choices[starts[t] + j - 2]
         n_below[large] = j - n_below[small]
-    return np.flatnonzero(n_below == 1)

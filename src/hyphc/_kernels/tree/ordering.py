@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints, Records, record
+from ..._shared.compiled import kernel, part
 
 Bools = npt.NDArray[np.bool_]
 
@@ -25,7 +25,7 @@ PLACE = record(("before", np.int64), ("after", np.int64), ("to_next", np.float64
 BEFORE, LARGER, AFTER = range(3)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _empty_row(n: int) -> Records:
     """No cluster of a tree of n leaves has a neighbour."""
     row = np.zeros(2 * n - 1, dtype=PLACE)
@@ -35,7 +35,7 @@ def _empty_row(n: int) -> Records:
     return row
 
 
-@njit(cache=True, nogil=True)
+@part
 def _take_place(row: Records, v: int, first: int, second: int) -> None:
     """Put first and second where v stands in the row."""
     left, right = row[v].before, row[v].after
@@ -49,7 +49,7 @@ def _take_place(row: Records, v: int, first: int, second: int) -> None:
         row[right].before = second
 
 
-@njit(cache=True, nogil=True)
+@part
 def _mean_dot(X: npt.NDArray[Any], sums: npt.NDArray[Any], points: Floats, u: int, v: int) -> float:
     """⟨mean of the rows below u, mean of the rows below v⟩; 0 for a missing neighbour v = −1."""
     if v < 0:
@@ -62,7 +62,7 @@ def _mean_dot(X: npt.NDArray[Any], sums: npt.NDArray[Any], points: Floats, u: in
     return float(total / (points[u] * points[v]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swaps_by_features(children: Ints, points: Floats, X: npt.NDArray[Any], scale: float) -> Bools:
     """Whether to swap the children of each merge, for m = offset + scale·⟨mean, mean⟩; O(n d), sums in the dtype of X.
 
@@ -86,7 +86,7 @@ def swaps_by_features(children: Ints, points: Floats, X: npt.NDArray[Any], scale
     return swaps
 
 
-@njit(cache=True, nogil=True)
+@part
 def _split(t: int, children: Ints, sizes: Ints, points: Floats, row: Records, sums: Floats, swaps: Bools) -> None:
     """Undo merge t, given the weights between its smaller child and the cluster before, the larger child, the cluster after.
 
@@ -113,7 +113,7 @@ def _split(t: int, children: Ints, sizes: Ints, points: Floats, row: Records, su
     row[two].to_next = a_right if swaps[t] else b_right
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swaps_by_edges(
     children: Ints, sizes: Ints, points: Floats, first: Ints, indptr: Ints, indices: npt.NDArray[Any], data: Floats
 ) -> Bools:
@@ -140,7 +140,7 @@ def swaps_by_edges(
     return swaps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swaps_by_matrix(
     children: Ints, sizes: Ints, points: Floats, first: Ints, order: Ints, W: npt.NDArray[Any]
 ) -> Bools:
@@ -163,7 +163,7 @@ def swaps_by_matrix(
     return swaps
 
 
-@njit(cache=True, nogil=True)
+@part
 def _add(counts: Ints, position: int, amount: int) -> None:
     """Fenwick tree: add to the count at a position."""
     k = position + 1
@@ -172,7 +172,7 @@ def _add(counts: Ints, position: int, amount: int) -> None:
         k += k & -k
 
 
-@njit(cache=True, nogil=True)
+@part
 def _count_below(counts: Ints, position: int) -> int:
     """Sum of the counts at positions < position."""
     total, k = 0, position
@@ -182,7 +182,7 @@ def _count_below(counts: Ints, position: int) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def crossings(children: Ints, sizes: Ints, first: Ints, order: Ints, place: Ints) -> Ints:
     """For each merge, how many pairs (i, j), i below its first child and j below its second, have place[i] > place[j].
 

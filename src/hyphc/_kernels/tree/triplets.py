@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Ints, Records, record
+from ..._shared.compiled import kernel, part
 from .lca import Merges, largest_between
 
 # A subtree of the second tree, open on the stack: the merge that closes it, and its leaves from either side of the split.
 OPEN = record(("bound", np.int64), ("ones", np.int64), ("others", np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, merges: Merges, table: Merges) -> int:
     """Number of triplets that a first tree (children, first, sizes) and a second one (merges, table) resolve alike.
 
@@ -43,7 +43,7 @@ def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, m
     return shared
 
 
-@njit(cache=True, nogil=True)
+@part
 def _alike_at_split(positions: Ints, sides: Ints, stack: Records, merges: Merges, table: Merges) -> int:
     """Triplets with two leaves on one side of a split and one on the other that the second tree joins the same way.
 

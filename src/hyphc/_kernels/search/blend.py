@@ -1,0 +1,69 @@
+"""Blends: the weights along edges and the background's, added. The background's may be below 0."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._shared.arrays import Records
+from ..._shared.compiled import part
+from .features import DEVIATION, dot, evenly, loosest_split, sum_up, tell_above
+from .graph import aim_along_edges
+from .kinds import aim, finish_move, floor_below, recut, settle, weight
+from .state import BlendState, Scratch
+
+
+@part
+def ground(state: BlendState, u: int, v: int) -> float:
+    """The background's part of w(u, v)."""
+    one, two, terms = state.nodes[u], state.nodes[v], state.terms
+    linear = terms.offset * one.points * two.points + terms.scale * dot(state.sums[u], state.sums[v])
+    return linear - terms.tilt * (one.points * two.square + two.points * one.square)  # type: ignore[no-any-return]
+
+
+@aim.of(BlendState)
+def _(state: BlendState, scratch: Scratch, A: int, ceiling: int) -> tuple[float, float]:
+    reach = state.terms.scale * np.sqrt(dot(state.sums[A], state.sums[A]))
+    return aim_along_edges(state, scratch, A, ceiling), reach
+
+
+@weight.of(BlendState)
+def _(state: BlendState, work: Records, A: int, v: int) -> float:
+    return work[v].flow + ground(state, A, v)  # type: ignore[no-any-return]
+
+
+@floor_below.of(BlendState)
+def _(state: BlendState, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float) -> float:
+    nodes, least = state.nodes, state.terms.least
+    if nodes[v].left < 0:
+        return np.inf
+    points, near = nodes[v].points, work[v].flow
+    full = 0.5 * (near / cap + least) if near > cap * least else least
+    unlike = reach * np.sqrt(points * nodes[v].scatter) + state.terms.tilt * a * np.sqrt(points * nodes[v].disparity)
+    even = evenly(nodes, v, a, w - near) - DEVIATION * points * unlike
+    return acc + a * (nodes[v].cut + w) + full * near + even  # type: ignore[no-any-return]
+
+
+@recut.of(BlendState)
+def _(state: BlendState, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
+    state.nodes[u].edges = keep * state.nodes[u].edges + sign * work[v].flow
+
+
+@settle.of(BlendState)
+def _(state: BlendState, u: int) -> None:
+    nodes = state.nodes
+    left, right = nodes[u].left, nodes[u].right
+    sum_up(state, u)
+    nodes[u].cut = nodes[u].edges + ground(state, left, right)
+    nodes[u].square = nodes[left].square + nodes[right].square
+    one, two = nodes[left].points, nodes[right].points
+    uneven = nodes[left].square / one - nodes[right].square / two
+    uneven *= uneven * one * two / (one + two)
+    nodes[u].disparity = nodes[left].disparity + nodes[right].disparity + uneven
+    loosest = loosest_split(nodes, left, nodes[left].cut - nodes[left].edges)
+    nodes[u].loosest = min(loosest, loosest_split(nodes, right, nodes[right].cut - nodes[right].edges))
+
+
+@finish_move.of(BlendState)
+def _(state: BlendState, work: Records, top: int, begin: int, ceiling: int) -> None:
+    nodes = state.nodes
+    tell_above(nodes, top, loosest_split(nodes, top, nodes[top].cut - nodes[top].edges), ceiling)
