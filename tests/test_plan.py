@@ -28,59 +28,56 @@ def empty_graph(n: int) -> Graph:
     return Graph(csr_array((n, n)))
 
 
-def test_small_problems_get_all_stages_and_average_linkage():
+def test_features_start_from_bisecting_and_graphs_from_agglomeration_small_ones_from_average_linkage_if_cheaper():
     plan = plan_fit(FEATURES, EmbedSettings())
-    assert (plan.start, plan.linkage, plan.search) == ("continuous stage", True, ALL)
-    assert plan.embed.max_triplets == 200_000_000
-    assert plan.embed.max_iter is None
-    assert plan_fit(KNN, EmbedSettings()).embed.max_iter == 400
+    assert (plan.start, plan.linkage, plan.search, plan.embed) == ("bisecting k-means", True, ALL, None)
+    for similarity in (KNN, BLEND):
+        plan = plan_fit(similarity, EmbedSettings())
+        assert (plan.start, plan.linkage, plan.embed) == ("agglomeration along edges", True, None)
     assert not plan_fit(wide(2_001, 1), EmbedSettings()).linkage
-
-
-def test_blends_start_from_agglomeration_unless_a_continuous_stage_is_asked_for():
-    plan = plan_fit(BLEND, EmbedSettings())
-    assert (plan.start, plan.linkage, plan.search) == ("agglomeration along edges", True, ("sweeps", "iterated"))
-    assert plan.embed is None
-    assert "no continuous stage because agglomeration leads as low and sooner" in repr(plan)
-    assert plan_fit(BLEND, EmbedSettings(max_iter=7)).embed.max_iter == 7
     assert plan_fit(BLEND, EmbedSettings(), refine=False).start == "continuous stage"
 
 
 def test_budgets_that_are_given_are_kept():
     assert plan_fit(KNN, EmbedSettings(max_iter=7)).embed.max_iter == 7
+    assert plan_fit(KNN, EmbedSettings(n_init=2)).embed.max_iter == 400
+    assert plan_fit(FEATURES, EmbedSettings(n_init=2)).embed.max_triplets == 200_000_000
     given = plan_fit(KNN, EmbedSettings(max_triplets=7)).embed
     assert (given.max_iter, given.max_triplets) == (None, 7)
 
 
 @pytest.mark.parametrize(
-    ("similarity", "start", "stages", "reason"),
+    ("similarity", "start", "stages"),
     [
-        (
-            empty_graph(LARGE_GRAPH + 1),
-            "agglomeration along edges",
-            ("sweeps", "iterated"),
-            "graph of more than 10 000",
-        ),
-        (empty_graph(LARGE + 1), "agglomeration along edges", ("sweeps",), "more than 50 000 points"),
-        (wide(LARGE + 1, 1), "bisecting k-means", ("sweeps",), "more than 50 000 points"),
-        (wide(1_001, 10_000), "bisecting k-means", ("sweeps",), "more than 10 000 000 entries"),
+        (empty_graph(LARGE_GRAPH + 1), "agglomeration along edges", ("sweeps", "iterated")),
+        (empty_graph(LARGE + 1), "agglomeration along edges", ("sweeps",)),
+        (wide(LARGE + 1, 1), "bisecting k-means", ("sweeps",)),
+        (wide(1_001, 10_000), "bisecting k-means", ("sweeps",)),
     ],
     ids=["graph", "large graph", "many", "wide"],
 )
-def test_large_problems_have_a_start_of_their_own(similarity, start, stages, reason):
+def test_large_problems_get_fewer_stages(similarity, start, stages):
     plan = plan_fit(similarity, EmbedSettings())
     assert (plan.start, plan.embed, plan.search) == (start, None, stages)
     assert f"start: {start}" in repr(plan)
-    assert "no continuous stage because" in repr(plan)
-    assert reason in repr(plan)
     assert plan_fit(similarity, EmbedSettings(), time_budget=9.0).search == ("sweeps", "iterated")
 
 
-@pytest.mark.parametrize("asked", [{"max_iter": 3}, {"init": "random"}, {"init": Tree([[0, 1]])}], ids=str)
-def test_a_continuous_stage_that_is_asked_for_is_had(asked):
-    plan = plan_fit(wide(LARGE + 1, 1), EmbedSettings(**asked))
+ASKED = [{"init": "random"}, {"init": Tree([[0, 1]])}, {"init": np.zeros((2, 2))}, {"n_init": 2}, {"n_components": 3}]
+ASKED += [{"temperature": 0.3}, {"max_iter": 3}, {"max_triplets": 9}, {"block_size": 99}, {"spread_penalty": 1.0}]
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("similarity", [FEATURES, BLEND, wide(LARGE + 1, 1)], ids=["features", "blend", "large"])
+def test_a_setting_of_the_continuous_stage_asks_for_one(asked, similarity):
+    plan = plan_fit(similarity, EmbedSettings(**asked))
     assert plan.start == "continuous stage"
-    assert plan.because == ""
+    assert all(getattr(plan.embed, name) is value for name, value in asked.items())
+
+
+def test_a_default_given_in_other_words_asks_for_nothing():
+    plan = plan_fit(FEATURES, EmbedSettings(n_init=np.int64(1), temperature=[0.7, 0.5], spread_penalty=0))
+    assert plan.embed is None
 
 
 def test_without_a_search_the_continuous_stage_is_all_there_is_and_gets_all_the_time():

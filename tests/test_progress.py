@@ -292,7 +292,7 @@ def test_a_pipe_gets_a_line_now_and_then_not_one_an_iteration(monkeypatch, capsy
     (only,) = capsys.readouterr().err.splitlines()
     assert only.endswith(f"  cost {model.cost_:.8g}")
     monkeypatch.setattr(display, "REPEAT", 0.3)
-    model = HypHC(metric="cosine", random_state=0, verbose=1, time_budget=1.0).fit(DOUBLED)
+    model = HypHC(metric="cosine", refine=False, random_state=0, verbose=1, time_budget=1.0).fit(DOUBLED)
     text = capsys.readouterr().err
     assert "\r" not in text
     assert 2 <= len(text.splitlines()) <= 20 < model.n_iter_

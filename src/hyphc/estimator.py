@@ -54,10 +54,11 @@ FEWEST_AT_ONCE = 1_000
 
 
 class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Hierarchical clustering that minimises Dasgupta's cost through hyperbolic embeddings.
+    """Hierarchical clustering that minimises Dasgupta's cost.
 
-    Leaves are embedded in the Poincaré disk, a differentiable version of the cost is minimised by gradient descent, the
-    best tree decoded on the way is kept, and a tree search (prune and regraft with branch and bound) lowers its cost further.
+    A quick first tree is lowered in cost by a tree search (prune and regraft with branch and bound). The paper's method embeds
+    the leaves in the Poincaré disk, minimises a differentiable version of the cost by gradient descent and decodes the best
+    tree on the way: that is ``refine=False``, and a start of the search if any of its parameters is given.
 
     Parameters
     ----------
@@ -82,11 +83,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     min_size : float
         Points that a cluster has at least.
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
-        As in ``embed``.
+        Of the continuous stage, as in ``embed``. If any is not its default, the search starts from a short such stage.
     refine : bool
-        Whether the tree search of ``refine`` follows the continuous optimisation, which is then kept short, and left out for
-        large problems unless ``init`` or ``max_iter`` is given: ``plan_`` says what was done and why. False is the paper's
-        method, the continuous optimisation alone.
+        Whether trees are searched, as by the function ``refine``. False is the paper's method, the continuous stage alone.
+        ``plan_`` says what was done.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     random_state : int, RandomState or None

@@ -54,9 +54,8 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     similarity, notes = similarity_of(points, arguments)
     print_notes(points, notes)
     model = _fitted(arguments, similarity)
-    # what asks for a continuous stage are arguments in Python, not options here
     told = replace(model.plan_, rows="")  # the notes have said it
-    plan, clusters = f"plan: {str(told).removesuffix(' (init or max_iter asks for it)')}", how_many(model)
+    plan, clusters = f"plan: {told}", how_many(model)
     print_note(plan)
     print_note(f"clusters: {clusters}")
     tree = model.tree_.with_names(leaf_names(points))

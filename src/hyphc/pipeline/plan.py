@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from ..continuous.solver import EmbedSettings
 from ..search import run as search
 from ..similarity import Similarity
 
-# With a search to follow, the continuous stage gets this many triplets (about a second), on a graph so many steps (some seconds:
-# ten times as many gain nothing that the search does not find), and this share of a time budget.
+# With a search to follow, a continuous stage that is asked for gets this many triplets (about a second), on a graph so many steps
+# (some seconds: ten times as many gain nothing that the search does not find), and this share of a time budget.
 TRIPLETS_BEFORE_SEARCH = 200_000_000
 STEPS_BEFORE_SEARCH = 400
 EMBED_SHARE = 0.2
@@ -43,13 +46,13 @@ class FitPlan:
     rows : str
         What was done to the rows before; empty if nothing was decided.
     because : str
-        Why the continuous stage or the search is left out; empty if neither is.
+        Why the search is left out; empty if it is not.
 
     Examples
     --------
     >>> from hyphc import as_similarity
     >>> plan_fit(as_similarity([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], "cosine"), EmbedSettings())
-    start: continuous stage (at most 200 000 000 triplets) or average linkage, the cheaper; search: sweeps, fresh trees, iterated
+    start: bisecting k-means or average linkage, the cheaper; search: sweeps, fresh trees, iterated
     """
 
     start: Start
@@ -98,7 +101,7 @@ def plan_fit(
     ----------
     similarity : Similarity
     settings : EmbedSettings
-        What the caller asks of the continuous stage. A ``max_iter`` or an ``init`` means that there shall be one.
+        What the caller asks of the continuous stage. Any that is not the default means that there shall be one.
     refine : bool
         Whether the search follows.
     time_budget : float, optional
@@ -109,12 +112,22 @@ def plan_fit(
         return FitPlan("continuous stage", False, (), settings, time_budget=time_budget, because=because)
     linkage = similarity.n <= LINKAGE_UP_TO
     stages = ("sweeps", *search.later_stages(similarity, time_budget is not None))
-    asked = settings.max_iter is not None or not (isinstance(settings.init, str) and settings.init == "auto")
-    if search.has_own_start(similarity) and not asked:
-        start: Start = "agglomeration along edges" if similarity.has_edges else "bisecting k-means"
-        return FitPlan(start, linkage, stages, None, time_budget=time_budget, because=_why_large(similarity))
-    embed = _before_search(settings, similarity)
-    return FitPlan("continuous stage", linkage, stages, embed, EMBED_SHARE, time_budget)
+    if asks_for_continuous_stage(settings):
+        embed = _before_search(settings, similarity)
+        return FitPlan("continuous stage", linkage, stages, embed, EMBED_SHARE, time_budget)
+    start: Start = "agglomeration along edges" if similarity.has_edges else "bisecting k-means"
+    return FitPlan(start, linkage, stages, None, time_budget=time_budget)
+
+
+def asks_for_continuous_stage(settings: EmbedSettings) -> bool:
+    """Whether any setting is not its default: none is ignored. The search by itself leads as low, and sooner."""
+    given = ((getattr(settings, field.name), field.default) for field in fields(settings))
+    return not all(np.array_equal(_any(value), _any(default)) for value, default in given)
+
+
+def _any(value: Any) -> npt.NDArray[Any]:
+    """A number, string, array or tree as an array, so that they can be compared."""
+    return np.asarray(value, dtype=object)
 
 
 def _before_search(settings: EmbedSettings, similarity: Similarity) -> EmbedSettings:
@@ -124,18 +137,6 @@ def _before_search(settings: EmbedSettings, similarity: Similarity) -> EmbedSett
     steps = STEPS_BEFORE_SEARCH if similarity.is_sparse else None
     max_iter = steps if settings.max_iter is None else settings.max_iter
     return replace(settings, max_iter=max_iter, max_triplets=TRIPLETS_BEFORE_SEARCH)
-
-
-def _why_large(similarity: Similarity) -> str:
-    if similarity.n > search.LARGE:
-        what = f"there are more than {_spaced(search.LARGE)} points"
-    elif search.is_large(similarity):
-        what = f"the features have more than {_spaced(search.LARGE_FEATURES)} entries"
-    elif not similarity.is_sparse:
-        return "no continuous stage because agglomeration leads as low and sooner (init or max_iter asks for it)"
-    else:
-        what = f"a graph of more than {_spaced(search.LARGE_GRAPH)} points"
-    return f"no continuous stage because {what}, of which a short one learns little (init or max_iter asks for it)"
 
 
 def _spaced(number: int) -> str:
