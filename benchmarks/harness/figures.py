@@ -18,6 +18,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from ..suites.curves import CURVES, LABELS, STARTS, curves_of, lowest_cost, middle_curve
+from ..suites.speed import GRAPHS, KINDS, PEERS, SETS, lowest, middle, results_of, slope, times_of
+from ..suites.speed import LABELS as WHO
 from ..suites.toys import COLUMNS, ONE_CLASS, ROWS, found_words
 from .cases import DECODED
 from .points import points
@@ -37,6 +39,8 @@ def draw_all(store: Store, home: Path) -> None:
     draw_triplets(store, home / "bench_triplets.png")
     draw_snapshots(store, home / "bench_embeddings.png")
     draw_toys(store, home / "toys.png")
+    draw_speed(store, home / "bench_speed.png")
+    draw_growth(store, home / "bench_growth.png")
 
 
 def draw_curves(store: Store, path: Path) -> None:
@@ -68,6 +72,54 @@ def draw_curves(store: Store, path: Path) -> None:
         for k, start in enumerate(STARTS)
     ]
     axes.flat[len(panels)].legend(handles=handles, loc="center", frameon=False)  # one panel is kept free for it
+    _save(figure, path)
+
+
+def draw_speed(store: Store, path: Path) -> None:
+    """Cost above the lowest known against time, a panel a set: ours as a line, peers as the point where they end."""
+    cases = [(name, "cosine") for name in SETS] + [(name, "edges") for name in GRAPHS]
+    panels = [(name, kind, found) for name, kind in cases if "hyphc" in (found := results_of(store, name, kind))]
+    if not panels:
+        return
+    figure, axes = plt.subplots(2, 3, figsize=(10.8, 6.8), squeeze=False, layout="constrained")
+    colours = dict(zip(WHO, COLOURS, strict=True))
+    for axis, (name, _, found) in zip(axes.flat, panels, strict=False):
+        least = lowest(found)
+        for k, who in enumerate(WHO):
+            if who in found:
+                seconds, costs = np.array(middle(found[who])["curve"]).T
+                excess = 100 * (costs / least - 1)
+                if len(seconds) > 1:
+                    axis.step(seconds, excess, where="post", color=colours[who])
+                axis.plot(seconds[-1], excess[-1], MARKERS[k], color=colours[who], label=WHO[who], clip_on=False)
+        axis.set(xscale="log", xlabel="seconds", title=f"{name} (n = {next(iter(found.values()))['n']})")
+        axis.set_yscale("symlog", linthresh=0.01)
+        axis.set_ylim(bottom=0)
+        axis.yaxis.set_major_formatter(PLAIN)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="x-small", frameon=False)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("cost above the lowest known, %")
+    _save(figure, path)
+
+
+def draw_growth(store: Store, path: Path) -> None:
+    """Seconds against n on planted data, a panel a kind of similarity, with the power of n at the end of each line."""
+    if not any(times_of(store, kind, "hyphc") for kind in KINDS):
+        return
+    figure, axes = plt.subplots(1, 3, figsize=(10.8, 3.8), sharey=True, layout="constrained")
+    colours = dict(zip(WHO, COLOURS, strict=True))
+    for axis, (kind, words) in zip(axes, KINDS.items(), strict=True):
+        for k, who in enumerate(WHO):
+            times = times_of(store, kind, who) if who == "hyphc" or who in PEERS[kind] else {}
+            if times:
+                power = slope(times)
+                label = WHO[who] if power is None else f"{WHO[who]}: n^{power:.2f}"
+                axis.plot(list(times), list(times.values()), marker=MARKERS[k], color=colours[who], label=label)
+        axis.set(xscale="log", yscale="log", xlabel="points", title=words)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="x-small", frameon=False)
+    axes[0].set_ylabel("seconds")
     _save(figure, path)
 
 

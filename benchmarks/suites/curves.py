@@ -43,7 +43,7 @@ def records(task: Task) -> Iterator[Record]:
     few = similarity.subset(np.arange(min(WARM_UP, similarity.n)))
     _follow(task.method, few, 0)
     for seed in range(3):
-        yield {"seed": seed, "curve": _thinned(_follow(task.method, similarity, seed))}
+        yield {"seed": seed, "curve": thinned(_follow(task.method, similarity, seed))}
 
 
 def _follow(start: str, similarity: Similarity, seed: int) -> list[tuple[float, float]]:
@@ -69,7 +69,7 @@ def _follow(start: str, similarity: Similarity, seed: int) -> list[tuple[float, 
     return points
 
 
-def _thinned(points: list[tuple[float, float]]) -> list[list[float]]:
+def thinned(points: list[tuple[float, float]]) -> Curve:
     """At most so many points, evenly spread, the first and the last among them."""
     chosen = np.unique(np.linspace(0, len(points) - 1, min(len(points), CURVE_POINTS)).astype(int))
     return [[round(points[k][0], 4), float(f"{points[k][1]:.9g}")] for k in chosen]
