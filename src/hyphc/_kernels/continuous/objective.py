@@ -1,4 +1,4 @@
-"""The continuous cost: all triplets of a block, explicit triplets, and the third points of edges.
+"""The continuous cost: all triplets of a block, and explicit triplets.
 
 Everything is float64. Three habits let the compiler vectorise the loop over all triplets: divisions that may not raise
 (``error_model="numpy"``), sums that may be reordered, and no branch: a padded entry is so large that its triplets vanish.
@@ -277,43 +277,3 @@ def circle_triplets(
         by_angle[0], by_angle[1], by_angle[2] = g0 * s0 + g1 * s1, g2 * s2 - g0 * s0, -g1 * s1 - g2 * s2
         terms[t].value = value
         terms[t].by_radius = g0 * r0 + g1 * r1 + g2 * r2
-
-
-@njit(cache=True, nogil=True)
-def third_points(i: Ints, j: Ints, uniform: Floats, order: Ints, rank: Ints, near: float) -> tuple[Ints, Floats]:
-    """A third point k for each edge ij, and 1 / (probability of drawing k), from one uniform number each.
-
-    With probability 1 − near, k is uniform over all points. Otherwise it stands, in the circular order of the points
-    (rank[order] = 0 … n − 1), a log-uniform number of places to either side of one end of the edge. A draw of i or j
-    itself forms no triplet: it gets the weight 0 and some other point.
-    """
-    n = order.shape[0]
-    reach = (n - 1) // 2  # up to here the two sides of a point do not overlap
-    log_reach = math.log(reach + 1.0)
-    thirds, weights = np.empty(i.shape[0], np.int64), np.empty(i.shape[0])
-    for t in range(i.shape[0]):
-        u = uniform[t]
-        if u >= near:
-            k = min(int((u - near) / (1.0 - near) * n), n - 1)
-        else:
-            u *= 4.0 / near
-            side = int(u)
-            offset = min(int(math.exp((u - side) * log_reach)), reach)
-            place = rank[i[t]] if side % 2 == 0 else rank[j[t]]
-            k = order[(place + offset) % n] if side < 2 else order[(place - offset) % n]
-        if k == i[t] or k == j[t]:
-            k = 0
-            while k == i[t] or k == j[t]:
-                k += 1
-            thirds[t], weights[t] = k, 0.0
-            continue
-        from_i, from_j = abs(rank[k] - rank[i[t]]), abs(rank[k] - rank[j[t]])
-        from_i, from_j = min(from_i, n - from_i), min(from_j, n - from_j)
-        chance = 0.0
-        if from_i <= reach:
-            chance += math.log((from_i + 1.0) / from_i)
-        if from_j <= reach:
-            chance += math.log((from_j + 1.0) / from_j)
-        # each end is chosen with probability ½, and each side of it with probability ½
-        thirds[t], weights[t] = k, 1.0 / ((1.0 - near) / n + near * 0.25 * chance / log_reach)
-    return thirds, weights
