@@ -11,8 +11,10 @@ from .charts import Circle
 from .run import Run, Schedule, Watch
 from .sampling import THIRDS, Edges
 
-# Steps between two looks at the leaves: they are sorted anew for drawing third points near, scored, and the clock is asked.
-TOGETHER = 8
+# Steps of one call, after which the leaves are sorted anew for drawing third points near: an older order teaches less.
+TOGETHER = 4
+# Steps after which the tree is decoded and scored, at the price of three steps.
+SCORED = 16
 # A task has at least so many edges, and a step at most so many tasks: their gradients are added up in order.
 CHUNK_EDGES, MAX_CHUNKS = 2048, 16
 # Beyond, the compiled steps would lose digits of close angles: sech ρ is down to 4e-9.
@@ -29,7 +31,7 @@ class EdgeDescent:
 
     def __init__(self, sampler: Edges, params: Floats, schedule: Schedule, n_iter: int, seed: int) -> None:
         n, n_drawn = len(params), sampler.edges.n_drawn
-        self._sampler, self._n_iter, self._seed = sampler, n_iter, seed
+        self._sampler, self._seed = sampler, seed
         done = np.arange(n_iter) / max(1, n_iter - 1)
         stages = (schedule.radius, schedule.temperature, schedule.learning_rate)
         self._schedule = np.array([[stage(share) for stage in stages] for share in done.tolist()]).reshape(n_iter, 3)
@@ -43,17 +45,12 @@ class EdgeDescent:
 
     def steps(self, first: int, stop: int) -> list[float]:
         """Steps first … stop − 1, and the loss that each estimates."""
-        if first % self.together == 0:
+        if first % TOGETHER == 0:
             self._circular = self._sampler.circular(self.leaves.angles)
         if self._sampler.mapping is not map and len(self._by_angle) > 1:
             return [self._step_on_threads(t) for t in range(first, stop)]
         about = self._sampler.edges, self.leaves, self._circular, first, self._seed, self._schedule[first:stop]
         return list(kernels.edge_steps(*about, self._by_angle).tolist())
-
-    @property
-    def together(self) -> int:
-        """Steps between two looks at the leaves: few where the run is short."""
-        return min(TOGETHER, max(1, self._n_iter // 20))
 
     def _step_on_threads(self, t: int) -> float:
         step = kernels.Step(t, self._seed, *self.settings(t))
@@ -73,9 +70,10 @@ def descend_on_edges(
 ) -> Run:
     """One run; the same as ``descend`` with other random numbers, several times as fast."""
     descent = EdgeDescent(sampler, params, schedule, n_iter, int(rng.integers(2**62)))
-    run = watch.begin(Circle(), params, schedule.radius(0.0), n_iter, sampler.work, descent.together)
+    scored = max(TOGETHER, min(SCORED, n_iter // 20 // TOGETHER * TOGETHER))
+    run = watch.begin(Circle(), params, schedule.radius(0.0), n_iter, sampler.work, scored)
     # who listens hears of every step
-    each = 1 if watch.clock.listened else descent.together
+    each = 1 if watch.clock.listened else TOGETHER
     losses: list[float] = []
 
     def update(round_: int) -> None:

@@ -106,7 +106,7 @@ class Watch:
         self._constant = float(similarity.sizes @ similarity.degrees())
 
     def begin(self, chart: Chart, params: Floats, radius: float, n_iter: int, step_work: int, together: int = 1) -> Run:
-        """A run of ``n_iter`` iterations, ``together`` of them between two looks at the leaves."""
+        """A run of ``n_iter`` iterations, whose leaves are scored after multiples of ``together``."""
         self._chart, self._n_iter = chart, n_iter
         n = self._similarity.n
         work = n * (SCORE_COST + (n if self._similarity.is_matrix else 0))
