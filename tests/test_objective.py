@@ -270,8 +270,8 @@ def test_edge_estimator_is_unbiased():
     full, grad, _ = objective.circle_block_objective(angles, 2.0, W, 0.5)
     edges = sampling.Edges(as_similarity(sp.csr_array(W), "precomputed"), 0.0, map)
     seen = [edges(Circle(), angles, 2.0, 0.5, rng) for _ in range(6000)]
-    assert_allclose(np.mean([e.value for e in seen]), full, rtol=5e-3)
-    assert_allclose(np.mean([e.grad for e in seen], axis=0), grad, atol=1e-2 * np.abs(grad).max())
+    assert_allclose(np.mean([e.value for e in seen]), full, rtol=1e-2)
+    assert_allclose(np.mean([e.grad for e in seen], axis=0), grad, atol=3e-2 * np.abs(grad).max())
 
 
 def test_edges_with_every_third_point_sum_to_the_exact_loss():

@@ -58,10 +58,10 @@ class EdgeDescent:
 
         def run(chunk: int) -> float:
             about = self._sampler.edges, chunk, n_chunks, self.leaves, self._circular, step
-            return float(kernels.edge_chunk(*about, self._by_angle))
+            return float(kernels.edge_slopes(*about, self._by_angle))
 
         loss = sum(self._sampler.mapping(run, range(n_chunks)))
-        kernels.one_move(self.leaves, self._by_angle, step)
+        kernels.move_leaves(self.leaves, self._by_angle, step)
         return float(loss)
 
 

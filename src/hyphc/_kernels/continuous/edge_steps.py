@@ -152,7 +152,7 @@ def _pair(cosines, sines, i, j, tanh, square):  # type: ignore[no-untyped-def]
     return grown * grown * inverse, -0.5 * tanh * sine * inverse
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy")
 def edge_slopes(
     edges: EdgeList, chunk: int, n_chunks: int, leaves: Leaves, circular: Circular, step: Step, by_angle: Floats
 ) -> float:
@@ -213,7 +213,7 @@ def edge_slopes(
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy")
 def move_leaves(leaves: Leaves, by_angle: Floats, step: Step) -> None:
     """A step of Adam on the angles, as ``RiemannianAdam(Circle())`` takes it, and noise; by_angle (chunks, n) is summed up."""
     angles, first, second = leaves.angles, leaves.first, leaves.second
@@ -234,20 +234,6 @@ def move_leaves(leaves: Leaves, by_angle: Floats, step: Step) -> None:
         noise = NOISE * _nearly_normal(scrambled(step.seed + 2, step.number * n + i))
         angles[i] += step.rate * (noise - direction)
         leaves.cosines[i], leaves.sines[i] = math.cos(0.5 * angles[i]), math.sin(0.5 * angles[i])
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def edge_chunk(
-    edges: EdgeList, chunk: int, n_chunks: int, leaves: Leaves, circular: Circular, step: Step, by_angle: Floats
-) -> float:
-    """`edge_slopes`, for a thread."""
-    return edge_slopes(edges, chunk, n_chunks, leaves, circular, step, by_angle)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def one_move(leaves: Leaves, by_angle: Floats, step: Step) -> None:
-    """`move_leaves`, after the threads."""
-    move_leaves(leaves, by_angle, step)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
