@@ -269,9 +269,9 @@ def test_edge_estimator_is_unbiased():
     angles, rng = np.random.default_rng(0).uniform(0, 6, n), np.random.default_rng(1)
     full, grad, _ = objective.circle_block_objective(angles, 2.0, W, 0.5)
     edges = sampling.Edges(as_similarity(sp.csr_array(W), "precomputed"), 0.0, map)
-    seen = [edges(Circle(), angles, 2.0, 0.5, rng) for _ in range(6000)]
-    assert_allclose(np.mean([e.value for e in seen]), full, rtol=1e-2)
-    assert_allclose(np.mean([e.grad for e in seen], axis=0), grad, atol=3e-2 * np.abs(grad).max())
+    seen = [edges(Circle(), angles, 2.0, 0.5, rng) for _ in range(3000)]
+    assert_allclose(np.mean([e.value for e in seen]), full, rtol=2e-2)
+    assert_allclose(np.mean([e.grad for e in seen], axis=0), grad, atol=5e-2 * np.abs(grad).max())
 
 
 def test_edges_with_every_third_point_sum_to_the_exact_loss():
