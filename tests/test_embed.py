@@ -155,7 +155,9 @@ def test_a_stop_or_an_interrupt_ends_all_runs(options):
 
         with pytest.warns(UserWarning, match="Interrupted") if end == "interrupt" else nullcontext():
             result = embed(groups(20), random_state=0, callback=callback, **options)
-        assert seen == [0, 1, 2]
+        # the nine runs of the grid go on together
+        assert list(dict.fromkeys(seen)) == [0, 1, 2]
+        assert seen.count(2) == 1
         assert result.n_iter == 3
 
 

@@ -24,12 +24,13 @@ class PlainLeaves:
     """The loop as the definitions have it: gradients through the angles, Riemannian Adam in the disk, Adam on the norm."""
 
     def __init__(self, start):
-        self.z, self.norm, self.adam = start.copy(), LearnedNorm(paper.SPREAD), RiemannianAdam(Ball(), start)
+        self.z, self.norm, self.adam = start.copy(), LearnedNorm(1e-3), RiemannianAdam(Ball(), start)
 
     def step(self, triplets, multiplicity, batch, tau, rate):
         total = 0.0
         for start in range(0, len(triplets.ijk), batch):
             ijk, w, penalties = (part[start : start + batch] for part in triplets)
+            penalties = penalties if len(penalties) else 0.0
             scale = multiplicity / len(ijk)
             angles = np.arctan2(self.z[:, 1], self.z[:, 0])
             value, by_angle, by_radius = objective.circle_triplet_objective(
@@ -91,7 +92,7 @@ def test_the_preset_runs_its_grid_and_finds_the_groups():
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_threads_change_nothing(n_jobs, monkeypatch):
-    monkeypatch.setattr(paper, "CHUNK", paper.BATCH)
+    monkeypatch.setattr(paper, "CHUNK", 256)
     similarity = random_similarity(60, 0)
     options = {"preset": "paper", "max_iter": 3, "random_state": 1}
     one, more = embed(similarity, **options), embed(similarity, n_jobs=n_jobs, **options)

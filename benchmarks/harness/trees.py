@@ -15,6 +15,7 @@ from .task import Record, Task
 from .timing import timed
 
 WARM_UP = 60  # points of the run that compiles
+LONG = 600.0  # seconds: what takes longer is done for one seed
 REPEAT_FOR, REPEATS = 3.0, 3  # what is not random is timed again while it takes less than so many seconds together
 
 
@@ -34,7 +35,7 @@ def records(task: Task) -> Iterator[Record]:
         tree, seconds = timed(method.fit, similarity, seed)
         yield {"seed": seed, "seconds": seconds, **_scores(case, similarity, tree)}
         spent += seconds
-        if method.seeds == 1 and spent > REPEAT_FOR:
+        if seconds > LONG or (method.seeds == 1 and spent > REPEAT_FOR):
             return
 
 

@@ -21,7 +21,14 @@ from .._shared.arrays import Floats, Ints
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import decode, decode_angles
 from ..tree import Tree
-from .objective import Map, ball_block_objective, circle_block_objective, circle_triplet_objective, triplet_objective
+from .objective import (
+    Map,
+    ball_block_objective,
+    circle_block_objective,
+    circle_triplet_objective,
+    in_one_kernel,
+    triplet_objective,
+)
 
 # Free points stay below this norm (ρ = 14.5): there a float64 step of one unit still moves a point by only 1e-10.
 MAX_NORM = 1.0 - 1e-6
@@ -115,8 +122,10 @@ class Circle(Chart):
     def blocks(
         self, params: Floats, radius: float, weights: Floats, tau: float, sizes: Floats, penalty: float
     ) -> tuple[float, Floats, float]:
+        if not in_one_kernel(radius, tau, penalty):
+            return super().blocks(params, radius, weights, tau, sizes, penalty)
         grad = np.empty_like(params)
-        value, by_radius = kernels.circle_blocks(params, radius, weights, sizes, tau, penalty, grad)
+        value, by_radius = kernels.circle_blocks(params, radius, weights, sizes, tau, grad)
         return value, grad, by_radius
 
     def triplets(

@@ -14,6 +14,7 @@ to Σ d·softmax(±d/τ): the paper's theory asks that every triplet's LCAs be t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -162,29 +163,23 @@ def block_objective(
     grad : array (m, m)
         ∂/∂d_ij above the diagonal, 0 elsewhere.
     """
-    d, w = np.ascontiguousarray(depths, dtype=np.float64), np.ascontiguousarray(weights, dtype=np.float64)
-    tau = check_temperature(temperature)
+    d, tau = np.ascontiguousarray(depths, dtype=np.float64), check_temperature(temperature)
     m = len(d)
-    s = np.ones(m) if sizes is None else np.asarray(sizes, dtype=np.float64)
-    if d.shape != (m, m) or w.shape != (m, m) or s.shape != (m,):
-        raise ValueError(f"depths {d.shape}, weights {w.shape} and sizes {s.shape} must be (m, m), (m, m) and (m,).")
+    if d.shape != (m, m):
+        raise ValueError(f"depths of shape {d.shape} must be (m, m).")
+    w, s = _check_block(m, weights, sizes)
     grad, rows = np.zeros((m, m)), np.zeros(m)
     if m < 3:
         return 0.0, grad
-    if m < MIN_SHARED_BLOCK:
-        return float(kernels.block_loss(d, w, s, tau, float(spread_penalty), grad)), grad
-    means = w / np.outer(s, s)
-    low, high = kernels.depth_span(d)
+    upper = np.triu(d, 1)
+    low, high = float(upper.min()), float(upper.max())
+    n_tasks = ROW_TASKS if m >= MIN_SHARED_BLOCK else 1
     if (high - low) / tau <= kernels.MAX_SPAN:
-        e, u = kernels.exponentials(d, 0.5 * (low + high), tau, means)
-        padded = np.zeros(e.shape[1])
-        padded[:m] = s
-        list(mapping(lambda t: kernels.block_rows(e, u, padded, t, ROW_TASKS, grad, rows), range(ROW_TASKS)))
+        e, u = kernels.exponentials(d, 0.5 * (low + high), tau, w, s)
+        rows_of = partial(kernels.block_rows, e, u, s, tau)
     else:
-        list(
-            mapping(lambda t: kernels.block_rows_in_logs(d, means, s, tau, t, ROW_TASKS, grad, rows), range(ROW_TASKS))
-        )
-    grad /= tau
+        rows_of = partial(kernels.block_rows_in_logs, d, w / np.outer(s, s), s, tau)
+    list(mapping(lambda first: rows_of(first, n_tasks, grad, rows), range(n_tasks)))
     # Σ_k s_k w_ij over all triplets, less the similarity that stays together
     value = _third_party_total(w, s) - float(rows.sum())
     if spread_penalty > 0.0:
@@ -210,10 +205,15 @@ def circle_block_objective(
     >>> round(value, 12), float(abs(grad).max()) < 1e-12  # on a clique every tree costs the same
     (2.0, True)
     """
-    depth, slope = kernels.circle_depths(check_angles(angles), check_radius(radius))
-    value, grad = block_objective(
-        depth, weights, temperature, sizes=sizes, spread_penalty=spread_penalty, mapping=mapping
-    )
+    theta, rho, tau = check_angles(angles), check_radius(radius), check_temperature(temperature)
+    m = len(theta)
+    if 3 <= m < MIN_SHARED_BLOCK and in_one_kernel(rho, tau, spread_penalty):
+        w, s = _check_block(m, weights, sizes)
+        by_angles = np.empty((1, m))
+        value, by_radius = kernels.circle_blocks(theta[None], rho, w[None], s[None], tau, by_angles)
+        return float(value), by_angles[0], float(by_radius)
+    depth, slope = kernels.circle_depths(theta, rho)
+    value, grad = block_objective(depth, weights, tau, sizes=sizes, spread_penalty=spread_penalty, mapping=mapping)
     by_angle, by_radius = kernels.circle_chain_rule(slope, grad)
     return value, by_angle, float(by_radius)
 
@@ -245,6 +245,11 @@ def ball_block_objective(
             j, slopes[i, j] * by_j[:, axis], m
         )
     return value, grad
+
+
+def in_one_kernel(radius: float, tau: float, spread_penalty: float) -> bool:
+    """Whether `kernels.circle_blocks` serves: depths between 0 and the radius within its range, and no penalty."""
+    return spread_penalty == 0.0 and radius / tau <= kernels.MAX_SPAN
 
 
 def check_temperature(temperature: float) -> float:
@@ -281,6 +286,15 @@ def check_triplets(triplets: npt.ArrayLike, weights: npt.ArrayLike, n: int) -> t
     if repeated.any():
         raise ValueError(f"Triplet {ijk[np.argmax(repeated)].tolist()} repeats a point; its three must differ.")
     return ijk, w
+
+
+def _check_block(m: int, weights: npt.ArrayLike, sizes: npt.ArrayLike | None) -> tuple[Floats, Floats]:
+    """Weights (m, m) and sizes (m,) of a block, contiguous float64."""
+    w = np.ascontiguousarray(weights, dtype=np.float64)
+    s = np.ones(m) if sizes is None else np.ascontiguousarray(sizes, dtype=np.float64)
+    if w.shape != (m, m) or s.shape != (m,):
+        raise ValueError(f"weights {w.shape} and sizes {s.shape} of {m} points must be ({m}, {m}) and ({m},).")
+    return w, s
 
 
 def _for_each(value: npt.ArrayLike, n: int) -> Floats:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from .._kernels.continuous.circle_cost import features_cost_of_gaps
+from .._kernels.continuous.edge_steps import NOISE
 from .._shared.arrays import Floats
 from .._shared.clock import Clock
 from ..hyperbolic.decode import circle_order, decode
@@ -21,9 +22,6 @@ from .sampling import Evaluation, Sampler
 
 Range = float | tuple[float, float]
 
-# Each step is blurred by this share of the learning rate. Exact gradients otherwise lead every seed along one path into one
-# basin, on zoo a bad one for most lengths of the run; with it all seeds find the better one.
-NOISE = 0.1
 # A learned radius is a norm |z| moved by Adam, within these bounds (ρ = 0.02 and 7.6, the reference's limit).
 NORM_BOUNDS = (0.01, 0.999)
 NORM_RATE = 0.01
@@ -35,7 +33,7 @@ class Schedule:
     """Temperature, radius and learning rate as functions of the share of the run that is done."""
 
     def __init__(self, temperature: Range, radius: Range | str, learning_rate: Range, start: float) -> None:
-        self.learned = isinstance(radius, str)
+        self.learned = isinstance(radius, str)  # then the radius is not a function of time
         if self.learned and radius != "learned":
             raise ValueError(f"radius={radius!r} is unknown; pass a number, a pair of numbers or 'learned'.")
         self._tau = tuple(map(check_temperature, _pair(temperature)))
@@ -54,6 +52,10 @@ class Schedule:
     def radius(self, done: float) -> float:
         first, last = self._radius
         return first + (last - first) * self._share(done)
+
+    @property
+    def largest_radius(self) -> float:
+        return max(self._radius)
 
     def _share(self, done: float) -> float:
         return self._start + (1.0 - self._start) * done
@@ -83,54 +85,67 @@ class Run:
     embedding: Floats
     losses: list[float]
     n_triplets: int = 0
+    decoded_cost: float = np.inf  # of the last tree that was scored
+    since_best: int = 0  # iterations
+    done: float = 0.0  # share of the run
 
 
 class Watch:
-    """Scores decoded trees, keeps copies of the best leaves, tells the clock and says when a run is over."""
+    """Scores decoded trees, keeps copies of the best leaves, tells the clock and says when a run is over.
+
+    Runs come one after another, or several go on together.
+    """
 
     def __init__(self, similarity: Similarity, clock: Clock, patience: int | None = None, n_runs: int = 1) -> None:
         self._similarity, self.clock = similarity, clock
         self._patience = np.inf if patience is None else patience
-        self._n_runs, self._n_begun = n_runs, 0
+        self._n_runs = n_runs
+        self._begun: list[Run] = []
         self._best: Run | None = None  # of all runs
         # C_HypHC = triplets + Σ_{i<j} w_ij (s_i + s_j)
         self._constant = float(similarity.sizes @ similarity.degrees())
 
-    def begin(self, chart: Chart, params: Floats, radius: float, n_iter: int, step_work: int) -> Run:
+    def begin(self, chart: Chart, params: Floats, radius: float, n_iter: int, step_work: int, together: int = 1) -> Run:
+        """A run of ``n_iter`` iterations, whose leaves are scored after multiples of ``together``."""
         self._chart, self._n_iter = chart, n_iter
         n = self._similarity.n
         work = n * (SCORE_COST + (n if self._similarity.is_matrix else 0))
-        self._interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
-        self._cost = self._score(params, radius)
-        self._since_best, self._n_begun = 0, self._n_begun + 1
-        return Run(self._cost, chart.points(params, radius).copy(), [])
+        interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
+        self._interval = -(-interval // together) * together
+        cost = self._score(params, radius)
+        self._begun.append(Run(cost, chart.points(params, radius).copy(), [], decoded_cost=cost))
+        return self._begun[-1]
 
-    def after(self, t: int, run: Run, params: Floats, radius: float, tau: float, value: float) -> bool:
-        """Take in iteration t; True when the run should end."""
-        run.losses.append(value + self._constant)
-        self._since_best += 1
-        if (t + 1) % self._interval == 0 or t + 1 == self._n_iter:
-            self._cost = self._score(params, radius)
-            if self._cost < run.cost:
-                run.cost, run.embedding = self._cost, self._chart.points(params, radius).copy()
-                self._since_best = 0
+    def after(self, t: int, run: Run, params: Floats, radius: float, tau: float, *values: float) -> bool:
+        """Take in the iterations up to t, whose losses are ``values``; True when the run should end."""
+        run.losses += [value + self._constant for value in values]
+        run.since_best, run.done = run.since_best + len(values), (t + 1) / self._n_iter
+        scored = (t + 1) % self._interval == 0 or t + 1 == self._n_iter
+        if scored:
+            run.decoded_cost = self._score(params, radius)
+            if run.decoded_cost < run.cost:
+                run.cost, run.embedding = run.decoded_cost, self._chart.points(params, radius).copy()
+                run.since_best = 0
         if self._best is None or run.cost < self._best.cost:
             self._best = run
         if self.clock.listened:
-            self._tell(t, run.losses[-1], params, radius, tau)
-        return self._since_best >= self._patience or self.clock.late()
+            self._tell(t, run, params, radius, tau)
+        if scored and run.since_best >= self._patience:
+            run.done = 1.0
+            return True
+        return self.clock.late()
 
-    def _tell(self, t: int, loss: float, params: Floats, radius: float, tau: float) -> None:
+    def _tell(self, t: int, run: Run, params: Floats, radius: float, tau: float) -> None:
         assert self._best is not None
         self.clock.tell(
             "embedding",
             self._best.cost,
             partial(decode, self._best.embedding),
-            (self._n_begun - 1 + (t + 1) / self._n_iter) / self._n_runs,
+            sum(begun.done for begun in self._begun) / self._n_runs,
             iteration=t,
             max_iter=self._n_iter,
-            loss=loss,
-            decoded_cost=self._cost,
+            loss=run.losses[-1],
+            decoded_cost=run.decoded_cost,
             radius=radius,
             temperature=tau,
             embedding=self._chart.points(params, radius).copy(),

@@ -14,17 +14,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._kernels.continuous import objective as kernels
+from .._kernels.continuous.edge_steps import Circular, EdgeList, weighted_third_points
 from .._shared.arrays import Floats, Ints
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
 from .charts import Chart
 from .objective import Map
 
-# Third points drawn for an edge in one step, and the share of them drawn near one of its ends. Most triplets of a sparse
-# graph are settled once the radius has grown; those that still teach something have a third point close by.
+# Third points of an edge in one step: one far, one near.
 THIRDS = 2
-NEAR = 0.5
 # More edges than this are sampled, in proportion to their weights.
 MAX_EDGES = 1 << 17
 # A task of a pass holds at most so many pairs (2 MB of similarities); a pass has at least so many tasks, for threads to share.
@@ -103,42 +101,59 @@ class Blocks:
 class Edges:
     """Edges with third points: Σ_{i<j} w_ij Σ_k s_k (1 − p_ij^k) needs only pairs with w_ij > 0.
 
-    All edges while there are at most `MAX_EDGES`, otherwise so many drawn in proportion to weight; `THIRDS` third points for
-    each, half of them uniform and half near an end in the circular order of the points, weighted by 1/probability.
+    All edges while there are at most `MAX_EDGES`, otherwise so many drawn in proportion to weight; two third points for each,
+    one of all points and one near an end in the circular order of the points, weighted by 1/(expected draws).
     """
 
     def __init__(self, graph: Graph, penalty: float, mapping: Map) -> None:
-        self._i, self._j, self._weights = graph.edges()
-        self._sizes, self._penalty, self._mapping = graph.sizes, penalty, mapping
-        self._cumulative = np.cumsum(self._weights)
-        self._n_drawn = min(len(self._i), MAX_EDGES)
-        self.n_triplets = THIRDS * self._n_drawn
+        i, j, weights = graph.edges()
+        self.edges = EdgeList(i, j, weights, np.cumsum(weights), graph.sizes, min(len(i), MAX_EDGES))
+        self.penalty, self.mapping = penalty, mapping
+        self._chances, self._n_scales = chances_near(graph.n)
+        self.n_triplets = THIRDS * self.edges.n_drawn
         self.work = EXPLICIT_COST * self.n_triplets
 
     def __call__(self, chart: Chart, params: Floats, radius: float, tau: float, rng: np.random.Generator) -> Evaluation:
         ijk, weights = self.draw(chart.angles(params), rng)
         three = np.zeros((len(ijk), 3))
         three[:, 0] = weights
-        value, grad, slope = chart.triplets(params, radius, ijk, three, tau, self._penalty * weights, self._mapping)
+        value, grad, slope = chart.triplets(params, radius, ijk, three, tau, self.penalty * weights, self.mapping)
         return Evaluation(value, grad, slope, len(ijk))
 
     def draw(self, angles: Floats, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """Triplets (T, 3), an edge and a third point each, and weights (T,) for which the sum is unbiased."""
         i, j, w = self._draw_edges(rng)
-        i, j, w = np.repeat(i, THIRDS), np.repeat(j, THIRDS), np.repeat(w, THIRDS) / THIRDS
+        k, weights = weighted_third_points(i, j, self.circular(angles), int(rng.integers(2**62)))
+        ijk = np.column_stack([np.repeat(i, THIRDS), np.repeat(j, THIRDS), k.ravel()])
+        outside = weights.ravel() > 0.0
+        return ijk[outside], (w[:, None] * weights * self.edges.sizes[k]).ravel()[outside]
+
+    def circular(self, angles: Floats) -> Circular:
+        """The order of the points around the circle, as third points are drawn from it."""
         order = np.argsort(np.remainder(angles, 2.0 * np.pi), kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        k, inverse_chance = kernels.third_points(i, j, rng.random(len(i)), order, rank, NEAR)
-        return np.column_stack([i, j, k]), w * inverse_chance * self._sizes[k]
+        return Circular(order, rank, self._chances, self._n_scales)
 
     def _draw_edges(self, rng: np.random.Generator) -> tuple[Ints, Ints, Floats]:
-        if self._n_drawn == len(self._i):
-            return self._i, self._j, self._weights
-        total = self._cumulative[-1]
-        drawn = np.searchsorted(self._cumulative, rng.random(self._n_drawn) * total, side="right")
-        drawn = np.minimum(drawn, len(self._i) - 1)
-        return self._i[drawn], self._j[drawn], np.full(self._n_drawn, total / self._n_drawn)
+        i, j, weights, cumulative, _, n_drawn = self.edges
+        if n_drawn == len(i):
+            return i, j, weights
+        total = cumulative[-1]
+        drawn = np.minimum(np.searchsorted(cumulative, rng.random(n_drawn) * total, side="right"), len(i) - 1)
+        return i[drawn], j[drawn], np.full(n_drawn, total / n_drawn)
+
+
+def chances_near(n: int) -> tuple[Floats, int]:
+    """Chance of a near third point to stand d places from an end of its edge, d = 0 … n/2, and the number of scales.
+
+    A scale s is 2^s to 2^(s+1) − 1 places, all equally likely, as are the scales, the ends and the sides of an end; they are
+    so many that the two sides of a point do not overlap.
+    """
+    n_scales = ((n + 1) // 2).bit_length() - 1
+    places = np.arange(n // 2 + 1)
+    scale = np.frexp(np.maximum(places, 1))[1] - 1
+    return np.where((places > 0) & (scale < n_scales), 0.25 / (max(1, n_scales) * 2.0**scale), 0.0), n_scales
 
 
 class Both:

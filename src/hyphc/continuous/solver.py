@@ -21,10 +21,11 @@ from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
 from .charts import Ball, Chart, Circle, Sphere
+from .edge_descent import descend_on_edges, fits_edge_steps
 from .objective import Map
-from .paper import N_RUNS, paper_runs
+from .paper import PROTOCOLS, paper_runs
 from .run import Range, Run, Schedule, Watch, descend
-from .sampling import Sampler, sampler_of
+from .sampling import Edges, Sampler, sampler_of
 from .starts import start_directions
 
 __all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_by"]
@@ -59,7 +60,7 @@ class EmbedSettings:
     max_triplets: int | None = None
     spread_penalty: float = 0.0
     patience: int | None = None
-    preset: Literal["paper"] | None = None
+    preset: Literal["paper", "released"] | None = None
 
     def __post_init__(self) -> None:
         _check_whole("n_init", self.n_init, 1)
@@ -69,8 +70,8 @@ class EmbedSettings:
             _check_whole("max_iter", self.max_iter, 0)
         if self.max_triplets is not None:
             _check_whole("max_triplets", self.max_triplets, 1)
-        if self.preset not in (None, "paper"):
-            raise ValueError(f"preset={self.preset!r} is unknown; choose None or 'paper'.")
+        if self.preset is not None and self.preset not in PROTOCOLS:
+            raise ValueError(f"preset={self.preset!r} is unknown; choose None, 'paper' or 'released'.")
         if not 0.0 <= self.spread_penalty < np.inf:
             raise ValueError(f"spread_penalty={self.spread_penalty} must be a finite number of at least 0.")
 
@@ -117,7 +118,7 @@ def embed(
     max_triplets: int | None = None,
     spread_penalty: float = 0.0,
     patience: int | None = None,
-    preset: Literal["paper"] | None = None,
+    preset: Literal["paper", "released"] | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
     random_state: Seed = None,
@@ -157,11 +158,13 @@ def embed(
         λ of the hinge that asks the depths of a triplet's LCAs to differ, relative to the mean similarity.
     patience : int, optional
         Stop after so many iterations without a better decoded tree.
-    preset : {"paper"}, optional
+    preset : {"paper", "released"}, optional
         The paper's protocol in place of ours: every pair with one random third point in batches of 256, 50 epochs (an iteration
         is an epoch), normalised points with a learned radius, and the best of three learning rates × three temperatures by
-        decoded cost. Only ``n_init``, ``max_iter``, ``max_triplets`` (then pairs are drawn at random), ``patience``,
-        ``spread_penalty`` and what follows apply.
+        decoded cost. "released" are the settings that came with its code, for zoo, iris and glass: 4 to 40 third points a pair
+        and epoch, a wider start, temperatures that are halved on the way; the best of the three. Only ``n_init``, ``max_iter``,
+        ``max_triplets`` (of one setting; pairs are then drawn at random), ``patience``, ``spread_penalty`` and what follows
+        apply.
     callback : callable, optional
         Called with a `Progress` after each iteration; returning True ends the call with the best so far.
     verbose : int
@@ -212,14 +215,16 @@ def embed_by(
     n = similarity.n
     runs: list[Run] = []
     penalty = settings.spread_penalty * similarity.total() / max(1, n * (n - 1) // 2)
-    paper = settings.preset == "paper"
-    watch = Watch(similarity, clock, settings.patience, settings.n_init * (N_RUNS if paper else 1))
+    protocol = None if settings.preset is None else PROTOCOLS[settings.preset]
+    n_runs = settings.n_init * (1 if protocol is None else protocol.n_runs)
+    watch = Watch(similarity, clock, settings.patience, n_runs)
     with _threads(n_jobs) as mapping:
         for rng in _generators(random_state, settings.n_init):
             if runs and clock.late():
                 break
-            if paper:
-                runs += paper_runs(similarity, penalty, settings.max_iter, settings.max_triplets, watch, mapping, rng)
+            if protocol is not None:
+                limits = settings.max_iter, settings.max_triplets
+                runs += paper_runs(protocol, similarity, penalty, *limits, watch, mapping, rng)
             else:
                 runs.append(_run(settings, similarity, penalty, watch, mapping, rng))
     best = min(runs, key=lambda run: run.cost)
@@ -244,6 +249,8 @@ def _run(
     schedule = Schedule(settings.temperature, settings.radius, settings.learning_rate, warm)
     directions = start_directions(similarity, settings.init, settings.n_components, rng)
     params = _place(chart, directions, schedule.radius(0.0), rng)
+    if isinstance(sampler, Edges) and isinstance(chart, Circle) and fits_edge_steps(schedule, penalty):
+        return descend_on_edges(sampler, params, schedule, n_iter, watch, rng)
     return descend(sampler, chart, params, schedule, n_iter, watch, rng)
 
 

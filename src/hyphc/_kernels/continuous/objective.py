@@ -1,7 +1,11 @@
-"""The continuous cost: all triplets of a block, explicit triplets, and the third points of edges.
+"""The continuous cost: all triplets of a block, and explicit triplets.
 
 Everything is float64. Three habits let the compiler vectorise the loop over all triplets: divisions that may not raise
 (``error_model="numpy"``), sums that may be reordered, and no branch: a padded entry is so large that its triplets vanish.
+
+A kernel whose sums may be reordered is called from Python, or copied into its one caller (``inline="always"``), but never called
+by another kernel: such a callee would exist twice, compiled into its caller and by itself, with two orders of its sums, and which
+of them answers differs between the process that compiles and those that load from the cache.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ LANES = 16
 # largest e by 1e41 while its square still fits float64.
 MAX_SPAN = 500.0
 PAD = 1e150
+REORDERED = {"reassoc", "contract", "arcp", "nsz"}
 # Depth by which the deepest LCA of a triplet should exceed the shallowest, for the spread penalty.
 SPREAD_MARGIN = 1.0
 
@@ -26,7 +31,7 @@ SPREAD_MARGIN = 1.0
 TERM = record(("value", np.float64), ("by_angle", np.float64, (3,)), ("by_radius", np.float64))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def circle_depths(angles: Floats, rho: float) -> tuple[Floats, Floats]:
     """LCA depths of points at one radius, and their slopes.
 
@@ -35,7 +40,9 @@ def circle_depths(angles: Floats, rho: float) -> tuple[Floats, Floats]:
     m = angles.shape[0]
     depth, slope = np.zeros((m, m)), np.zeros((m, m))
     tanh, square = math.tanh(rho), 1.0 / math.cosh(rho) ** 2
-    cosines, sines = np.cos(0.5 * angles), np.sin(0.5 * angles)
+    cosines, sines = np.empty(m), np.empty(m)
+    for i in range(m):
+        cosines[i], sines[i] = math.cos(0.5 * angles[i]), math.sin(0.5 * angles[i])
     for i in range(m):
         for j in range(i + 1, m):
             # the sine from the difference: a difference of products would lose the digits of close angles
@@ -50,48 +57,44 @@ def circle_depths(angles: Floats, rho: float) -> tuple[Floats, Floats]:
     return depth, slope
 
 
-@njit(cache=True, nogil=True)
-def depth_span(depth: Floats) -> tuple[float, float]:
-    """Smallest and largest entry above the diagonal."""
-    low, high = np.inf, -np.inf
-    for i in range(depth.shape[0]):
-        for j in range(i + 1, depth.shape[0]):
-            low, high = min(low, depth[i, j]), max(high, depth[i, j])
-    return low, high
-
-
-@njit(cache=True, nogil=True)
-def exponentials(depth: Floats, centre: float, tau: float, means: Floats) -> tuple[Floats, Floats]:
+@njit(cache=True, nogil=True, inline="always")
+def exponentials(depth: Floats, centre: float, tau: float, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
     """e = exp((d − centre)/τ) and u = e·v, symmetric, with PAD and 0 on the diagonal and in the padding.
 
-    ``means`` holds v_ij = w_ij/(s_i s_j), the mean similarity between the points of two leaves.
+    v_ij = w_ij/(s_i s_j) is the mean similarity between the points of two leaves.
     """
     m = depth.shape[0]
     width = (m + LANES - 1) // LANES * LANES
-    e, u = np.full((m, width), PAD), np.zeros((m, width))
+    e, u = np.empty((m, width)), np.empty((m, width))
+    for i in range(m):
+        for j in range(width):
+            e[i, j], u[i, j] = PAD, 0.0
     for i in range(m):
         for j in range(i + 1, m):
             e[i, j] = math.exp((depth[i, j] - centre) / tau)
-            u[i, j] = e[i, j] * means[i, j]
-    for i in range(m):
-        for j in range(i):
-            e[i, j], u[i, j] = e[j, i], u[j, i]
+            u[i, j] = e[i, j] * (weights[i, j] / (sizes[i] * sizes[j]))
+            e[j, i], u[j, i] = e[i, j], u[i, j]
     return e, u
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
-def block_rows(e: Floats, u: Floats, sizes: Floats, first: int, step: int, grad: Floats, values: Floats) -> None:
-    """Rows first, first + step, … of the block's loss: values[i] and ∂L/∂(d_ij/τ) for j > i.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDERED, inline="always")
+def block_rows(
+    e: Floats, u: Floats, sizes: Floats, tau: float, first: int, step: int, grad: Floats, values: Floats
+) -> None:
+    """Rows first, first + step, … of the block's loss: values[i] and ∂L/∂d_ij for j > i.
 
-    With s the sizes (0 in the padding) and p_ij^k = e_ij/(e_ij + e_ik + e_jk) the loss is
+    With s the sizes and p_ij^k = e_ij/(e_ij + e_ik + e_jk) the loss is
     Σ_{i<j} s_i s_j v_ij Σ_k s_k (1 − p_ij^k). Its constant part is left out: values[i] = Σ_{j>i} s_i s_j v_ij Σ_k s_k p_ij^k
     is to be subtracted from it. And
 
-        ∂L/∂(d_ij/τ) = −s_i s_j e_ij Σ_k s_k [v_ij (e_ik + e_jk) − (u_ik + u_jk)] / (e_ij + e_ik + e_jk)²
+        ∂L/∂d_ij = −(s_i s_j e_ij/τ) Σ_k s_k [v_ij (e_ik + e_jk) − (u_ik + u_jk)] / (e_ij + e_ik + e_jk)²
 
     Each pair takes every k, so a triplet is visited three times, but rows are independent: no sums in memory, no conflicts.
     """
     m, width = e.shape
+    padded = np.zeros(width)
+    for k in range(m):
+        padded[k] = sizes[k]
     for i in range(first, m, step):
         e_i, u_i = e[i], u[i]
         value = 0.0
@@ -103,12 +106,12 @@ def block_rows(e: Floats, u: Floats, sizes: Floats, first: int, step: int, grad:
             for k in range(width):
                 others = e_i[k] + e_j[k]
                 r = 1.0 / (e_ij + others)
-                share = sizes[k] * r
+                share = padded[k] * r
                 loss += share
                 slope += share * (r * (v_ij * others - (u_i[k] + u_j[k])))
             size = sizes[i] * sizes[j]
             value += size * v_ij * e_ij * loss
-            grad[i, j] = -size * e_ij * slope
+            grad[i, j] = -size * e_ij * slope / tau
         values[i] = value
 
 
@@ -136,7 +139,7 @@ def block_rows_in_logs(
                 slope += sizes[k] * r * r * e_ij * excess
             size = sizes[i] * sizes[j]
             values[i] += size * means[i, j] * share
-            grad[i, j] = -size * slope
+            grad[i, j] = -size * slope / tau
 
 
 @njit(cache=True, nogil=True)
@@ -176,7 +179,7 @@ def block_spread(depth: Floats, sizes: Floats, tau: float, penalty: float, grad:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def circle_chain_rule(slope: Floats, grad: Floats) -> tuple[Floats, float]:
     """∂L/∂θ, (m,), and ∂L/∂ρ from grad = ∂L/∂d above the diagonal and the slopes of `circle_depths`."""
     m = slope.shape[0]
@@ -190,52 +193,32 @@ def circle_chain_rule(slope: Floats, grad: Floats) -> tuple[Floats, float]:
     return by_angle, by_radius
 
 
-@njit(cache=True, nogil=True)
-def block_loss(depth: Floats, weights: Floats, sizes: Floats, tau: float, penalty: float, grad: Floats) -> float:
-    """Loss of all triplets of one block, and ∂/∂d_ij into grad above the diagonal: the pieces above, put together."""
-    m = depth.shape[0]
-    low, high = depth_span(depth)
-    means, rows = np.empty((m, m)), np.empty(m)
-    total, everyone = 0.0, 0.0
-    for i in range(m):
-        everyone += sizes[i]
-    for i in range(m):
-        for j in range(i + 1, m):
-            means[i, j] = weights[i, j] / (sizes[i] * sizes[j])
-            total += weights[i, j] * (everyone - sizes[i] - sizes[j])
-    if (high - low) / tau <= MAX_SPAN:
-        e, u = exponentials(depth, 0.5 * (low + high), tau, means)
-        padded = np.zeros(e.shape[1])
-        for i in range(m):
-            padded[i] = sizes[i]
-        block_rows(e, u, padded, 0, 1, grad, rows)
-    else:
-        block_rows_in_logs(depth, means, sizes, tau, 0, 1, grad, rows)
-    for i in range(m):
-        for j in range(i + 1, m):
-            grad[i, j] /= tau
-    value = total
-    for i in range(m):
-        value -= rows[i]
-    if penalty > 0.0:
-        value += block_spread(depth, sizes, tau, penalty, grad)
-    return value
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDERED)
 def circle_blocks(
-    angles: Floats, rho: float, weights: Floats, sizes: Floats, tau: float, penalty: float, grad: Floats
+    angles: Floats, rho: float, weights: Floats, sizes: Floats, tau: float, grad: Floats
 ) -> tuple[float, float]:
-    """Many blocks of one size, angles and sizes (b, m), weights (b, m, m): loss and ∂/∂ρ, and ∂/∂angles into grad."""
+    """Many blocks of one size, angles and sizes (b, m), weights (b, m, m): loss and ∂/∂ρ, and ∂/∂angles into grad.
+
+    Depths lie between 0 and ρ: with ρ/τ up to MAX_SPAN.
+    """
+    n_blocks, m = angles.shape
     total = total_by_radius = 0.0
-    for block in range(angles.shape[0]):
+    for block in range(n_blocks):
+        w, s = weights[block], sizes[block]
         depth, slope = circle_depths(angles[block], rho)
-        by_depth = np.zeros(depth.shape)
-        total += block_loss(depth, weights[block], sizes[block], tau, penalty, by_depth)
+        by_depth, rows = np.zeros((m, m)), np.empty(m)
+        e, u = exponentials(depth, 0.5 * rho, tau, w, s)
+        block_rows(e, u, s, tau, 0, 1, by_depth, rows)
         by_angle, by_radius = circle_chain_rule(slope, by_depth)
         total_by_radius += by_radius
-        for k in range(by_angle.shape[0]):
-            grad[block, k] = by_angle[k]
+        everyone = 0.0
+        for i in range(m):
+            everyone += s[i]
+            grad[block, i] = by_angle[i]
+        for i in range(m):
+            total -= rows[i]
+            for j in range(i + 1, m):
+                total += w[i, j] * (everyone - s[i] - s[j])
     return total, total_by_radius
 
 
@@ -294,43 +277,3 @@ def circle_triplets(
         by_angle[0], by_angle[1], by_angle[2] = g0 * s0 + g1 * s1, g2 * s2 - g0 * s0, -g1 * s1 - g2 * s2
         terms[t].value = value
         terms[t].by_radius = g0 * r0 + g1 * r1 + g2 * r2
-
-
-@njit(cache=True, nogil=True)
-def third_points(i: Ints, j: Ints, uniform: Floats, order: Ints, rank: Ints, near: float) -> tuple[Ints, Floats]:
-    """A third point k for each edge ij, and 1 / (probability of drawing k), from one uniform number each.
-
-    With probability 1 − near, k is uniform over all points. Otherwise it stands, in the circular order of the points
-    (rank[order] = 0 … n − 1), a log-uniform number of places to either side of one end of the edge. A draw of i or j
-    itself forms no triplet: it gets the weight 0 and some other point.
-    """
-    n = order.shape[0]
-    reach = (n - 1) // 2  # up to here the two sides of a point do not overlap
-    log_reach = math.log(reach + 1.0)
-    thirds, weights = np.empty(i.shape[0], np.int64), np.empty(i.shape[0])
-    for t in range(i.shape[0]):
-        u = uniform[t]
-        if u >= near:
-            k = min(int((u - near) / (1.0 - near) * n), n - 1)
-        else:
-            u *= 4.0 / near
-            side = int(u)
-            offset = min(int(math.exp((u - side) * log_reach)), reach)
-            place = rank[i[t]] if side % 2 == 0 else rank[j[t]]
-            k = order[(place + offset) % n] if side < 2 else order[(place - offset) % n]
-        if k == i[t] or k == j[t]:
-            k = 0
-            while k == i[t] or k == j[t]:
-                k += 1
-            thirds[t], weights[t] = k, 0.0
-            continue
-        from_i, from_j = abs(rank[k] - rank[i[t]]), abs(rank[k] - rank[j[t]])
-        from_i, from_j = min(from_i, n - from_i), min(from_j, n - from_j)
-        chance = 0.0
-        if from_i <= reach:
-            chance += math.log((from_i + 1.0) / from_i)
-        if from_j <= reach:
-            chance += math.log((from_j + 1.0) / from_j)
-        # each end is chosen with probability ½, and each side of it with probability ½
-        thirds[t], weights[t] = k, 1.0 / ((1.0 - near) / n + near * 0.25 * chance / log_reach)
-    return thirds, weights

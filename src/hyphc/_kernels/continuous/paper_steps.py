@@ -1,7 +1,8 @@
 """The paper's loop: batches of triplets and, after each, a step of Riemannian Adam for every leaf and for the common norm.
 
-Leaves are free points z of the disk of which only the directions count. Coordinates lie in rows (2, n), for vector registers:
-on 2 000 leaves the step of Adam would otherwise take ten times as long as its batch.
+Leaves are free points z of the disk of which only the directions count. A step moves all of them after a batch of a few hundred
+triplets, so on thousands of leaves it takes most of the time. All loops but those that gather and scatter are vector
+instructions. Nothing is reordered: every process computes the same digits.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from numba import njit
 
 from ..._shared.arrays import Floats, Ints, Records, record
 from .adam import BETA1, BETA2, REST
-from .objective import half_angle_depth, triplet_loss
+from .objective import spread_terms
+from .powers import powers
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -30,135 +32,156 @@ class Bounds(NamedTuple):
     free: float
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def paper_steps(
-    z: Floats,
-    first: Floats,
-    second: Floats,
-    norm: Records,
-    n_steps: int,
-    triplets: Ints,
-    weights: Floats,
-    penalties: Floats,
-    batch: int,
-    multiplicity: float,
-    tau: float,
-    rate: float,
-    bounds: Bounds,
-) -> float:
-    """A step for each batch of triplets, in place; Σ over batches of the whole loss that each estimates.
+# Leaves lie in tiles of TILE, a row of each number for all leaves of a tile: z, Adam's first moment of it and the second, the
+# direction z/|z|, 1/|z|², the slope of a batch along the angle, and 1/(1 − |z|²). Distances between rows are known when
+# the loops are compiled, which makes vector instructions of them.
+TILE = 64
+X, Y, FIRST_X, FIRST_Y, SECOND, UNIT_X, UNIT_Y, INVERSE_SQUARE, BY_ANGLE, CONFORMAL = (TILE * row for row in range(10))
+TILE_NUMBERS = 10 * TILE
 
-    ``first`` (2, n) and ``second`` (n,) are Adam's moments after ``n_steps`` steps, ``norm`` is one of NORM. A batch of b
-    triplets stands for ``multiplicity`` of them.
+
+class Rule(NamedTuple):
+    """Triplets of a batch and how many each batch stands for, temperature, learning rate."""
+
+    batch: int
+    multiplicity: float
+    tau: float
+    rate: float
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _slopes_of_pairs(across, along, turned, count, rho):  # type: ignore[no-untyped-def]
+    """Of pairs of leaves: exp(2·depth), and the slopes of the depth along the angle and the radius, in place of what is given.
+
+    Given are |u − v|² and |u + v|² of their directions, and whether u is clockwise of v. Sine and cosine of half the angle
+    are half the lengths of difference and sum.
     """
-    n = z.shape[1]
-    unit, by_angle = np.empty((2, n)), np.empty(n)
-    total = 0.0
-    for start in range(0, triplets.shape[0], batch):
-        stop = min(start + batch, triplets.shape[0])
-        scale = multiplicity / (stop - start)
-        _directions(z, unit)
-        rho = 2.0 * math.atanh(norm.length)
-        batch_slice = slice(start, stop)
-        value, by_radius = _batch(
-            unit, rho, tau, triplets[batch_slice], weights[batch_slice], penalties[batch_slice], by_angle
-        )
-        total += scale * value
-        n_steps += 1
-        _move_leaves(z, first, second, n_steps, scale, by_angle, rate, bounds.free)
-        _move_norm(norm, n_steps, scale * by_radius, rate, bounds)
-    return total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _directions(z: Floats, unit: Floats) -> None:
-    x, y = z[0], z[1]
-    for i in range(z.shape[1]):
-        length = math.sqrt(x[i] * x[i] + y[i] * y[i])
-        unit[0, i] = x[i] / length
-        unit[1, i] = y[i] / length
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _batch(
-    unit: Floats, rho: float, tau: float, triplets: Ints, weights: Floats, penalties: Floats, by_angle: Floats
-) -> tuple[float, float]:
-    """Loss of the triplets and ∂/∂ρ; ∂/∂angle of every leaf into ``by_angle``."""
     tanh, square = math.tanh(rho), 1.0 / math.cosh(rho) ** 2
-    by_angle[:] = 0.0
-    total = by_radius = 0.0
-    for t in range(triplets.shape[0]):
-        i, j, k = triplets[t, 0], triplets[t, 1], triplets[t, 2]
-        d0, s0, r0 = _pair(unit, i, j, tanh, square)
-        d1, s1, r1 = _pair(unit, i, k, tanh, square)
-        d2, s2, r2 = _pair(unit, j, k, tanh, square)
-        value, g0, g1, g2 = triplet_loss((d0, d1, d2), weights[t], penalties[t], tau)
-        total += value
-        by_angle[i] += g0 * s0 + g1 * s1
-        by_angle[j] += g2 * s2 - g0 * s0
-        by_angle[k] -= g1 * s1 + g2 * s2
-        by_radius += g0 * r0 + g1 * r1 + g2 * r2
-    return total, by_radius
+    for t in range(count):
+        cosine, sine = 0.5 * math.sqrt(along[t]), 0.5 * math.sqrt(across[t])
+        inverse = 1.0 / (square + 0.25 * tanh * tanh * across[t])
+        grown = 1.0 + tanh * cosine
+        across[t] = grown * grown * inverse
+        along[t] = -0.5 * tanh * (sine if turned[t] > 0.0 else -sine) * inverse
+        turned[t] = square * cosine * inverse
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _pair(unit: Floats, i: int, j: int, tanh: float, square: float) -> tuple[float, float, float]:
-    """Depth and slopes of two leaves. Cosine and sine of half an angle are as long as half the sum and half the difference."""
-    a, b, c, d = unit[0, i], unit[1, i], unit[0, j], unit[1, j]
-    sine = 0.5 * math.sqrt((a - c) * (a - c) + (b - d) * (b - d))
-    cosine = 0.5 * math.sqrt((a + c) * (a + c) + (b + d) * (b + d))
-    return half_angle_depth(math.copysign(sine, b * c - a * d), cosine, tanh, square)
+@njit(cache=True, nogil=True, inline="always")
+def _place(leaf):  # type: ignore[no-untyped-def]
+    """Where the numbers of a leaf begin."""
+    return (leaf // TILE) * TILE_NUMBERS + leaf % TILE
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "nnan", "reassoc"})
-def _move_leaves(
-    z: Floats,
-    first: Floats,
-    second: Floats,
-    n_steps: int,
-    scale: float,
-    by_angle: Floats,
-    rate: float,
-    max_norm: float,
-) -> None:
-    """Riemannian Adam in the Poincaré disk, as ``RiemannianAdam(Ball())`` does it.
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _gather(tiles, triplets, start, count, width, across, along, turned):  # type: ignore[no-untyped-def]
+    """What `_slopes_of_pairs` asks of the pairs ij, ik, jk of some triplets, ``width`` places apart."""
+    for t in range(count):
+        for pair in range(3):
+            one = _place(triplets[start + t, pair // 2])
+            other = _place(triplets[start + t, 1 if pair == 0 else 2])
+            a, b = tiles[one + UNIT_X], tiles[one + UNIT_Y]
+            c, d = tiles[other + UNIT_X], tiles[other + UNIT_Y]
+            at = pair * width + t
+            across[at] = (a - c) * (a - c) + (b - d) * (b - d)
+            along[at] = (a + c) * (a + c) + (b + d) * (b + d)
+            turned[at] = b * c - a * d
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _shares(e_ik, e_jk, weights, start, count, width, tau, values, by_depth):  # type: ignore[no-untyped-def]
+    """Loss of each triplet, Σ w − ⟨w, p⟩, and its slopes along the three depths, from e_ik/e_ij and e_jk/e_ij."""
+    for t in range(count):
+        p0 = 1.0 / (1.0 + e_ik[t] + e_jk[t])
+        p1, p2 = e_ik[t] * p0, e_jk[t] * p0
+        w0, w1, w2 = weights[start + t, 0], weights[start + t, 1], weights[start + t, 2]
+        values[t] = w0 * (p1 + p2) + w1 * (p0 + p2) + w2 * (p0 + p1)
+        by_depth[t] = -p0 * ((w0 - w1) * p1 + (w0 - w2) * p2) / tau
+        by_depth[width + t] = -p1 * ((w1 - w0) * p0 + (w1 - w2) * p2) / tau
+        by_depth[2 * width + t] = -p2 * ((w2 - w0) * p0 + (w2 - w1) * p1) / tau
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _add_spread(x, penalties, start, count, width, tau, values, by_depth):  # type: ignore[no-untyped-def]
+    """Add the spread penalty of each triplet and its slopes; x holds exp(2·depth)."""
+    for t in range(count):
+        d0, d1, d2 = 0.5 * math.log(x[t]), 0.5 * math.log(x[width + t]), 0.5 * math.log(x[2 * width + t])
+        hinge, g0, g1, g2 = spread_terms(d0, d1, d2, tau)
+        values[t] += penalties[start + t] * hinge
+        by_depth[t] += penalties[start + t] * g0
+        by_depth[width + t] += penalties[start + t] * g1
+        by_depth[2 * width + t] += penalties[start + t] * g2
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _take_moments(tiles, scale):  # type: ignore[no-untyped-def]
+    """Adam's moments of the Riemannian gradient, with slopes set back to 0; the largest second moment.
 
     ∂angle/∂z = (−y, x)/|z|², and the metric is λ = 2/(1 − |z|²).
     """
-    x, y, m_x, m_y = z[0], z[1], first[0], first[1]
-    largest = 0.0
-    for i in range(z.shape[1]):
-        square = x[i] * x[i] + y[i] * y[i]
-        inverse = 0.5 * (1.0 - square)
-        turn = scale * by_angle[i] / square * (inverse * inverse)
-        m_x[i] = BETA1 * m_x[i] - (1.0 - BETA1) * turn * y[i]
-        m_y[i] = BETA1 * m_y[i] + (1.0 - BETA1) * turn * x[i]
-        second[i] = BETA2 * second[i] + (1.0 - BETA2) * turn * turn * square / (inverse * inverse)
-        largest = max(largest, second[i])
+    # numbers above 0 stand in the order of their bits, and the largest integer needs no thought of NaN
+    largest = np.zeros(1, np.int64)
+    for start in range(0, tiles.shape[0], TILE_NUMBERS):
+        tile = tiles[start : start + TILE_NUMBERS]
+        for i in range(TILE):
+            x, y, grad = tile[X + i], tile[Y + i], scale * tile[BY_ANGLE + i]
+            inverse = 0.5 * (1.0 - x * x - y * y)
+            turn = grad * tile[INVERSE_SQUARE + i] * (inverse * inverse)
+            tile[FIRST_X + i] = BETA1 * tile[FIRST_X + i] - (1.0 - BETA1) * turn * y
+            tile[FIRST_Y + i] = BETA1 * tile[FIRST_Y + i] + (1.0 - BETA1) * turn * x
+            tile[SECOND + i] = BETA2 * tile[SECOND + i] + (1.0 - BETA2) * turn * grad
+            tile[BY_ANGLE + i] = 0.0
+        bits, highest = tile.view(np.int64), largest[0]
+        for i in range(TILE):
+            highest = max(highest, bits[SECOND + i])
+        largest[0] = highest
+    return largest.view(np.float64)[0]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _move_leaves(tiles, floor, n_steps, rate, max_norm):  # type: ignore[no-untyped-def]
+    """A step of Riemannian Adam in the Poincaré disk, as ``RiemannianAdam(Ball())`` takes it.
+
+    Three short loops a tile: in one long loop every number would wait for the one before.
+    """
     unbias1, unbias2 = 1.0 / (1.0 - BETA1**n_steps), 1.0 / (1.0 - BETA2**n_steps)
-    floor = REST * largest * unbias2 + TINY
-    for i in range(z.shape[1]):
-        square = x[i] * x[i] + y[i] * y[i]
-        factor = -rate * unbias1 / math.sqrt(max(second[i] * unbias2, floor))
-        v_x, v_y = factor * m_x[i], factor * m_y[i]
-        # tanh(h)/h of half the step's hyperbolic length. Adam's steps are at most some three rates long, for which this
-        # fraction is exact in float64, and unlike tanh itself it leaves the loop to vector registers.
-        h2 = (v_x * v_x + v_y * v_y) / ((1.0 - square) * (1.0 - square))
-        reach = max_norm / (1.0 - square) * ((945.0 + h2 * (105.0 + h2)) / (945.0 + h2 * (420.0 + 15.0 * h2)))
-        v_x, v_y = reach * v_x, reach * v_y
-        dot, length2 = x[i] * v_x + y[i] * v_y, v_x * v_x + v_y * v_y
-        grow, below = 1.0 + 2.0 * dot + length2, 1.0 / (1.0 + 2.0 * dot + square * length2)
-        new_x = (grow * x[i] + (1.0 - square) * v_x) * below
-        new_y = (grow * y[i] + (1.0 - square) * v_y) * below
-        inside = min(1.0, max_norm / math.sqrt(new_x * new_x + new_y * new_y))
-        x[i], y[i] = new_x * inside, new_y * inside
-        carried = (1.0 - x[i] * x[i] - y[i] * y[i]) / (1.0 - square)
-        m_x[i] *= carried
-        m_y[i] *= carried
+    for start in range(0, tiles.shape[0], TILE_NUMBERS):
+        tile = tiles[start : start + TILE_NUMBERS]
+        for i in range(TILE):
+            inside = 1.0 - tile[X + i] * tile[X + i] - tile[Y + i] * tile[Y + i]
+            usual = math.sqrt(max(tile[SECOND + i] * unbias2, floor))
+            both = 1.0 / (usual * inside)
+            factor = -rate * unbias1 * inside * both
+            tile[UNIT_X + i], tile[UNIT_Y + i] = factor * tile[FIRST_X + i], factor * tile[FIRST_Y + i]
+            tile[CONFORMAL + i] = usual * both
+        for i in range(TILE):
+            x, y, v_x, v_y = tile[X + i], tile[Y + i], tile[UNIT_X + i], tile[UNIT_Y + i]
+            square, conformal = x * x + y * y, tile[CONFORMAL + i]
+            # tanh(h)/h of half the step's hyperbolic length. Adam's steps are at most some three rates long, for which the
+            # series is exact in float64.
+            h2 = (v_x * v_x + v_y * v_y) * conformal * conformal
+            tanh = 1.0 - h2 * (1.0 / 3.0 - h2 * (2.0 / 15.0 - h2 * (17.0 / 315.0 - h2 * (62.0 / 2835.0))))
+            reach = max_norm * conformal * tanh
+            v_x, v_y = reach * v_x, reach * v_y
+            dot, length2 = x * v_x + y * v_y, v_x * v_x + v_y * v_y
+            grow, below = 1.0 + 2.0 * dot + length2, 1.0 / (1.0 + 2.0 * dot + square * length2)
+            tile[X + i] = (grow * x + (1.0 - square) * v_x) * below
+            tile[Y + i] = (grow * y + (1.0 - square) * v_y) * below
+        for i in range(TILE):
+            x, y = tile[X + i], tile[Y + i]
+            shorter = 1.0 / math.sqrt(x * x + y * y)
+            kept = min(1.0, max_norm * shorter)
+            tile[UNIT_X + i], tile[UNIT_Y + i] = x * shorter, y * shorter
+            # where kept < 1, |z| is max_norm
+            tile[INVERSE_SQUARE + i] = max(1.0 / (max_norm * max_norm), shorter * shorter)
+            x, y = x * kept, y * kept
+            carried = (1.0 - x * x - y * y) * tile[CONFORMAL + i]
+            tile[X + i], tile[Y + i] = x, y
+            tile[FIRST_X + i] *= carried
+            tile[FIRST_Y + i] *= carried
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _move_norm(norm: Records, n_steps: int, by_radius: float, rate: float, bounds: Bounds) -> None:
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _move_norm(norm, n_steps, by_radius, rate, bounds):  # type: ignore[no-untyped-def]
     """Adam on |z| = tanh(ρ/2) of the normalised leaves."""
     grad = by_radius * 2.0 / (1.0 - norm.length * norm.length)
     norm.first = BETA1 * norm.first + (1.0 - BETA1) * grad
@@ -166,3 +189,53 @@ def _move_norm(norm: Records, n_steps: int, by_radius: float, rate: float, bound
     usual = math.sqrt(max(norm.second / (1.0 - BETA2**n_steps), TINY))
     length = norm.length - rate * norm.first / (1.0 - BETA1**n_steps) / usual
     norm.length = min(max(length, bounds.low), bounds.high)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def paper_steps(
+    tiles: Floats,
+    norm: Records,
+    n_steps: int,
+    triplets: Ints,
+    weights: Floats,
+    penalties: Floats,
+    rule: Rule,
+    bounds: Bounds,
+) -> float:
+    """A step for each batch of triplets, in place; Σ over batches of the whole loss that each estimates.
+
+    ``tiles`` are leaves after ``n_steps`` steps, ``norm`` is one of NORM; no penalties are an empty array.
+    """
+    width, tau = rule.batch, rule.tau
+    across, along, turned = np.empty(3 * width), np.empty(3 * width), np.empty(3 * width)
+    e, whole, values, by_depth = np.empty(2 * width), np.empty(2 * width), np.empty(width), np.empty(3 * width)
+    total = 0.0
+    for start in range(0, triplets.shape[0], width):
+        count = min(width, triplets.shape[0] - start)
+        scale = rule.multiplicity / count
+        _gather(tiles, triplets, start, count, width, across, along, turned)
+        for pair in range(3):
+            part = slice(pair * width, pair * width + count)
+            _slopes_of_pairs(across[part], along[part], turned[part], count, 2.0 * math.atanh(norm.length))
+        for t in range(count):
+            e[t], e[count + t] = across[width + t] / across[t], across[2 * width + t] / across[t]
+        powers(e, e.view(np.uint64), whole, whole.view(np.uint64), 0.5 / tau, 2 * count)
+        _shares(e[:count], e[count:], weights, start, count, width, tau, values, by_depth)
+        if penalties.shape[0]:
+            _add_spread(across, penalties, start, count, width, tau, values, by_depth)
+        value = by_radius = 0.0
+        for t in range(count):
+            one, two, three = along[t] * by_depth[t], along[width + t] * by_depth[width + t], along[2 * width + t]
+            three *= by_depth[2 * width + t]
+            tiles[_place(triplets[start + t, 0]) + BY_ANGLE] += one + two
+            tiles[_place(triplets[start + t, 1]) + BY_ANGLE] += three - one
+            tiles[_place(triplets[start + t, 2]) + BY_ANGLE] -= two + three
+            value += values[t]
+            for pair in range(3):
+                by_radius += by_depth[pair * width + t] * turned[pair * width + t]
+        total += scale * value
+        n_steps += 1
+        floor = REST * _take_moments(tiles, scale) / (1.0 - BETA2**n_steps) + TINY
+        _move_leaves(tiles, floor, n_steps, rule.rate, bounds.free)
+        _move_norm(norm, n_steps, scale * by_radius, rule.rate, bounds)
+    return total
