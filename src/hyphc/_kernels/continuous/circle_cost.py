@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints
+from ..._shared.compiled import kernel
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def features_cost_of_gaps(
     X: npt.NDArray[Any], sizes: Floats, leaves: Ints, gaps: Floats, offset: float, scale: float
 ) -> float:

@@ -6,12 +6,12 @@ Nothing here may be reordered by the compiler, so a step is the same whether it 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints
+from ..._shared.compiled import kernel, part
 from .adam import BETA1, BETA2, REST
 from .powers import powers
 
@@ -74,8 +74,8 @@ class Step(NamedTuple):
     rate: float
 
 
-@njit(cache=True, nogil=True, inline="always")
-def scrambled(seed, number):  # type: ignore[no-untyped-def]
+@kernel(inline="always")
+def scrambled(seed: Any, number: Any) -> Any:
     """The number-th integer of 64 random bits."""
     z = np.uint64(seed) + np.uint64(number) * _GOLDEN
     z = (z ^ (z >> _30)) * _FIRST
@@ -83,22 +83,22 @@ def scrambled(seed, number):  # type: ignore[no-untyped-def]
     return z ^ (z >> _31)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _below(z, bound):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _below(z: Any, bound: Any) -> Any:
     """An integer in [0, bound), bound < 2³², from the upper half of 64 random bits."""
     return np.int64(((z >> _32) * np.uint64(bound)) >> _32)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _nearly_normal(z):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _nearly_normal(z: Any) -> Any:
     """Mean 0 and variance 1: the sum of four uniform numbers of 16 bits each."""
     last = np.uint64(0xFFFF)
     total = np.int64((z & last) + ((z >> _16) & last) + ((z >> _32) & last) + (z >> _48))
     return (np.float64(total) - 131070.0) * (math.sqrt(3.0) / 65536.0)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def third_points(i, j, far_bits, near_bits, circular):  # type: ignore[no-untyped-def]
+@kernel(inline="always")
+def third_points(i: Any, j: Any, far_bits: Any, near_bits: Any, circular: Any) -> Any:
     """Two third points for the edge ij, from 64 random bits each: one far, one near.
 
     The far one is any of the n points. The near one stands to either side of one end of the edge in the circular order of the
@@ -117,8 +117,8 @@ def third_points(i, j, far_bits, near_bits, circular):  # type: ignore[no-untype
     return _below(far_bits, n), order[place]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def triplet_weight(i, j, k, rank, chances):  # type: ignore[no-untyped-def]
+@kernel(inline="always")
+def triplet_weight(i: Any, j: Any, k: Any, rank: Any, chances: Any) -> Any:
     """1 / (expected number of draws of k as a third point of the edge ij); 0 where k is an end of it."""
     n = rank.shape[0]
     from_i, from_j = abs(rank[k] - rank[i]), abs(rank[k] - rank[j])
@@ -126,7 +126,7 @@ def triplet_weight(i, j, k, rank, chances):  # type: ignore[no-untyped-def]
     return 0.0 if from_i == 0 or from_j == 0 else 1.0 / often
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def weighted_third_points(i: Ints, j: Ints, circular: Circular, seed: int) -> tuple[Ints, Floats]:
     """Two third points for each edge and their `triplet_weight`, both (T, 2)."""
     thirds, weights = np.empty((i.shape[0], 2), np.int64), np.empty((i.shape[0], 2))
@@ -138,8 +138,8 @@ def weighted_third_points(i: Ints, j: Ints, circular: Circular, seed: int) -> tu
     return thirds, weights
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _pair(cosines, sines, i, j, tanh, square):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _pair(cosines: Any, sines: Any, i: Any, j: Any, tanh: Any, square: Any) -> Any:
     """exp(2·depth) of two leaves, and the slope of the depth along the angle of the first.
 
     The sine is a difference of products, with an error of 1e-16: small against sech ρ, which it is compared with.
@@ -152,7 +152,7 @@ def _pair(cosines, sines, i, j, tanh, square):  # type: ignore[no-untyped-def]
     return grown * grown * inverse, -0.5 * tanh * sine * inverse
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def edge_slopes(
     edges: EdgeList, chunk: int, n_chunks: int, leaves: Leaves, circular: Circular, step: Step, by_angle: Floats
 ) -> float:
@@ -213,7 +213,7 @@ def edge_slopes(
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def move_leaves(leaves: Leaves, by_angle: Floats, step: Step) -> None:
     """A step of Adam on the angles, as ``RiemannianAdam(Circle())`` takes it, and noise; by_angle (chunks, n) is summed up."""
     angles, first, second = leaves.angles, leaves.first, leaves.second
@@ -236,7 +236,7 @@ def move_leaves(leaves: Leaves, by_angle: Floats, step: Step) -> None:
         leaves.cosines[i], leaves.sines[i] = math.cos(0.5 * angles[i]), math.sin(0.5 * angles[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def edge_steps(
     edges: EdgeList, leaves: Leaves, circular: Circular, first: int, seed: int, schedule: Floats, by_angle: Floats
 ) -> Floats:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints, Records, record
+from ..._shared.compiled import kernel, part
 
 # Rows are padded to whole vectors, so that the loop over k has no remainder.
 LANES = 16
@@ -31,7 +31,7 @@ SPREAD_MARGIN = 1.0
 TERM = record(("value", np.float64), ("by_angle", np.float64, (3,)), ("by_radius", np.float64))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def circle_depths(angles: Floats, rho: float) -> tuple[Floats, Floats]:
     """LCA depths of points at one radius, and their slopes.
 
@@ -57,7 +57,7 @@ def circle_depths(angles: Floats, rho: float) -> tuple[Floats, Floats]:
     return depth, slope
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def exponentials(depth: Floats, centre: float, tau: float, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
     """e = exp((d − centre)/τ) and u = e·v, symmetric, with PAD and 0 on the diagonal and in the padding.
 
@@ -77,7 +77,7 @@ def exponentials(depth: Floats, centre: float, tau: float, weights: Floats, size
     return e, u
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDERED, inline="always")
+@kernel(fastmath=REORDERED, inline="always")
 def block_rows(
     e: Floats, u: Floats, sizes: Floats, tau: float, first: int, step: int, grad: Floats, values: Floats
 ) -> None:
@@ -115,7 +115,7 @@ def block_rows(
         values[i] = value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def block_rows_in_logs(
     depth: Floats, means: Floats, sizes: Floats, tau: float, first: int, step: int, grad: Floats, values: Floats
 ) -> None:
@@ -142,7 +142,7 @@ def block_rows_in_logs(
             grad[i, j] = -size * slope / tau
 
 
-@njit(cache=True, nogil=True)
+@part
 def spread_terms(d0: float, d1: float, d2: float, tau: float) -> tuple[float, float, float, float]:
     """Hinge of the spread penalty on one triplet, max(0, SPREAD_MARGIN − (max d − min d)), and its three slopes.
 
@@ -162,7 +162,7 @@ def spread_terms(d0: float, d1: float, d2: float, tau: float) -> tuple[float, fl
     return hinge, g0, g1, g2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def block_spread(depth: Floats, sizes: Floats, tau: float, penalty: float, grad: Floats) -> float:
     """penalty·Σ_{i<j<k} s_i s_j s_k·hinge of a block; adds ∂/∂d_ij to grad above the diagonal."""
     m = depth.shape[0]
@@ -179,7 +179,7 @@ def block_spread(depth: Floats, sizes: Floats, tau: float, penalty: float, grad:
     return total
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def circle_chain_rule(slope: Floats, grad: Floats) -> tuple[Floats, float]:
     """∂L/∂θ, (m,), and ∂L/∂ρ from grad = ∂L/∂d above the diagonal and the slopes of `circle_depths`."""
     m = slope.shape[0]
@@ -193,7 +193,7 @@ def circle_chain_rule(slope: Floats, grad: Floats) -> tuple[Floats, float]:
     return by_angle, by_radius
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDERED)
+@kernel(fastmath=REORDERED)
 def circle_blocks(
     angles: Floats, rho: float, weights: Floats, sizes: Floats, tau: float, grad: Floats
 ) -> tuple[float, float]:
@@ -222,7 +222,7 @@ def circle_blocks(
     return total, total_by_radius
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def half_angle_depth(s: float, c: float, tanh: float, square: float) -> tuple[float, float, float]:
     """Depth of two points at one radius, and its slopes along the angle between them and the radius.
 
@@ -232,14 +232,14 @@ def half_angle_depth(s: float, c: float, tanh: float, square: float) -> tuple[fl
     return 0.5 * math.log((1.0 + tanh * c) * (1.0 + tanh * c) / rest), -0.5 * tanh * s / rest, square * c / rest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _circle_pair(angle: float, tanh: float, square: float) -> tuple[float, float, float]:
     """`half_angle_depth` of any angle."""
     s, c = math.sin(0.5 * angle), math.cos(0.5 * angle)
     return half_angle_depth(-s, -c, tanh, square) if c < 0.0 else half_angle_depth(s, c, tanh, square)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def triplet_loss(
     depths: tuple[float, float, float], weights: Floats, penalty: float, tau: float
 ) -> tuple[float, float, float, float]:
@@ -261,7 +261,7 @@ def triplet_loss(
     return value, g0, g1, g2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def circle_triplets(
     angles: Floats, rho: float, tau: float, triplets: Ints, weights: Floats, penalties: Floats, terms: Records
 ) -> None:

@@ -8,12 +8,12 @@ instructions. Nothing is reordered: every process computes the same digits.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..._shared.arrays import Floats, Ints, Records, record
+from ..._shared.compiled import kernel, part
 from .adam import BETA1, BETA2, REST
 from .objective import spread_terms
 from .powers import powers
@@ -49,8 +49,8 @@ class Rule(NamedTuple):
     rate: float
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _slopes_of_pairs(across, along, turned, count, rho):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _slopes_of_pairs(across: Any, along: Any, turned: Any, count: Any, rho: Any) -> Any:
     """Of pairs of leaves: exp(2·depth), and the slopes of the depth along the angle and the radius, in place of what is given.
 
     Given are |u − v|² and |u + v|² of their directions, and whether u is clockwise of v. Sine and cosine of half the angle
@@ -66,14 +66,14 @@ def _slopes_of_pairs(across, along, turned, count, rho):  # type: ignore[no-unty
         turned[t] = square * cosine * inverse
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _place(leaf):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _place(leaf: Any) -> Any:
     """Where the numbers of a leaf begin."""
     return (leaf // TILE) * TILE_NUMBERS + leaf % TILE
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _gather(tiles, triplets, start, count, width, across, along, turned):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _gather(tiles: Any, triplets: Any, start: Any, count: Any, width: Any, across: Any, along: Any, turned: Any) -> Any:
     """What `_slopes_of_pairs` asks of the pairs ij, ik, jk of some triplets, ``width`` places apart."""
     for t in range(count):
         for pair in range(3):
@@ -87,8 +87,10 @@ def _gather(tiles, triplets, start, count, width, across, along, turned):  # typ
             turned[at] = b * c - a * d
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _shares(e_ik, e_jk, weights, start, count, width, tau, values, by_depth):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _shares(
+    e_ik: Any, e_jk: Any, weights: Any, start: Any, count: Any, width: Any, tau: Any, values: Any, by_depth: Any
+) -> Any:
     """Loss of each triplet, Σ w − ⟨w, p⟩, and its slopes along the three depths, from e_ik/e_ij and e_jk/e_ij."""
     for t in range(count):
         p0 = 1.0 / (1.0 + e_ik[t] + e_jk[t])
@@ -100,8 +102,10 @@ def _shares(e_ik, e_jk, weights, start, count, width, tau, values, by_depth):  #
         by_depth[2 * width + t] = -p2 * ((w2 - w0) * p0 + (w2 - w1) * p1) / tau
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _add_spread(x, penalties, start, count, width, tau, values, by_depth):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _add_spread(
+    x: Any, penalties: Any, start: Any, count: Any, width: Any, tau: Any, values: Any, by_depth: Any
+) -> Any:
     """Add the spread penalty of each triplet and its slopes; x holds exp(2·depth)."""
     for t in range(count):
         d0, d1, d2 = 0.5 * math.log(x[t]), 0.5 * math.log(x[width + t]), 0.5 * math.log(x[2 * width + t])
@@ -112,8 +116,8 @@ def _add_spread(x, penalties, start, count, width, tau, values, by_depth):  # ty
         by_depth[2 * width + t] += penalties[start + t] * g2
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _take_moments(tiles, scale):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _take_moments(tiles: Any, scale: Any) -> Any:
     """Adam's moments of the Riemannian gradient, with slopes set back to 0; the largest second moment.
 
     ∂angle/∂z = (−y, x)/|z|², and the metric is λ = 2/(1 − |z|²).
@@ -137,8 +141,8 @@ def _take_moments(tiles, scale):  # type: ignore[no-untyped-def]
     return largest.view(np.float64)[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _move_leaves(tiles, floor, n_steps, rate, max_norm):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _move_leaves(tiles: Any, floor: Any, n_steps: Any, rate: Any, max_norm: Any) -> Any:
     """A step of Riemannian Adam in the Poincaré disk, as ``RiemannianAdam(Ball())`` takes it.
 
     Three short loops a tile: in one long loop every number would wait for the one before.
@@ -180,8 +184,8 @@ def _move_leaves(tiles, floor, n_steps, rate, max_norm):  # type: ignore[no-unty
             tile[FIRST_Y + i] *= carried
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _move_norm(norm, n_steps, by_radius, rate, bounds):  # type: ignore[no-untyped-def]
+@part(inline="always")
+def _move_norm(norm: Any, n_steps: Any, by_radius: Any, rate: Any, bounds: Any) -> Any:
     """Adam on |z| = tanh(ρ/2) of the normalised leaves."""
     grad = by_radius * 2.0 / (1.0 - norm.length * norm.length)
     norm.first = BETA1 * norm.first + (1.0 - BETA1) * grad
@@ -191,7 +195,7 @@ def _move_norm(norm, n_steps, by_radius, rate, bounds):  # type: ignore[no-untyp
     norm.length = min(max(length, bounds.low), bounds.high)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def paper_steps(
     tiles: Floats,
     norm: Records,

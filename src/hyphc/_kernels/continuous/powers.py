@@ -7,9 +7,11 @@ the C library. Nothing is reordered: every process and every thread computes the
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numba import njit
+
+from ..._shared.compiled import kernel
 
 _EXPONENT = np.uint64(52)  # where the exponent begins in the bits of a float64
 _BIAS = np.uint64(1023 << 52)
@@ -23,8 +25,8 @@ _LOG = tuple(2.0 / math.log(2.0) / (2 * k + 1) for k in range(8))  # log2 m = Σ
 _EXP = tuple(math.log(2.0) ** k / math.factorial(k) for k in range(11))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def powers(x, bits, whole, whole_bits, p, count):  # type: ignore[no-untyped-def]
+@kernel(inline="always")
+def powers(x: Any, bits: Any, whole: Any, whole_bits: Any, p: Any, count: Any) -> Any:
     """x[:count] ← x^p, for positive normal numbers; powers beyond 2^±LARGEST end there.
 
     ``whole`` is scratch as long as x; ``bits`` and ``whole_bits`` are both arrays seen as uint64.
