@@ -17,7 +17,7 @@ X = np.random.default_rng(0).normal(size=(60, 4))
 FEATURES = as_similarity(X, "cosine")
 KNN = as_similarity(X, "euclidean", n_neighbors=5)
 BLEND = as_similarity(X)
-ALL = ("sweeps", "fresh trees", "iterated")
+ALL = ("sweeps", "other starts", "ratchet", "iterated")
 
 
 def wide(n: int, d: int) -> Features:
@@ -93,7 +93,7 @@ def test_a_fitted_model_tells_its_plan_in_words():
     model = HypHC(metric="cosine", random_state=0, max_iter=5, time_budget=30).fit(X)
     assert str(model.plan_) == (
         "start: continuous stage (at most 5 steps, 200 000 000 triplets, 20% of the time) or average linkage, the cheaper; "
-        "search: sweeps, fresh trees, iterated; all within 30 s"
+        "search: sweeps, other starts, ratchet, iterated; all within 30 s"
     )
     with pytest.raises(FrozenInstanceError):
         model.plan_.start = "nothing"

@@ -48,8 +48,8 @@ class FitPlan:
     Examples
     --------
     >>> from hyphc import as_similarity
-    >>> plan_fit(as_similarity([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], "cosine"), EmbedSettings())
-    start: continuous stage (at most 200 000 000 triplets) or average linkage, the cheaper; search: sweeps, fresh trees, iterated
+    >>> plan_fit(as_similarity([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], "cosine"), EmbedSettings(), refine=False)
+    start: continuous stage; no search because refine=False
     """
 
     start: Start
