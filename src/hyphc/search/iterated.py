@@ -11,7 +11,7 @@ from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, is_large, search
 from .state import agenda_of, depth_first, state_of, tree_of
 
-TRIALS, LEAST_TRIALS, MOST_TRIALS = 20, 5_000, 60_000  # per leaf, at least, at most
+TRIALS, LEAST_TRIALS, MOST_TRIALS = 8, 5_000, 30_000  # per leaf, at least, at most
 # Subtrees of at most an eighth of the leaves are searched at once, if they have so many.
 REGIONS, SMALLEST_REGION = 8, 50
 LARGE_TREE_REGION = 1_024  # leaves, in large trees

@@ -22,7 +22,7 @@ TOGETHER = 2  # trees made from one best tree, at the same time; not the number 
 FACTORS = np.array([0.5, 1.0, 2.0])  # a perturbed point counts so many times, each as likely
 SHARES = (0.3, 1.0)  # of the points are perturbed, in one and the other
 # A default search has rounds for so much work together, but no more than so many; a feature's leaf takes as long as five edges.
-WORK, MOST_ROUNDS = 150_000, 10
+WORK, MOST_ROUNDS = 70_000, 5
 EDGES_OF_A_LEAF = 5
 
 
@@ -30,7 +30,8 @@ def n_rounds(similarity: Similarity, effort: float) -> int:
     """Rounds of a search without a time budget: fewer where they take longer, in proportion to the effort."""
     n = similarity.n
     work = n + len(similarity.near.data) if isinstance(similarity.near, Graph) else EDGES_OF_A_LEAF * n
-    return int(np.ceil(effort * min(WORK / work, MOST_ROUNDS)))
+    least = 1 if similarity.has_edges else 0  # features are close to the best after their sweeps
+    return int(effort * min(max(WORK / work, least), MOST_ROUNDS))
 
 
 def ratcheted(tree: Tree, similarity: Similarity, run: Run) -> Tree:
