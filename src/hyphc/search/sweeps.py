@@ -42,7 +42,7 @@ def swept(
         _sweep_regions(state, pool, run)
     left = 1 if large else np.inf if rounds is None else rounds
     sweeps, cost, before = 0, cost_of(state), np.inf
-    while left > 0 and before - cost > SETTLED * cost and not run.late():
+    while left > 0 and before - cost > SETTLED * abs(cost) and not run.late():
         before, left = cost, left - 1
         tried, last = _largest_first(state, np.arange(2 * similarity.n - 1)), np.inf
         # in float32 moves that gain next to nothing could go on for ever
