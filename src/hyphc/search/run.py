@@ -30,7 +30,7 @@ def is_large(similarity: Similarity) -> bool:
 
 
 def has_own_start(similarity: Similarity) -> bool:
-    """Whether a start made for large problems leads as low as the continuous stage and fresh trees, and much sooner."""
+    """Whether a start made for large problems leads as low as the continuous stage, and much sooner."""
     with_background = similarity.has_edges and not similarity.is_sparse  # agglomeration is close to the best there
     return is_large(similarity) or with_background or (similarity.is_sparse and similarity.n > LARGE_GRAPH)
 
