@@ -136,8 +136,10 @@ def _stages(tree: Tree, run: Run, max_sweeps: int | None, effort: float, best: _
     on_the_clock = run.clock.time_budget is not None
     later = later_stages(similarity, on_the_clock)
     if "other starts" in later:
+        found = best.tree
         for other in other_starts(dasgupta_cost(tree, similarity), similarity, run):
-            yield "other starts", fused(best.tree, other, similarity)
+            found = fused(found, other, similarity)
+        yield "other starts", found
     rounds = n_rounds(similarity, effort)
     while later and not run.late():
         if "ratchet" in later:
