@@ -537,7 +537,7 @@ def test_a_terminal_shows_a_bar_with_cost_and_time_left(tmp_path, monkeypatch):
     np.save("x.npy", np.random.default_rng(1).normal(size=(60, 3)))
     assert main(["fit", "x.npy", "--time-budget", "1.5"]) == 0
     drawn = terminal.getvalue().split("\r")
-    assert any(re.search(r"\[#+\.*\] (iterated|fresh trees) .*cost [\d.e+]+ .*0:0\d left", line) for line in drawn)
+    assert any(re.search(r"\[#+\.*\] (iterated|ratchet) .*cost [\d.e+]+ .*0:0\d left", line) for line in drawn)
     assert re.fullmatch(r"done after 0:0\d  cost [\d.e+]+ *\n", drawn[-1])
 
 

@@ -23,7 +23,7 @@ from numpy.testing import assert_allclose
 
 X = np.random.default_rng(0).normal(size=(120, 5))
 DOUBLED = np.concatenate([X, X[:40]])
-SEARCH = ("start", "sweep 1", "sweeps", "fresh trees", "iterated")
+SEARCH = ("start", "sweep 1", "sweeps", "other starts", "ratchet", "iterated")
 
 
 class Terminal(io.StringIO):

@@ -278,7 +278,7 @@ def test_large_problems_are_searched_region_by_region_with_any_number_of_threads
     similarity, start = similarity_of_kind(kind, 300, seed), random_tree(300, seed)
     stages: list[str] = []
     one = refine(start, similarity, random_state=0, callback=lambda progress: stages.append(progress.stage))
-    assert not {"fresh trees", "iterated"} & set(stages)
+    assert not {"ratchet", "iterated"} & set(stages)
     assert np.array_equal(one.children, refine(start, similarity, random_state=0, n_jobs=2).children)
     longer = refine(one, similarity, time_budget=0.3, random_state=0)
     costs = [dasgupta_cost(tree, similarity) for tree in (start, one, longer)]
@@ -290,7 +290,7 @@ def test_an_interrupt_keeps_the_best_tree():
     tree = random_tree(300, 0)
 
     def interrupt(progress: Progress) -> None:
-        if progress.stage == "fresh trees":
+        if progress.stage == "ratchet":
             raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="Interrupted"):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, datasets, insert, refine
+from hyphc.baselines.agglomerate import graph_agglomeration
+from hyphc.search import Progress
 from hyphc.similarity import Similarity
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist
 
-from ..harness.cases import Case
+from ..harness.cases import GRAPHS, Case
 from ..harness.sources import METHOD
 from ..harness.task import MINUTE, Record, Task
 from ..harness.timing import timed
@@ -31,6 +34,9 @@ STARTS: dict[str, Callable[[Similarity], Tree]] = {
     ),
     "average": baselines.average_linkage,
 }
+ABLATION = ("segmentation", "spambase", "letter", "citeseer", "cora_ml", "polblogs")
+ABLATION_STAGES = ("start", "sweeps", "other", "ratchet", "iterated")
+EFFORTS = ("0.5", "1", "2", "4")
 BUDGETS = {
     "segmentation": (10, 20),
     "polblogs": (10, 20),
@@ -45,6 +51,7 @@ def tasks() -> list[Task]:
     planted = [f"planted-{n}" for n in (100_000, 1_000_000)]
     kinds = ("features-0.6", "features-0.95")
     found = [Task("search", case, "starts", start, LONG) for case in large for start in STARTS]
+    found += [Task("search", case, "ablation", effort, LONG) for case in ABLATION for effort in EFFORTS]
     found += [Task("search", case, "budget", str(s), LONG) for case, budgets in BUDGETS.items() for s in budgets]
     found += [
         Task("search", case, "linkages", who, LONG) for case in large for who in ("hyphc", "scipy", "fastcluster")
@@ -66,7 +73,7 @@ def similarity_of(case: str, decay: float = 0.6) -> Similarity:
     if case.startswith("planted-"):
         planted = datasets.planted(int(case.split("-")[1]), COLUMNS, decay=decay, random_state=0)
         return as_similarity(planted.data, "cosine")
-    return Case(case).similarity("edges" if case == "polblogs" else "cosine")
+    return Case(case).similarity("edges" if case in GRAPHS else "cosine")
 
 
 def _default_fit(similarity: Similarity) -> tuple[Tree, float]:
@@ -172,7 +179,29 @@ def _starts(task: Task) -> Iterator[Record]:
         yield {"stage": stage, "seconds": seconds, "cost": dasgupta_cost(tree, similarity, units="ordered")}
 
 
+def _ablation(task: Task) -> Iterator[Record]:
+    """Best cost and CPU seconds at the end of each stage of the search, from its usual start, for five seeds."""
+    similarity = similarity_of(task.case)
+    yield {"n": similarity.n}
+    make = graph_agglomeration if similarity.has_edges else baselines.bisecting_kmeans
+    refine(make(similarity), similarity, time_budget=1.0, n_jobs=-1)
+    for seed in range(5):
+        begin, reached = time.process_time(), {}
+
+        def note(progress: Progress, begin: float = begin, reached: dict[str, Any] = reached) -> None:
+            reached[progress.stage.split(" ")[0]] = progress.best_cost, time.process_time() - begin
+
+        settings = {"effort": float(task.method), "random_state": seed, "n_jobs": -1, "callback": note}
+        refine(make(similarity), similarity, **settings)
+        unit = 1 / similarity.near.data.sum() if similarity.has_edges else 1.0
+        for stage in ABLATION_STAGES:
+            if stage in reached:
+                cost, seconds = reached[stage]
+                yield {"seed": seed, "stage": stage, "cost": 2 * cost * unit, "cpu": seconds}
+
+
 PARTS: dict[str, Callable[[Task], Iterator[Record]]] = {
+    "ablation": _ablation,
     "budget": _budget,
     "linkages": _linkages,
     "features": _features,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import median
 
 from ..harness.markdown import NOTHING, missing, spaced, table
 from ..harness.store import Result, Store
@@ -72,8 +73,24 @@ def starts_table(store: Store) -> str:
     return table(["set (points)", "start", "its cost", "after sweeps", "after all stages"], rows, "search starts")
 
 
+def ablation_table(store: Store) -> str:
+    """The median cost at the end of each stage, and the median CPU seconds until then."""
+    stages = ("start", "sweeps", "other", "ratchet", "iterated")
+    rows = []
+    for result in sorted(_of_kind(store, "ablation"), key=lambda result: (result["n"], float(result["method"]))):
+        cells = []
+        for stage in stages:
+            found = [record for record in result["records"] if record["stage"] == stage]
+            costs, seconds = ([record[what] for record in found] for what in ("cost", "cpu"))
+            cells.append(f"{median(costs):.7g} ({median(seconds):.2g} s)" if found else NOTHING)
+        rows.append([f"{result['case']} ({spaced(result['n'])})", result["method"], *cells])
+    header = ["set (points)", "effort", "start", "sweeps", "other starts", "ratchet", "iterated"]
+    return table(header, rows, "search ablation")
+
+
 TABLES: dict[str, Callable[[Store], str]] = {
     "starts": starts_table,
+    "search-ablation": ablation_table,
     "linkages": lambda store: _compared(store, "linkages", "linkages"),
     "features-easy": lambda store: _compared(store, "features-0.6", "features-0.6"),
     "features-hard": lambda store: _compared(store, "features-0.95", "features-0.95"),

@@ -28,6 +28,7 @@ from .scores.clusters import number_of_clusters
 from .scores.heights import with_similarity_heights
 from .scores.metrics import dasgupta_cost
 from .search import insert
+from .search.stages import check_effort
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named
 from .similarity.metric import Metric
@@ -87,6 +88,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     refine : bool
         Whether trees are searched, as by the function ``refine``. False is the paper's method, the continuous stage alone.
         ``plan_`` says what was done.
+    effort : float
+        How much the search does, as a multiple of the usual; its time grows alike. docs/search.md tells what it buys.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     random_state : int, RandomState or None
@@ -162,6 +165,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         max_triplets: int | None = None,
         spread_penalty: float = 0.0,
         refine: bool = True,
+        effort: float = 1.0,
         time_budget: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = -1,
@@ -186,6 +190,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self.max_triplets = max_triplets
         self.spread_penalty = spread_penalty
         self.refine = refine
+        self.effort = effort
         self.time_budget = time_budget
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -216,7 +221,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
                 f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
             )
         problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-        plan = plan_fit(problem.similarity, settings, refine=self.refine, time_budget=self.time_budget)
+        plan = plan_fit(
+            problem.similarity, settings, refine=self.refine, effort=self.effort, time_budget=self.time_budget
+        )
         with clock:
             found = carry_out(plan, problem, clock, self.random_state, self.n_jobs)
         told = "" if similarity.metric is None else similarity.metric.told(similarity)
@@ -314,6 +321,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
     def _check_parameters(self, n: int) -> None:
         check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
+        check_effort(self.effort)
         if self.criterion not in CRITERIA:
             raise ValueError(
                 f"criterion={self.criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}."

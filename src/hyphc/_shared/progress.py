@@ -22,7 +22,8 @@ class Progress:
     Attributes
     ----------
     stage : str
-        "embedding" is the continuous stage; "start", "sweep 1" …, "sweeps", "fresh trees" and "iterated" belong to the search.
+        "embedding" is the continuous stage; "start", "sweep 1" …, "sweeps", "other starts", "ratchet" and "iterated" are the
+        search.
     cost : float
         Dasgupta's cost of the best tree so far, each pair counted once.
     seconds : float

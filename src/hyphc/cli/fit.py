@@ -97,6 +97,7 @@ def _fitted(arguments: argparse.Namespace, similarity: Similarity) -> HypHC:
         arguments.n_clusters,
         criterion=arguments.criterion or "dasgupta",
         min_size=arguments.min_size or 1,
+        effort=arguments.effort,
         time_budget=arguments.time_budget,
         random_state=arguments.seed,
         verbose=verbose,

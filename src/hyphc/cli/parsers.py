@@ -118,6 +118,16 @@ def _seconds(text: str) -> float:
 _seconds.__name__ = "number of seconds"
 
 
+def _multiple(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+_multiple.__name__ = "number"
+
+
 def _strength(text: str) -> float:
     value = float(text)
     if not 0 <= value < float("inf"):
@@ -232,6 +242,9 @@ is then 130.""",
         "--n-clusters", type=_whole(1), metavar="K", help="number of flat clusters (default: found from the tree)"
     )
     _add_criterion(parser)
+    parser.add_argument(
+        "--effort", type=_multiple, default=1.0, metavar="X", help="search X times as much as usual (default: 1)"
+    )
     parser.add_argument(
         "--time-budget", type=_seconds, metavar="SECONDS", help="search for so long (default: until little is gained)"
     )

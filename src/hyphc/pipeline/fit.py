@@ -41,7 +41,7 @@ def carry_out(plan: FitPlan, problem: Distinct, clock: Clock, random_state: Seed
     tree = start
     if plan.search and not clock.stopped:
         tree = _cheaper(start, baselines.average_linkage(similarity), similarity) if plan.linkage else start
-        tree = refine_by(clock, tree, similarity, random_state, n_jobs)
+        tree = refine_by(clock, tree, similarity, random_state, n_jobs, effort=plan.effort)
     everyone = problem.tree(tree)
     return Fit(everyone, embedding if everyone is start else None, problem.curve(losses))
 

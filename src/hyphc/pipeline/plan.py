@@ -41,6 +41,8 @@ class FitPlan:
         Settings of the continuous stage, its budgets among them; None without one.
     embed_share : float
         The share of a time budget after which the continuous stage ends.
+    effort : float
+        Of the search, as a multiple of the usual.
     time_budget : float or None
         Seconds for everything.
     rows : str
@@ -52,7 +54,7 @@ class FitPlan:
     --------
     >>> from hyphc import as_similarity
     >>> plan_fit(as_similarity([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], "cosine"), EmbedSettings())
-    start: bisecting k-means or average linkage, the cheaper; search: sweeps, fresh trees, iterated
+    start: bisecting k-means or average linkage, the cheaper; search: sweeps, other starts, ratchet, iterated
     """
 
     start: Start
@@ -60,6 +62,7 @@ class FitPlan:
     search: tuple[str, ...]
     embed: EmbedSettings | None
     embed_share: float = 1.0
+    effort: float = 1.0
     time_budget: float | None = None
     because: str = ""
     rows: str = ""
@@ -74,7 +77,8 @@ class FitPlan:
         first = f"{self.start} (at most {limits})" if limits else self.start
         yield f"start: {first}" + (" or average linkage, the cheaper" if self.linkage else "")
         if self.search:
-            yield f"search: {', '.join(self.search)}"
+            multiple = "" if self.effort == 1 else f" ({self.effort:g} times the effort)"
+            yield f"search: {', '.join(self.search)}{multiple}"
         if self.because:
             yield self.because
         if self.time_budget is not None:
@@ -93,7 +97,12 @@ class FitPlan:
 
 
 def plan_fit(
-    similarity: Similarity, settings: EmbedSettings, *, refine: bool = True, time_budget: float | None = None
+    similarity: Similarity,
+    settings: EmbedSettings,
+    *,
+    refine: bool = True,
+    effort: float = 1.0,
+    time_budget: float | None = None,
 ) -> FitPlan:
     """Plan a fit of distinct points.
 
@@ -104,6 +113,8 @@ def plan_fit(
         What the caller asks of the continuous stage. Any that is not the default means that there shall be one.
     refine : bool
         Whether the search follows.
+    effort : float
+        Of the search.
     time_budget : float, optional
         Seconds.
     """
@@ -114,9 +125,9 @@ def plan_fit(
     stages = ("sweeps", *search.later_stages(similarity, time_budget is not None))
     if asks_for_continuous_stage(settings):
         embed = _before_search(settings, similarity)
-        return FitPlan("continuous stage", linkage, stages, embed, EMBED_SHARE, time_budget)
+        return FitPlan("continuous stage", linkage, stages, embed, EMBED_SHARE, effort, time_budget)
     start: Start = "agglomeration along edges" if similarity.has_edges else "bisecting k-means"
-    return FitPlan(start, linkage, stages, None, time_budget=time_budget)
+    return FitPlan(start, linkage, stages, None, effort=effort, time_budget=time_budget)
 
 
 def asks_for_continuous_stage(settings: EmbedSettings) -> bool:

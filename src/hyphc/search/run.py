@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -13,6 +13,7 @@ from .._kernels.search import local
 from .._kernels.search.state import Agenda, Scratch, State
 from .._shared.clock import Clock
 from .._shared.parallel import n_threads, thread_map
+from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
 from .state import scratch_of
@@ -28,17 +29,11 @@ def is_large(similarity: Similarity) -> bool:
     return similarity.n > LARGE or similarity.n * similarity.n_columns > LARGE_FEATURES
 
 
-def has_own_start(similarity: Similarity) -> bool:
-    """Whether a start made for large problems leads as low as the continuous stage and fresh trees, and much sooner."""
-    with_background = similarity.has_edges and not similarity.is_sparse  # agglomeration is close to the best there
-    return is_large(similarity) or with_background or (similarity.is_sparse and similarity.n > LARGE_GRAPH)
-
-
 def later_stages(similarity: Similarity, on_the_clock: bool) -> tuple[str, ...]:
     """The stages of a search after its sweeps; a clock is a time budget."""
     if is_large(similarity):
-        return ("iterated",) if on_the_clock else ()
-    return ("iterated",) if has_own_start(similarity) else ("fresh trees", "iterated")
+        return ("ratchet", "iterated") if on_the_clock else ()
+    return ("other starts", "ratchet", "iterated")
 
 
 @dataclass
@@ -49,6 +44,15 @@ class Run:
     rng: np.random.RandomState
     clock: Clock
     known: tuple[float, Tree]
+    is_quiet: bool = False
+
+    def quiet(self) -> Run:
+        """The same search on one thread, without listeners: for one of several trees at once."""
+        return replace(self, n_jobs=1, is_quiet=True)
+
+    def unheard(self) -> Run:
+        """The same search without listeners: for a tree that need not become the best."""
+        return replace(self, is_quiet=True)
 
     def late(self) -> bool:
         """Whether time is up or somebody has ended the fit."""
@@ -64,6 +68,15 @@ class Run:
             self.known = cost, tree
         cost, best = self.known
         self.clock.tell(stage, cost, lambda: best)
+
+    def swept(self, number: int, tree: Callable[[], Tree], similarity: Similarity) -> None:
+        """Count a sweep, and tell listeners of the tree it left."""
+        if self.is_quiet:
+            return
+        self.clock.steps += 1
+        if self.clock.listened:
+            found = tree()
+            self.tell(f"sweep {number}", found, dasgupta_cost(found, similarity))
 
     def seeds(self, count: int) -> list[int]:
         """Seeds for so many tasks."""

@@ -1,8 +1,9 @@
-"""Any tree in, a tree of lower Dasgupta cost out: subtree prune-and-regraft with branch and bound, from many starts."""
+"""Any tree in, a tree of lower Dasgupta cost out: prune and regraft by branch and bound, ratchet, fusing and kicks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,16 +13,19 @@ from .._shared.progress import Callback
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike, as_tree
-from .fresh import fresh_tree
+from .fusing import fused
 from .iterated import iterated
+from .ratchet import n_rounds, ratcheted
 from .run import Run, later_stages
-from .sweeps import swept
+from .starts import other_starts
+from .sweeps import FIRST_ROUNDS, swept
 
 
 def refine(
     tree: TreeLike,
     similarity: SimilarityLike,
     *,
+    effort: float = 1.0,
     max_sweeps: int | None = None,
     time_budget: float | None = None,
     random_state: int | np.random.RandomState | None = None,
@@ -31,24 +35,27 @@ def refine(
     """A tree of lower Dasgupta cost, never worse than the one given.
 
     1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains.
-    2. Fresh trees: the tree of a small random subset is searched, grows threefold by points inserted at their cheapest places,
-       is searched again, and so on up to all points. The best of several is kept.
-    3. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose.
+    2. Other starts: what else is built quickly from the similarity, swept and fused with the tree: of each cluster that both
+       trees have, the cheaper arrangement.
+    3. Ratchet: sweeps under perturbed weights of the points, then under the true ones, fused with the best tree.
+    4. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose.
 
     Problems of more than 50 000 points, or of more than 10 million entries of features, are large: sweeps look within 100 levels
-    and end when what is left promises less than a hundred-thousandth, there are no fresh trees, and an iterated search, which
-    gains next to nothing there, only within a time budget. Graphs of more than 10 000 points get no fresh trees either.
+    and end when what is left promises less than a hundred-thousandth, and stages 3 and 4 come only within a time budget.
 
     Parameters
     ----------
     tree : Tree or linkage matrix, n leaves
     similarity : Similarity, dense matrix or sparse matrix of n points
+    effort : float
+        Multiplies the work of stages 3 and 4, and with it their time; docs/search.md has what it buys. A time budget
+        takes its place.
     max_sweeps : int, optional
         Only stage 1, with at most so many sweeps.
     time_budget : float, optional
-        Seconds. Stages 2 and 3 take turns until they are over; the search also stops earlier than by default if it must.
+        Seconds. Stages 3 and 4 take turns until they are over; the search also stops earlier than by default if it must.
     random_state : int, RandomState or None
-        Seeds stages 2 and 3. Without a time budget, one seed gives one tree, whatever ``n_jobs`` is.
+        Seeds stages 3 and 4. Without a time budget, one seed gives one tree, whatever ``n_jobs`` is.
     n_jobs : int or None
         Threads (None is 1, −1 is all cores).
     callback : callable, optional
@@ -67,9 +74,9 @@ def refine(
     array([0, 1, 0, 1])
     """
     tree, similarity = as_tree(tree), check_similarity(similarity)
-    _check_arguments(tree, similarity, max_sweeps, time_budget)
+    _check_arguments(tree, similarity, effort, max_sweeps, time_budget)
     with Clock(time_budget, callback) as clock:
-        return refine_by(clock, tree, similarity, random_state, n_jobs, max_sweeps)
+        return refine_by(clock, tree, similarity, random_state, n_jobs, max_sweeps, effort)
 
 
 def refine_by(
@@ -79,6 +86,7 @@ def refine_by(
     random_state: int | np.random.RandomState | None,
     n_jobs: int | None,
     max_sweeps: int | None = None,
+    effort: float = 1.0,
 ) -> Tree:
     """``refine`` as a stage of a fit, on the fit's clock."""
     best = _Best(tree, similarity)
@@ -86,7 +94,7 @@ def refine_by(
     run.tell("start", tree, best.cost)
     if tree.n_leaves < 3 or max_sweeps == 0 or run.late():
         return tree
-    for stage, found in _stages(tree, similarity, run, max_sweeps, best):
+    for stage, found in _stages(tree, run, max_sweeps, effort, best):
         best.offer(found)
         run.tell(stage, best.tree, best.cost)
     return best.tree
@@ -105,29 +113,47 @@ class _Best:
             self.tree, self.cost = tree, cost
 
 
-def _check_arguments(tree: Tree, similarity: Similarity, max_sweeps: int | None, time_budget: float | None) -> None:
+def _check_arguments(
+    tree: Tree, similarity: Similarity, effort: float, max_sweeps: int | None, time_budget: float | None
+) -> None:
     if tree.n_leaves != similarity.n:
         raise ValueError(
             f"The tree has {tree.n_leaves} leaves but the similarity {similarity.n} points; they must be the same."
         )
+    check_effort(effort)
     if max_sweeps is not None and max_sweeps < 0:
         raise ValueError(f"max_sweeps={max_sweeps} is negative; choose max_sweeps >= 0.")
     if time_budget is not None and not time_budget >= 0:
         raise ValueError(f"time_budget={time_budget} is not a number of seconds >= 0.")
 
 
-def _stages(
-    tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None, best: _Best
-) -> Iterator[tuple[str, Tree]]:
+def check_effort(effort: float) -> None:
+    """Raise unless it is a positive number."""
+    if isinstance(effort, bool) or not isinstance(effort, Real) or not 0 < effort < np.inf:
+        raise ValueError(
+            f"effort={effort!r} is not a positive number; 1 is the default, less is sooner, more is lower."
+        )
+
+
+def _stages(tree: Tree, run: Run, max_sweeps: int | None, effort: float, best: _Best) -> Iterator[tuple[str, Tree]]:
     """The trees found, with the name of the stage."""
-    yield "sweeps", swept(tree, similarity, run, max_sweeps)
+    similarity = best.similarity
+    yield "sweeps", swept(tree, similarity, run, max_sweeps, FIRST_ROUNDS if max_sweeps is None else None)
+    if max_sweeps is not None:
+        return
     on_the_clock = run.clock.time_budget is not None
-    later = () if max_sweeps is not None else later_stages(similarity, on_the_clock)
+    later = later_stages(similarity, on_the_clock)
+    if "other starts" in later:
+        found = best.tree
+        for other in other_starts(dasgupta_cost(tree, similarity), similarity, run):
+            found = fused(found, other, similarity)
+        yield "other starts", found
+    rounds = n_rounds(similarity, effort)
     while later and not run.late():
-        if "fresh trees" in later:
-            winner = fresh_tree(similarity, run)
-            if winner is not None:
-                yield "fresh trees", Tree(winner.children, winner.heights, tree.names)
-        yield "iterated", iterated(best.tree, similarity, run)
+        if "ratchet" in later:
+            for _ in range(1 if on_the_clock else rounds):
+                if not run.late():
+                    yield "ratchet", ratcheted(best.tree, similarity, run)
+        yield "iterated", iterated(best.tree, similarity, run, effort)
         if not on_the_clock:
             return

@@ -157,6 +157,13 @@ def cost_of(state: State) -> float:
     return float(state.nodes["points"][n:-1] @ state.nodes["cut"][n:-1])
 
 
+def scale_of(state: State) -> float:
+    """What a share of the cost is a share of: of a blend the graph's part, since a constant in the background may be any."""
+    n = len(state.nodes) // 2
+    crossing = state.nodes["edges" if isinstance(state, BlendState) else "cut"][n:-1]
+    return abs(float(state.nodes["points"][n:-1] @ crossing))
+
+
 def agenda_of(leaves: Ints, seed: int) -> Agenda:
     """An empty queue for the region of these leaves."""
     # the queue holds each node of the region at most once; the log has room for the largest kick and its repair

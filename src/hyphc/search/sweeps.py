@@ -8,12 +8,11 @@ import numpy.typing as npt
 from .._kernels.search import local, passes
 from .._kernels.search.state import Agenda, Scratch, State
 from .._shared.arrays import Ints
-from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, is_large, pieces
-from .state import agenda_of, cost_of, depth_first, state_of, tree_of
+from .state import agenda_of, cost_of, depth_first, scale_of, state_of, tree_of
 
 CHUNK = 8_192  # at most so many subtrees are tried on one version of the tree
 SLICE = 256  # and so many by one thread at a time: neither depends on the number of threads
@@ -21,11 +20,19 @@ REGION = 1_024  # leaves of a subtree swept on its own
 # In large trees a trial opens at most so many nodes below one node, and climbs at most so many levels. Few would open more. Good
 # trees of a million leaves are hundreds of levels deep, but most is gained near by.
 OPENED, CLIMBED = 100.0, 100.0
+# A tree is tried as a whole so often before other stages gain more in the time.
+FIRST_ROUNDS = 2
+SETTLED = 3e-5  # a round of sweeps that gains a smaller share of the cost is the last: elsewhere the time gains more
 NEGLIGIBLE = 1e-5  # in large trees sweeps end when all that is left to try promises less than this share of the cost
 
 
-def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) -> Tree:
-    """Try all subtrees, then again those near which something changed, until nothing does."""
+def swept(
+    tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None = None, rounds: int | None = None
+) -> Tree:
+    """Try all subtrees, then again those near which something changed, until nothing does; and all again.
+
+    Ends when a round of this has gained next to nothing, or after so many sweeps or rounds. Large trees get one round.
+    """
     ordered, permuted, leaves = depth_first(tree, similarity)
     state = state_of(ordered, permuted)
     pool = ScratchPool(state, run.n_jobs, run.stop)
@@ -33,17 +40,16 @@ def swept(tree: Tree, similarity: Similarity, run: Run, max_sweeps: int | None) 
     if large:
         state = state._replace(terms=state.terms._replace(opened=OPENED, climbed=CLIMBED))
         _sweep_regions(state, pool, run)
-    tried = _largest_first(state, np.arange(2 * similarity.n - 1))
-    # in float32 moves that gain next to nothing could go on for ever
-    enough = NEGLIGIBLE if large else 0.0
-    sweep, cost, before = 0, cost_of(state), np.inf
-    while len(tried) and cost < before and not run.late() and (max_sweeps is None or sweep < max_sweeps):
-        tried = _sweep(state, pool, tried, enough * cost, run)
-        sweep, cost, before = sweep + 1, cost_of(state), cost
-        run.clock.steps += 1
-        if run.clock.listened:
-            found = tree_of(state, leaves, similarity.maximum(), tree.names)
-            run.tell(f"sweep {sweep}", found, dasgupta_cost(found, similarity))
+    left = 1 if large else np.inf if rounds is None else rounds
+    sweeps, cost, before = 0, cost_of(state), np.inf
+    while left > 0 and before - cost > SETTLED * scale_of(state) and not run.late():
+        before, left = cost, left - 1
+        tried, last = _largest_first(state, np.arange(2 * similarity.n - 1)), np.inf
+        # in float32 moves that gain next to nothing could go on for ever
+        while len(tried) and cost < last and not run.late() and (max_sweeps is None or sweeps < max_sweeps):
+            tried = _sweep(state, pool, tried, NEGLIGIBLE * scale_of(state) if large else 0.0, run)
+            sweeps, cost, last = sweeps + 1, cost_of(state), cost
+            run.swept(sweeps, lambda: tree_of(state, leaves, similarity.maximum(), tree.names), similarity)
     return tree_of(state, leaves, similarity.maximum(), tree.names)
 
 
