@@ -14,6 +14,7 @@ from . import (
     decoding,
     explorer,
     graphs,
+    neighbors,
     nn,
     scores,
     search,
@@ -38,6 +39,7 @@ _MODULES = (
     continuous,
     search,
     scores,
+    neighbors,
     nn,
     explorer,
 )

@@ -61,8 +61,10 @@ class InvertedFile:
         self._centres, self._near = self._cells.centres, self._cells.near
         self._points = points[self._order]
         self._wide = points.shape[1] + -points.shape[1] % 4
-        self._panels = np.empty(len(points) * self._wide, np.float32)
-        self._squares = np.empty(len(points), np.float32)
+        sizes = np.diff(self._starts)
+        self._lanes = np.append(0, np.cumsum(sizes + -sizes % cell_kernels.LANES))
+        self._panels = np.empty(self._lanes[-1] * self._wide, np.float32)
+        self._squares = np.empty(self._lanes[-1], np.float32)
         thread_map(self._fill_panels, _tasks(len(self._centres), _CELLS_A_TASK), n_jobs)
         self._calibrate(seed)
 
@@ -108,9 +110,10 @@ class InvertedFile:
 
     def _fill_panels(self, cells: range) -> None:
         for cell in cells:
-            b, e = self._starts[cell], self._starts[cell + 1]
+            b, e = self._lanes[cell], self._lanes[cell + 1]
             panel = self._panels[b * self._wide : e * self._wide].reshape(self._wide, e - b)
-            nearest_kernels.fill_panel(self._points[b:e], self._centres[cell], panel, self._squares[b:e])
+            own = self._points[self._starts[cell] : self._starts[cell + 1]]
+            nearest_kernels.fill_panel(own, self._centres[cell], panel, self._squares[b:e])
 
     def _calibrate(self, seed: int) -> None:
         n, width = len(self._points), self._near.shape[1]
@@ -140,9 +143,7 @@ class InvertedFile:
         return rank[cells]
 
     def _nearest_cells(self, rows: Rows) -> Ints:
-        every = np.arange(len(self._centres), dtype=np.int32)
-        some = np.arange(len(rows), dtype=np.int32)
-        return np.argmin(cell_kernels.nearness(rows, some, self._centres.mean(axis=0), every, self._centres), axis=1)
+        return np.asarray(np.argmin(cell_kernels.squared_distances(rows, self._centres), axis=1))
 
     def _around(self, cell: int, queries: Rows, selves: Places) -> tuple[Ints, Floats]:
         near = self._near[cell]
@@ -166,8 +167,8 @@ class InvertedFile:
     ) -> tuple[Ints, Floats]:
         q, kept = len(queries), self.k + SPARE
         places, far = np.full((q, kept), -1, np.int32), np.full((q, kept), np.inf, np.float32)
-        kernel = nearest_kernels.search
-        kernel(queries, selves, cells, probed, self._starts, self._centres, self._panels, self._squares, places, far)
+        blocks = self._starts, self._lanes, self._centres, self._panels, self._squares
+        nearest_kernels.search(queries, selves, cells, probed, *blocks, places, far)
         numbers, distances = np.empty((q, self.k), np.int64), np.empty((q, self.k))
         nearest_kernels.rank(queries, self._points, self._order, places, numbers, distances)
         return numbers, distances
@@ -234,20 +235,21 @@ def _runs(n: int, smallest: int) -> list[tuple[int, int]]:
 def _near_cells(centres: Floats, n_jobs: int | None) -> Places:
     """The ``NEAR_CELLS`` cells whose centres are nearest to each, itself among them: (cells, near)."""
     n = len(centres)
-    width, every, origin = min(NEAR_CELLS, n), np.arange(n, dtype=np.int32), centres.mean(axis=0)
+    width = min(NEAR_CELLS, n)
 
-    def nearest(cells: Places) -> Places:
-        if width == n:
-            return np.tile(every, (len(cells), 1))
-        scores = cell_kernels.nearness(centres, cells, origin, every, centres)
-        return np.argpartition(scores, width - 1, axis=1)[:, :width].astype(np.int32)
+    def nearest(rows: Floats) -> Places:
+        scores = cell_kernels.squared_distances(rows, centres)
+        near = np.argpartition(scores, width - 1, axis=1)[:, :width]
+        # nearest first: later ones then have little to add to the lists
+        nearer = np.argsort(np.take_along_axis(scores, near, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(near, nearer, axis=1).astype(np.int32)
 
-    return np.concatenate(thread_map(nearest, _row_blocks(every, n), n_jobs))
+    return np.concatenate(thread_map(nearest, _row_blocks(centres, n), n_jobs))
 
 
 def _row_blocks(rows: Rows, width: int) -> list[Rows]:
     """Rows in blocks whose products with ``width`` others are not too large."""
-    step = max(1, CHUNK_BYTES // (16 * width))
+    step = max(1, min(256, CHUNK_BYTES // (16 * width)))
     return [rows[b : b + step] for b in range(0, len(rows), step)]
 
 

@@ -18,12 +18,14 @@ _SAMPLE = 64  # points of a run whose two means give the direction of its cut
 _LLOYD_STEPS = 3
 _FINE = {"reassoc", "contract"}
 
+LANES = 32  # blocks are padded to multiples of so many columns: what does not fill a vector is done one by one, as dear as all
+
 
 @njit(cache=True, nogil=True)
 def _drawn(state: Ints, n: int) -> int:
-    """A number below n, and the state of the generator moved on."""
-    state[0] = (state[0] * 1103515245 + 12345) & 0x7FFFFFFFFFFF
-    return (state[0] >> 16) % n  # type: ignore[no-any-return]
+    """A number below n, and the state of the generator moved on (Lehmer's, modulo 2³¹ − 1)."""
+    state[0] = state[0] * 48271 % 2147483647
+    return state[0] % n  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True, fastmath=_FINE)
@@ -104,8 +106,7 @@ def halve(X: Rows, order: Order, seed: int, smallest: int, scores: Singles) -> N
         b, e = stack.pop()
         if e - b <= smallest:
             continue
-        state[0] = seed + 7919 * b + 104729 * e
-        _drawn(state, 2)
+        state[0] = (seed + 7919 * b + 104729 * e) % 2147483646 + 1
         origin = X[order[b + _drawn(state, e - b)]]
         for i in range(_SAMPLE):
             row = X[order[b + _drawn(state, e - b)]]
@@ -141,7 +142,7 @@ def means(X: Rows, order: Order, starts: Ints, centres: Floats) -> None:
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def products(x: Singles, y: Singles, found: Singles) -> None:
-    """x @ y for x (q, d) and y (d, m), q and d multiples of 4.
+    """x @ y for x (q, d) and y (d, m), q and d multiples of 4, m of ``LANES``.
 
     Four rows by four columns of x at a time: each load of y serves four sums, and all factors stay in registers. Unlike a
     library's product it has but one order of summation, whatever threads there are.
@@ -159,10 +160,16 @@ def products(x: Singles, y: Singles, found: Singles) -> None:
             p0, p1, p2, p3 = x[i + 2, c], x[i + 2, c + 1], x[i + 2, c + 2], x[i + 2, c + 3]
             q0, q1, q2, q3 = x[i + 3, c], x[i + 3, c + 1], x[i + 3, c + 2], x[i + 3, c + 3]
             for j in range(m):
-                f0[j] = f0[j] + a0 * y0[j] + a1 * y1[j] + a2 * y2[j] + a3 * y3[j]
-                f1[j] = f1[j] + b0 * y0[j] + b1 * y1[j] + b2 * y2[j] + b3 * y3[j]
-                f2[j] = f2[j] + p0 * y0[j] + p1 * y1[j] + p2 * y2[j] + p3 * y3[j]
-                f3[j] = f3[j] + q0 * y0[j] + q1 * y1[j] + q2 * y2[j] + q3 * y3[j]
+                v0, v1, v2, v3 = (
+                    y0[j],
+                    y1[j],
+                    y2[j],
+                    y3[j],
+                )  # before anything is stored: loads cannot move across stores
+                f0[j] = f0[j] + a0 * v0 + a1 * v1 + a2 * v2 + a3 * v3
+                f1[j] = f1[j] + b0 * v0 + b1 * v1 + b2 * v2 + b3 * v3
+                f2[j] = f2[j] + p0 * v0 + p1 * v1 + p2 * v2 + p3 * v3
+                f3[j] = f3[j] + q0 * v0 + q1 * v1 + q2 * v2 + q3 * v3
 
 
 @njit(cache=True, nogil=True, fastmath=_FINE)
@@ -173,7 +180,7 @@ def shifted(row: Rows, origin: Floats, out: Singles) -> float:
         step = np.float32(row[c] - origin[c])
         out[c] = step
         total += step * step
-    return np.float32(0.5) * total  # type: ignore[no-any-return]
+    return np.float32(0.5) * total  # type: ignore[return-value]
 
 
 @njit(cache=True, nogil=True)
@@ -183,8 +190,9 @@ def nearness(rows: Rows, order: Order, origin: Floats, cells: Order, centres: Fl
     ½‖y‖² − ⟨x, y⟩, both seen from ``origin``, near to which they lie: single precision is enough for what is left.
     """
     q, m, d = order.shape[0], cells.shape[0], centres.shape[1]
-    x, y = np.zeros((q + -q % 4, d + -d % 4), np.float32), np.zeros((d + -d % 4, m), np.float32)
-    found, half, column = np.empty((x.shape[0], m), np.float32), np.empty(m, np.float32), np.empty(d, np.float32)
+    x, y = np.zeros((q + -q % 4, d + -d % 4), np.float32), np.zeros((d + -d % 4, m + -m % LANES), np.float32)
+    found, half = np.empty((x.shape[0], y.shape[1]), np.float32), np.empty(m, np.float32)
+    column = np.empty(d, np.float32)
     for t in range(q):
         shifted(rows[order[t]], origin, x[t])
     for j in range(m):
@@ -195,7 +203,21 @@ def nearness(rows: Rows, order: Order, origin: Floats, cells: Order, centres: Fl
     for t in range(q):
         for j in range(m):
             found[t, j] = half[j] - found[t, j]
-    return found[:q]  # type: ignore[no-any-return]
+    return found[:q, :m]
+
+
+@njit(cache=True, nogil=True, fastmath=_FINE)
+def squared_distances(rows: Rows, centres: Floats) -> Singles:
+    """‖x_i − centre_j‖² from differences: cells may be as near to each other as they like beside the size of the whole."""
+    found = np.empty((rows.shape[0], centres.shape[0]), np.float32)
+    for i in range(rows.shape[0]):
+        for j in range(centres.shape[0]):
+            total = 0.0
+            for c in range(centres.shape[1]):
+                step = rows[i, c] - centres[j, c]
+                total += step * step
+            found[i, j] = total
+    return found
 
 
 @njit(cache=True, nogil=True)

@@ -9,21 +9,22 @@ import numpy.typing as npt
 from numba import njit
 
 from ..._shared.arrays import Floats, Ints
-from .cells import nearness, place_lowest, products, shifted
+from .cells import LANES, nearness, place_lowest, products, shifted
 
 Rows = npt.NDArray[Any]
 Order = npt.NDArray[np.int32]
 Singles = npt.NDArray[np.float32]
 
-_FINE = {"reassoc", "contract", "nnan", "nsz"}
+_FINE = {"reassoc", "contract"}
 
 
 @njit(cache=True, nogil=True)
 def fill_panel(X: Rows, centre: Floats, panel: Singles, squares: Singles) -> None:
-    """A cell's points as columns, (d, m) below which rows of zeros may follow, and half their squares, from its centre."""
+    """A cell's points as columns and half their squares, both from its centre; the rest of the block is as if at infinity."""
     d = X.shape[1]
     column = np.empty(d, np.float32)
-    panel[d:] = 0.0
+    panel[:] = 0.0
+    squares[:] = np.inf
     for j in range(X.shape[0]):
         squares[j] = shifted(X[j], centre, column)
         for c in range(d):
@@ -41,13 +42,11 @@ def _keep(ids: Order, far: Singles, point: int, value: float) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_FINE)
-def _n_nearer(found: Singles, squares: Singles, own: float, worst: float) -> int:
-    """Turn products into half squared distances; how many are below the worst."""
+def _n_nearer(found: Singles, squares: Singles, b: int, worst: float) -> int:
+    """How many of the ``LANES`` points from b on are nearer than the worst kept; half squares and products give distances."""
     nearer = 0
-    for j in range(squares.shape[0]):
-        value = squares[j] - found[j] + own
-        found[j] = value
-        nearer += value < worst
+    for j in range(b, b + LANES):
+        nearer += squares[j] - found[j] < worst
     return nearer
 
 
@@ -55,11 +54,15 @@ def _n_nearer(found: Singles, squares: Singles, own: float, worst: float) -> int
 def _scan(found: Singles, squares: Singles, own: float, first: int, self: int, ids: Order, far: Singles) -> None:
     """Offer a cell's points, ``first`` and following, to the list of one query; ``own`` is half its squared length."""
     last = far.shape[0] - 1
-    if _n_nearer(found, squares, own, far[last]) == 0:
-        return
-    for j in range(found.shape[0]):
-        if found[j] < far[last] and first + j != self:
-            _keep(ids, far, first + j, found[j])
+    worst = far[last] - own
+    for b in range(0, squares.shape[0], LANES):
+        if _n_nearer(found, squares, b, worst) == 0:
+            continue
+        for j in range(b, b + LANES):
+            value = squares[j] - found[j]
+            if value < worst and first + j != self:
+                _keep(ids, far, first + j, value + own)
+                worst = far[last] - own
 
 
 @njit(cache=True, nogil=True)
@@ -69,6 +72,7 @@ def search(
     cells: Order,
     probed: npt.NDArray[np.bool_],
     starts: Ints,
+    lanes: Ints,
     centres: Floats,
     panels: Singles,
     squares: Singles,
@@ -78,15 +82,16 @@ def search(
     """The nearest points of each query among those in its cells: probed[q, j] says whether it looks into cells[j].
 
     ``ids`` and ``far`` (q, k) take their places and half squared distances, nearest first. A query's own place is in ``selves``.
+    Cell c has the places starts[c] … starts[c + 1] − 1, and the columns from lanes[c] on in the panels.
     """
     q, d = queries.shape
     wide, widest = d + -d % 4, 0
     who, own, x = np.empty(q, np.int64), np.empty(q, np.float32), np.zeros((q + -q % 4, wide), np.float32)
     for j in range(cells.shape[0]):
-        widest = max(widest, starts[cells[j] + 1] - starts[cells[j]])
+        widest = max(widest, lanes[cells[j] + 1] - lanes[cells[j]])
     flat = np.empty(x.shape[0] * widest, np.float32)
     for j in range(cells.shape[0]):
-        b, e = starts[cells[j]], starts[cells[j] + 1]
+        b, e = lanes[cells[j]], lanes[cells[j] + 1]
         m, some = e - b, 0
         for i in range(q):
             if probed[i, j]:
@@ -99,7 +104,7 @@ def search(
         products(x[:rows], panels[b * wide : e * wide].reshape((wide, m)), found)
         for s in range(some):
             i = who[s]
-            _scan(found[s], squares[b:e], own[s], b, selves[i], ids[i], far[i])
+            _scan(found[s], squares[b:e], own[s], starts[cells[j]], selves[i], ids[i], far[i])
 
 
 @njit(cache=True, nogil=True)
