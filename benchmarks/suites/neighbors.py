@@ -1,8 +1,8 @@
 """Neighbour graphs: seconds, processor time, recall and memory of ours, pynndescent and faiss, all on as many threads.
 
-The 15 nearest others of each point. Recall is on 1 000 exact rows. "cold" includes what a method compiles in a new process with an
-empty cache, measured on 2 000 points; "seconds" is without it. faiss is an inverted file of 4·√n cells, as many of which are searched as
-reach a recall of 0.95; it is no dependency of the suite, and left out where it is not installed.
+The 15 nearest others of each point. Recall is on 1 000 exact rows. "cold" includes what a method compiles in a new process
+with an empty cache, measured on 2 000 points; "seconds" is without it. faiss is an inverted file of 4·√n cells, as many of
+which are searched as reach a recall of 0.95; it is no dependency of the suite, and left out where it is not installed.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,11 +75,11 @@ class InvertedFile:
         numbers, distances = np.empty((n, self.k), np.int64), np.empty((n, self.k))
 
         def fill(cells: range) -> None:
-            for cell in cells:
-                own = np.arange(self._starts[cell], self._starts[cell + 1], dtype=np.int32)
-                if len(own):
-                    rows = self._order[own]
-                    numbers[rows], distances[rows] = self._around(cell, self._points[own], own)
+            own = np.arange(self._starts[cells.start], self._starts[cells.stop], dtype=np.int32)
+            bounds = self._starts[cells.start : cells.stop + 1] - self._starts[cells.start]
+            groups = [slice(b, e) for b, e in pairwise(bounds)]
+            rows = self._order[own]
+            numbers[rows], distances[rows] = self._around(list(cells), groups, self._points[own], own)
 
         thread_map(fill, _tasks(len(self._centres), _CELLS_A_TASK), self._n_jobs)
         short = np.flatnonzero(numbers[:, -1] < 0)  # so few points in the cells searched
@@ -99,7 +100,7 @@ class InvertedFile:
             rows = groups[cell]
             if len(rows):
                 nobody = np.full(len(rows), -1, np.int32)
-                numbers[rows], distances[rows] = self._around(cell, new[rows], nobody)
+                numbers[rows], distances[rows] = self._around([cell], [slice(None)], new[rows], nobody)
 
         thread_map(fill, range(len(groups)), self._n_jobs)
         return numbers, distances
@@ -145,10 +146,23 @@ class InvertedFile:
     def _nearest_cells(self, rows: Rows) -> Ints:
         return np.asarray(np.argmin(cell_kernels.squared_distances(rows, self._centres), axis=1))
 
-    def _around(self, cell: int, queries: Rows, selves: Places) -> tuple[Ints, Floats]:
-        near = self._near[cell]
-        probed = nearest_kernels.choose(queries, cell, near, self._centres, self.n_probes)
-        return self._searched(queries, selves, near, probed)
+    def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places) -> tuple[Ints, Floats]:
+        """The k nearest of the queries, of which each group belongs to a cell.
+
+        Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
+        """
+        near = self._near[cells]
+        union, place = np.unique(near, return_inverse=True)
+        rank = np.full(len(union), near.shape[1])
+        np.minimum.at(rank, place.ravel(), np.tile(np.arange(near.shape[1]), len(cells)))
+        order = np.argsort(rank, kind="stable")  # nearest first: later ones then have little to add to the lists
+        column = np.empty(len(union), np.int64)
+        column[order] = np.arange(len(union))
+        probed = np.zeros((len(union), len(queries)), np.bool_)
+        for cell, group, own in zip(cells, groups, column[place.reshape(near.shape)], strict=True):
+            chosen = nearest_kernels.choose(queries[group], cell, self._near[cell], self._centres, self.n_probes)
+            probed[own, group] = chosen
+        return self._searched(queries, selves, union[order], probed)
 
     def _everywhere(self, places: Places) -> tuple[Ints, Floats]:
         """The k nearest others of the points at these places in all cells."""
@@ -156,7 +170,7 @@ class InvertedFile:
 
         def search(rows: range) -> tuple[Ints, Floats]:
             some = places[rows.start : rows.stop]
-            probed = np.ones((len(some), len(every)), np.bool_)
+            probed = np.ones((len(every), len(some)), np.bool_)
             return self._searched(self._points[some], some, every, probed)
 
         parts = thread_map(search, _tasks(len(places), _QUERIES_A_TASK), self._n_jobs)
@@ -240,7 +254,6 @@ def _near_cells(centres: Floats, n_jobs: int | None) -> Places:
     def nearest(rows: Floats) -> Places:
         scores = cell_kernels.squared_distances(rows, centres)
         near = np.argpartition(scores, width - 1, axis=1)[:, :width]
-        # nearest first: later ones then have little to add to the lists
         nearer = np.argsort(np.take_along_axis(scores, near, axis=1), axis=1, kind="stable")
         return np.take_along_axis(near, nearer, axis=1).astype(np.int32)
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from ..._shared.arrays import Floats, Ints
-from .cells import LANES, nearness, place_lowest, products, shifted
+from .cells import nearness, place_lowest, products, shifted
 
 Rows = npt.NDArray[Any]
 Order = npt.NDArray[np.int32]
@@ -31,6 +31,15 @@ def fill_panel(X: Rows, centre: Floats, panel: Singles, squares: Singles) -> Non
             panel[c, j] = column[c]
 
 
+@njit(cache=True, nogil=True, fastmath=_FINE)
+def _n_nearer(found: Singles, squares: Singles, worst: float) -> int:
+    """How many points are nearer than the worst kept; half squares and products give distances."""
+    nearer = np.int32(0)
+    for j in range(squares.shape[0]):
+        nearer += np.int32(squares[j] - found[j] < worst)
+    return nearer  # type: ignore[return-value]
+
+
 @njit(cache=True, nogil=True)
 def _keep(ids: Order, far: Singles, point: int, value: float) -> None:
     """Put a point into the sorted list in place of the last."""
@@ -41,25 +50,18 @@ def _keep(ids: Order, far: Singles, point: int, value: float) -> None:
     far[t], ids[t] = value, point
 
 
-@njit(cache=True, nogil=True, fastmath=_FINE)
-def _n_nearer(found: Singles, squares: Singles, b: int, worst: float) -> int:
-    """How many of the ``LANES`` points from b on are nearer than the worst kept; half squares and products give distances."""
-    nearer = 0
-    for j in range(b, b + LANES):
-        nearer += squares[j] - found[j] < worst
-    return nearer
-
-
 @njit(cache=True, nogil=True)
 def _scan(found: Singles, squares: Singles, own: float, first: int, self: int, ids: Order, far: Singles) -> None:
     """Offer a cell's points, ``first`` and following, to the list of one query; ``own`` is half its squared length."""
     last = far.shape[0] - 1
-    worst = far[last] - own
-    for b in range(0, squares.shape[0], LANES):
-        if _n_nearer(found, squares, b, worst) == 0:
-            continue
-        for j in range(b, b + LANES):
-            value = squares[j] - found[j]
+    start = worst = far[last] - own
+    left = _n_nearer(found, squares, start)
+    for j in range(found.shape[0]):
+        if left == 0:
+            break
+        value = squares[j] - found[j]
+        if value < start:
+            left -= 1
             if value < worst and first + j != self:
                 _keep(ids, far, first + j, value + own)
                 worst = far[last] - own
@@ -79,10 +81,11 @@ def search(
     ids: Order,
     far: Singles,
 ) -> None:
-    """The nearest points of each query among those in its cells: probed[q, j] says whether it looks into cells[j].
+    """The nearest points of each query among those in its cells: probed[j, i] says whether query i looks into cells[j].
 
-    ``ids`` and ``far`` (q, k) take their places and half squared distances, nearest first. A query's own place is in ``selves``.
-    Cell c has the places starts[c] … starts[c + 1] − 1, and the columns from lanes[c] on in the panels.
+    ``ids`` and ``far`` (q, k) take their places and half squared distances, nearest first; they come filled with −1 and inf. A
+    query's own place is in ``selves``. Cell c has the places starts[c] … starts[c + 1] − 1, and the columns from lanes[c] on in
+    the panels.
     """
     q, d = queries.shape
     wide, widest = d + -d % 4, 0
@@ -94,7 +97,7 @@ def search(
         b, e = lanes[cells[j]], lanes[cells[j] + 1]
         m, some = e - b, 0
         for i in range(q):
-            if probed[i, j]:
+            if probed[j, i]:
                 who[some], own[some] = i, shifted(queries[i], centres[cells[j]], x[some])
                 some += 1
         if some == 0 or m == 0:
@@ -109,9 +112,9 @@ def search(
 
 @njit(cache=True, nogil=True)
 def choose(queries: Rows, cell: int, near: Order, centres: Floats, n_probes: int) -> npt.NDArray[np.bool_]:
-    """For each query of a cell, the ``n_probes`` of the cells ``near`` whose centres are nearest to it."""
+    """The ``n_probes`` of the cells ``near`` whose centres are nearest to each query of a cell: (near, queries)."""
     q, m = queries.shape[0], near.shape[0]
-    rows, found = np.empty(q, np.int32), np.zeros((q, m), np.bool_)
+    rows, found = np.empty(q, np.int32), np.zeros((m, q), np.bool_)
     for i in range(q):
         rows[i] = i
     scores, places = nearness(queries, rows, centres[cell], near, centres), np.empty(m, np.int32)
@@ -121,7 +124,7 @@ def choose(queries: Rows, cell: int, near: Order, centres: Floats, n_probes: int
         if n_probes < m:
             place_lowest(scores[i], places, n_probes)
         for j in range(min(n_probes, m)):
-            found[i, places[j]] = True
+            found[places[j], i] = True
     return found
 
 
