@@ -21,12 +21,14 @@ CELL_SIZE = 256  # at most, before points move to the nearest centre: halves hol
 FULL = 2 * CELL_SIZE  # no cell takes more points than this
 MOVES = 3  # times that points move to the nearest centre, and centres to the mean of their points
 NEAR_CELLS = 256  # cells among which a point seeks those nearest to it: the ones around its own
+LOOK_AT = 8  # times as many near cells are looked at as are searched
+MOVE_WITHIN = 128  # near cells that a point may move to
 SAMPLE = 1_000  # rows whose true neighbours say how many cells must be searched, and what was found
 RECALL = 0.96  # of the sample's true neighbours must lie in the cells searched, or all near cells are
 SPARE = 2  # candidates beyond k: single precision may take the k-th for the next
 _SPLIT_TOGETHER = 16  # runs longer than n / 16 are halved one after the other
 _CELLS_A_TASK = 8
-_QUERIES_A_TASK = 64
+_QUERIES_A_TASK = 128
 
 
 class InvertedFile:
@@ -151,7 +153,7 @@ class InvertedFile:
 
         Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
         """
-        near = self._near[cells]
+        near = self._near[cells, : LOOK_AT * self.n_probes]
         union, place = np.unique(near, return_inverse=True)
         rank = np.full(len(union), near.shape[1])
         np.minimum.at(rank, place.ravel(), np.tile(np.arange(near.shape[1]), len(cells)))
@@ -159,9 +161,8 @@ class InvertedFile:
         column = np.empty(len(union), np.int64)
         column[order] = np.arange(len(union))
         probed = np.zeros((len(union), len(queries)), np.bool_)
-        for cell, group, own in zip(cells, groups, column[place.reshape(near.shape)], strict=True):
-            chosen = nearest_kernels.choose(queries[group], cell, self._near[cell], self._centres, self.n_probes)
-            probed[own, group] = chosen
+        for cell, group, own, around in zip(cells, groups, column[place.reshape(near.shape)], near, strict=True):
+            probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, self.n_probes)
         return self._searched(queries, selves, union[order], probed)
 
     def _everywhere(self, places: Places) -> tuple[Ints, Floats]:
@@ -207,7 +208,9 @@ class _Cells:
         def assign(cells: range) -> None:
             for cell in cells:
                 own = slice(self.starts[cell], self.starts[cell + 1])
-                cell_kernels.assign(points, self.order[own], self.centres, cell, self.near[cell], wanted[own])
+                cell_kernels.assign(
+                    points, self.order[own], self.centres, cell, self.near[cell, :MOVE_WITHIN], wanted[own]
+                )
 
         thread_map(assign, _tasks(len(self.centres), _CELLS_A_TASK), n_jobs)
         sizes = np.diff(self.starts)
