@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc.similarity import neighbors
-from hyphc.similarity.neighbors import EDGE_WEIGHTS, METRICS, fuzzy_memberships, neighbor_graph
+from hyphc.similarity.neighbors import EDGE_WEIGHTS, METRICS, find, fuzzy_memberships, neighbor_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -249,9 +247,9 @@ def test_a_row_of_zeros_is_orthogonal_to_every_other_row_and_equal_to_other_zero
         i, j = neighbor_graph(points, 2, metric="cosine", edge_weights="binary").nonzero()
         assert_array_equal(group[i], group[j])
         # The third neighbours of the other groups are each other, at distance 0.7, not the zeros at distance 1.
-        neighbours, distances = neighbors._nearest(neighbors._unit_rows(neighbors._check_points(points)), 3, None, None)
+        neighbours, distances, _ = find(points, 3, metric="cosine")
         assert_array_equal(group[neighbours[3:, 2]], [2, 2, 2, 1, 1, 1])
-        assert_allclose(distances[:3, 2] ** 2 / 2, 1.0)
+        assert_allclose(distances[:3, 2], 1.0)
 
 
 def test_one_point_has_an_empty_graph() -> None:
@@ -289,68 +287,11 @@ def test_a_bad_argument_is_named_with_its_remedy(X: Any, options: dict[str, Any]
         neighbor_graph(X, **{"n_neighbors": 1, **options})
 
 
-def fake_pynndescent(calls: list[dict[str, Any]]) -> ModuleType:
-    """A stand-in that answers at once: true neighbours in reverse order, none for the last point, self never included."""
-
-    class NNDescent:
-        def __init__(self, data: Any, *, n_neighbors: int, **options: Any) -> None:
-            calls.append({"n_neighbors": n_neighbors, **options})
-            dense = data.toarray() if sp.issparse(data) else data
-            indices = brute_force(dense, n_neighbors - 1, "euclidean")[0][:, ::-1].copy()
-            indices[-1] = -1
-            self.neighbor_graph = (indices, None)
-
-    module = ModuleType("pynndescent")
-    module.NNDescent = NNDescent  # type: ignore[attr-defined]
-    module.__spec__ = sys.__spec__
-    return module
-
-
-@both_metrics
-def test_many_points_are_searched_approximately_with_any_gaps_filled_exactly(
-    metric: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X = random_points(90, 10, seed=9)
-    expected = neighbor_graph(X, 6, metric=metric).toarray()
-    calls: list[dict[str, Any]] = []
-    monkeypatch.setitem(sys.modules, "pynndescent", fake_pynndescent(calls))
-    monkeypatch.setattr(neighbors, "EXACT_LIMIT", 50)
-    for points in (X, sp.csr_array(X)):
-        graph = neighbor_graph(points, 6, metric=metric, random_state=3, n_jobs=2)
-        assert_allclose(graph.toarray(), expected, rtol=1e-9)
-    # one thread always, since the number of threads changes what pynndescent finds
-    assert [(call["random_state"], call["n_jobs"]) for call in calls] == [(3, 1), (3, 1)]
-
-
 def test_few_dimensions_are_searched_exactly_whatever_the_number_of_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[dict[str, Any]] = []
-    monkeypatch.setitem(sys.modules, "pynndescent", fake_pynndescent(calls))
     monkeypatch.setattr(neighbors, "EXACT_LIMIT", 50)
-    neighbor_graph(random_points(90, neighbors.TREE_DIMENSIONS), 6)
-    assert calls == []
-
-
-def test_without_pynndescent_the_search_stays_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = random_points(90, 10, seed=9)
-    expected = neighbor_graph(X, 6).toarray()
-    monkeypatch.setattr(neighbors, "find_spec", lambda name: None)
-    monkeypatch.setattr(neighbors, "EXACT_LIMIT", 50)
-    assert_array_equal(neighbor_graph(X, 6).toarray(), expected)
-
-
-@pytest.mark.slow
-def test_pynndescent_finds_nearly_all_edges_repeatably(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pynndescent")
-    X = random_points(3000, 20, seed=10)
-    X[:50] = X[0]
-    exact = neighbor_graph(X, 10, edge_weights="binary")
-    monkeypatch.setattr(neighbors, "EXACT_LIMIT", 1000)
-    for points in (X, sp.csr_array(X)):
-        graph = neighbor_graph(points, 10, edge_weights="binary", random_state=0)
-        assert_is_a_graph(graph, 3000)
-        assert graph.multiply(exact).nnz > 0.97 * exact.nnz
-        again = neighbor_graph(points, 10, edge_weights="binary", random_state=0, n_jobs=2)
-        assert (graph - again).nnz == 0
+    X = random_points(90, neighbors.TREE_DIMENSIONS)
+    assert find(X, 6).recall == 1.0
+    assert_array_equal(find(X, 6).neighbours, brute_force(X, 6, "euclidean")[0])
 
 
 @all_weights

@@ -26,7 +26,7 @@ def test_import_is_lazy():
 
 
 def test_scoring_loads_none_of_the_extras():
-    extras = ["torch", "geoopt", "matplotlib", "networkx", "pyarrow", "pynndescent"]
+    extras = ["torch", "geoopt", "matplotlib", "networkx", "pyarrow"]
     code = f"import sys, hyphc; hyphc.dasgupta_cost; hyphc.datasets; print([m for m in {extras} if m in sys.modules])"
     assert run_python(code) == "[]"
 

@@ -14,6 +14,7 @@ from . import (
     decoding,
     explorer,
     graphs,
+    neighbors,
     nn,
     scores,
     search,
@@ -40,6 +41,7 @@ _MODULES = (
     search,
     speed,
     scores,
+    neighbors,
     nn,
     explorer,
 )

@@ -41,7 +41,7 @@ class Similarity(ABC):
     """Non-negative similarities between ``n`` leaves, each standing for ``sizes[i]`` points.
 
     ``metric`` is the one that made it, and ``source`` the rows that the metric needs again for new points; both are None for a
-    similarity made by hand.
+    similarity made by hand. ``recall_`` is the share of true nearest neighbours that a search among the rows found.
     """
 
     is_sparse = False  # most pairs are 0, and only the others are stored
@@ -50,6 +50,11 @@ class Similarity(ABC):
     n_columns = 0  # numbers that a leaf carries and that a trial of the search reads
     metric: Any = None
     source: Any = None
+    recall_: float = 1.0
+    _index: Any = None  # of the source, for searches; made when first needed, and again after unpickling
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_index"}
 
     def __init__(self, n: int, sizes: npt.ArrayLike | None) -> None:
         if n < 1:

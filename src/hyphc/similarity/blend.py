@@ -64,6 +64,10 @@ class Blend(Similarity):
         return self.background.n_columns
 
     @property
+    def recall_(self) -> float:  # type: ignore[override]
+        return self.graph.recall_
+
+    @property
     def near(self) -> Graph:
         return self.graph
 

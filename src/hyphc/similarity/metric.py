@@ -80,6 +80,7 @@ def counted(similarity: Similarity, weights: npt.ArrayLike) -> Similarity:
     factor = positive_weights(weights, similarity.n)
     taken = similarity.combined(sp.diags_array(factor).tocsr(), factor * similarity.sizes)
     taken.metric, taken.source = similarity.metric, similarity.source
+    taken.near.recall_ = similarity.near.recall_
     return taken
 
 

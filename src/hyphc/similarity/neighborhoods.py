@@ -43,19 +43,34 @@ class Neighbors(Metric):
     takes_sparse = True
 
     def build(self, X: Any) -> Graph:
-        from .neighbors import graph_of, nearest, require_edge_weights  # loads scikit-learn's neighbour searches
+        from .neighbors import find, graph_of, require_edge_weights  # loads scikit-learn's neighbour searches
 
         require_edge_weights(self.edge_weights)
-        neighbours, distances = nearest(
-            X, self.n_neighbors, metric=self.distance, n_jobs=self.n_jobs, random_state=self.random_state
-        )
-        graph = Graph(graph_of(neighbours, distances, self.edge_weights))
-        graph.source, graph.crowding = X, crowding_of(distances)
+        found = find(X, self.n_neighbors, metric=self.distance, n_jobs=self.n_jobs, random_state=self.random_state)
+        graph = Graph(graph_of(found.neighbours, found.distances, self.edge_weights))
+        graph.source, graph.crowding, graph.recall_ = X, crowding_of(found.distances), found.recall
         return graph
 
+    def told(self, similarity: Similarity) -> str:
+        return told_recall(similarity)
+
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        old = fitted.source
-        return ties(old, of_width(new, fitted), min(self.n_neighbors, old.shape[0]), self.distance, self.edge_weights)
+        return self.ties(fitted, fitted.source, of_width(new, fitted))
+
+    def ties(self, fitted: Similarity, old: Any, new: Any) -> sp.csr_array[np.float64]:
+        """Edges from each new row to its nearest old ones: all 1 in a "binary" graph, else as the new row weighs them.
+
+        An old row's own opinion of the edge would need its neighbours anew; the weights are those of a "fuzzy" graph without it.
+        """
+        from .neighbors import closest_of, fuzzy_memberships, index_of
+
+        k = min(self.n_neighbors, old.shape[0])
+        if fitted._index is None:
+            fitted._index = index_of(old, k, self.distance, self.n_jobs)
+        neighbours, distances = closest_of(old, new, k, self.distance, fitted._index)
+        weights = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
+        starts = np.arange(0, weights.size + 1, weights.shape[1])
+        return sp.csr_array((weights.ravel(), neighbours.ravel(), starts), shape=(new.shape[0], old.shape[0]))
 
     def checked(self, X: Any) -> Any:
         return checked_rows(self, X)
@@ -138,7 +153,8 @@ class Auto(Metric):
 
     def told(self, similarity: Similarity) -> str:
         placed: Placed = similarity.source
-        return "sparse rows as they are" if placed.scaling is None else placed.scaling.why
+        rows = "sparse rows as they are" if placed.scaling is None else placed.scaling.why
+        return "; ".join(filter(None, [rows, told_recall(similarity)]))
 
     def warn(self, X: Any) -> None:
         warn_of_square_rows(X)
@@ -187,24 +203,24 @@ class Auto(Metric):
         wanted = N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors
         if n == 1 or rows.shape[1] == 0:
             return Graph(sp.csr_array((n, n)), sizes=sizes)
-        graph = Neighbors("euclidean", min(wanted, n - 1), self.edge_weights, self.n_jobs, self.random_state).build(
-            rows
-        )
+        graph = self._neighbors(min(wanted, n - 1)).build(rows)
         if (sizes == 1).all():
             return graph
         weighted = graph.combined(sp.diags_array(sizes).tocsr(), sizes)
-        weighted.crowding = graph.crowding
+        weighted.crowding, weighted.recall_ = graph.crowding, graph.recall_
         return weighted
+
+    def _neighbors(self, k: int) -> Neighbors:
+        return Neighbors("euclidean", k, self.edge_weights, self.n_jobs, self.random_state)
 
     def rows(self, fitted: Similarity, new: Any) -> BlendRows:
         placed: Placed = fitted.source
         found = placed.scaled(of_width(new, fitted))
         n, width = placed.rows.shape
-        wanted = N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors
         if width == 0:
             return BlendRows(sp.csr_array((found.shape[0], n)), placed.seen(found))
-        edges = ties(placed.rows, found, min(wanted, n), "euclidean", self.edge_weights)
-        return BlendRows(edges, placed.seen(found))
+        wanted = N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors
+        return BlendRows(self._neighbors(wanted).ties(fitted, placed.rows, found), placed.seen(found))
 
     def grown(self, fitted: Similarity, new: Any) -> Similarity:
         """Old and new rows together: neighbours are found anew, the scaling and the strength of the background are kept."""
@@ -231,17 +247,9 @@ def checked_rows(metric: Metric, X: Any) -> Any:
     return converted
 
 
-def ties(old: Any, new: Any, k: int, distance: str, edge_weights: str) -> sp.csr_array[np.float64]:
-    """Edges from each new point to its nearest old ones: all 1 in a "binary" graph, else as the point itself weighs them.
-
-    An old point's own opinion of the edge would need its neighbours anew; the weights are those of a "fuzzy" graph without it.
-    """
-    from .neighbors import closest_of, fuzzy_memberships
-
-    neighbours, distances = closest_of(old, new, k, distance)
-    weights = np.ones_like(distances) if edge_weights == "binary" else fuzzy_memberships(distances)
-    starts = np.arange(0, weights.size + 1, weights.shape[1])
-    return sp.csr_array((weights.ravel(), neighbours.ravel(), starts), shape=(new.shape[0], old.shape[0]))
+def told_recall(similarity: Similarity) -> str:
+    """How many of the true neighbours were found, in words; empty if all."""
+    return f"about {similarity.recall_:.1%} of the nearest neighbours found" if similarity.recall_ < 1 else ""
 
 
 def repeated(blend: Blend, group: Ints, weights: Floats) -> Blend:
@@ -262,6 +270,7 @@ def repeated(blend: Blend, group: Ints, weights: Floats) -> Blend:
     whole = Blend(Graph(copies, sizes=weights), scattered)
     if blend.graph.crowding is not None:
         whole.graph.crowding = Crowding(blend.graph.crowding.density[group], blend.graph.crowding.dimension)
+    whole.graph.recall_ = blend.graph.recall_
     whole.metric = blend.metric
     whole.source = Placed(blend.source.scaling, blend.source.axes, blend.source.rows[group])
     return whole

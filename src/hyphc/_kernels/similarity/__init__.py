@@ -1,0 +1,1 @@
+"""Kernels behind ``hyphc.similarity``: an inverted file for nearest neighbours, and the weights of their graph."""

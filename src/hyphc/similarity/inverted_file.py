@@ -1,0 +1,273 @@
+"""Approximate nearest neighbours of many points: cells of near points, and a search of the few cells nearest to each."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._kernels.similarity import cells as cell_kernels
+from .._kernels.similarity import nearest as nearest_kernels
+from .._shared.arrays import Floats, Ints
+from .._shared.checks import CHUNK_BYTES
+from .._shared.parallel import thread_map
+
+Rows = npt.NDArray[Any]  # float32 or float64
+Places = npt.NDArray[np.int32]
+
+CELL_SIZE = 256  # at most, before points move to the nearest centre: halves hold between 128 and 256
+FULL = 2 * CELL_SIZE  # no cell takes more points than this
+MOVES = 3  # times that points move to the nearest centre, and centres to the mean of their points
+NEAR_CELLS = 256  # cells among which a point seeks those nearest to it: the ones around its own
+LOOK_AT = 8  # times as many near cells are looked at as are searched
+MOVE_WITHIN = 128  # near cells that a point may move to
+SAMPLE = 1_000  # rows whose true neighbours say how many cells must be searched, and what was found
+RECALL = 0.96  # of the sample's true neighbours must lie in the cells searched, or all near cells are
+SPARE = 2  # candidates beyond k: single precision may take the k-th for the next
+_SPLIT_TOGETHER = 16  # runs longer than n / 16 are halved one after the other
+_CELLS_A_TASK = 8
+_QUERIES_A_TASK = 128
+
+
+class InvertedFile:
+    """Points in the order of their cells, searched for neighbours of their own or of new points.
+
+    Everything follows from points and seed: no block depends on the number of threads, and products are summed in one order,
+    so that the neighbours found are the same for any ``n_jobs``.
+
+    Parameters
+    ----------
+    points : array (n, d), float32 or float64
+        Of a size whose squares neither overflow nor vanish in single precision.
+    k : int
+        Neighbours that a search will ask for.
+    seed : int
+    n_jobs : int, optional
+
+    Attributes
+    ----------
+    n_probes : int
+        Cells searched for each point: as many as hold ``RECALL`` of the true neighbours of a sample.
+
+    Notes
+    -----
+    O(n·d·log n) for the cells, O((n / 128)²·d) for which are near each other, O(n·d·points searched) for the neighbours;
+    memory O(n·(d + k)).
+    """
+
+    def __init__(self, points: Rows, k: int, seed: int, n_jobs: int | None) -> None:
+        self.k, self._n_jobs = k, n_jobs
+        self._cells = _Cells(points, seed, n_jobs)
+        self._order, self._starts = self._cells.order, self._cells.starts
+        self._centres, self._near = self._cells.centres, self._cells.near
+        self._points = points[self._order]
+        self._wide = points.shape[1] + -points.shape[1] % 4
+        sizes = np.diff(self._starts)
+        self._lanes = np.append(0, np.cumsum(sizes + -sizes % cell_kernels.LANES))
+        self._panels = np.empty(self._lanes[-1] * self._wide, np.float32)
+        self._squares = np.empty(self._lanes[-1], np.float32)
+        thread_map(self._fill_panels, _tasks(len(self._centres), _CELLS_A_TASK), n_jobs)
+        self._calibrate(seed)
+
+    def neighbours(self) -> tuple[Ints, Floats]:
+        """The k nearest others of each point, and their distances: both (n, k), nearest first."""
+        n = len(self._points)
+        numbers, distances = np.empty((n, self.k), np.int64), np.empty((n, self.k))
+
+        def fill(cells: range) -> None:
+            own = np.arange(self._starts[cells.start], self._starts[cells.stop], dtype=np.int32)
+            bounds = self._starts[cells.start : cells.stop + 1] - self._starts[cells.start]
+            groups = [slice(b, e) for b, e in pairwise(bounds)]
+            rows = self._order[own]
+            numbers[rows], distances[rows] = self._around(list(cells), groups, self._points[own], own)
+
+        thread_map(fill, _tasks(len(self._centres), _CELLS_A_TASK), self._n_jobs)
+        short = np.flatnonzero(numbers[:, -1] < 0)  # so few points in the cells searched
+        if len(short):
+            place = np.empty(n, np.int32)
+            place[self._order] = np.arange(n, dtype=np.int32)
+            numbers[short], distances[short] = self._everywhere(place[short])
+        return numbers, distances
+
+    def closest(self, new: Rows) -> tuple[Ints, Floats]:
+        """The k points nearest to each new row, and their distances: both (m, k), nearest first."""
+        new = np.ascontiguousarray(new, dtype=self._points.dtype)
+        numbers, distances = np.empty((len(new), self.k), np.int64), np.empty((len(new), self.k))
+        cell_of = np.concatenate(thread_map(self._nearest_cells, _row_blocks(new, len(self._centres)), self._n_jobs))
+        groups = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(np.bincount(cell_of))[:-1])
+
+        def fill(cell: int) -> None:
+            rows = groups[cell]
+            if len(rows):
+                nobody = np.full(len(rows), -1, np.int32)
+                numbers[rows], distances[rows] = self._around([cell], [slice(None)], new[rows], nobody)
+
+        thread_map(fill, range(len(groups)), self._n_jobs)
+        return numbers, distances
+
+    def recall(self, distances: Floats) -> float:
+        """The share of the sample's true neighbours that are among those found: by distance, since equals may be swapped."""
+        return float((distances[self._order[self._sample]] <= self._reach[:, None]).mean())
+
+    def _fill_panels(self, cells: range) -> None:
+        for cell in cells:
+            b, e = self._lanes[cell], self._lanes[cell + 1]
+            panel = self._panels[b * self._wide : e * self._wide].reshape(self._wide, e - b)
+            own = self._points[self._starts[cell] : self._starts[cell + 1]]
+            nearest_kernels.fill_panel(own, self._centres[cell], panel, self._squares[b:e])
+
+    def _calibrate(self, seed: int) -> None:
+        n, width = len(self._points), self._near.shape[1]
+        sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
+        self._sample = np.sort(sample).astype(np.int32)
+        numbers, distances = self._everywhere(self._sample)
+        self._reach = distances[:, -1]
+        place = np.empty(n, np.int64)
+        place[self._order] = np.arange(n)
+        homes = self._cell_of(place[numbers])
+        ranks = np.concatenate([self._ranks(i, cells) for i, cells in zip(self._sample, homes, strict=True)])
+        found = np.cumsum(np.bincount(ranks, minlength=width + 1)[:width]) / len(ranks)
+        self.n_probes = min(int(np.searchsorted(found, RECALL)) + 1, width)
+
+    def _cell_of(self, places: npt.NDArray[Any]) -> Ints:
+        return np.searchsorted(self._starts, places, side="right") - 1
+
+    def _ranks(self, place: int, cells: Ints) -> Ints:
+        """How many of the near cells are nearer to a point than each of ``cells``; all of them where it is not near."""
+        own = int(self._cell_of(np.array(place)))
+        near = self._near[own]
+        scores = cell_kernels.nearness(
+            self._points, np.array([place], np.int32), self._centres[own], near, self._centres
+        )[0]
+        rank = np.full(len(self._centres), len(near))
+        rank[near[np.argsort(scores, kind="stable")]] = np.arange(len(near))
+        return rank[cells]
+
+    def _nearest_cells(self, rows: Rows) -> Ints:
+        return np.asarray(np.argmin(cell_kernels.squared_distances(rows, self._centres), axis=1))
+
+    def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places) -> tuple[Ints, Floats]:
+        """The k nearest of the queries, of which each group belongs to a cell.
+
+        Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
+        """
+        near = self._near[cells, : LOOK_AT * self.n_probes]
+        union, place = np.unique(near, return_inverse=True)
+        rank = np.full(len(union), near.shape[1])
+        np.minimum.at(rank, place.ravel(), np.tile(np.arange(near.shape[1]), len(cells)))
+        order = np.argsort(rank, kind="stable")  # nearest first: later ones then have little to add to the lists
+        column = np.empty(len(union), np.int64)
+        column[order] = np.arange(len(union))
+        probed = np.zeros((len(union), len(queries)), np.bool_)
+        for cell, group, own, around in zip(cells, groups, column[place.reshape(near.shape)], near, strict=True):
+            probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, self.n_probes)
+        return self._searched(queries, selves, union[order], probed)
+
+    def _everywhere(self, places: Places) -> tuple[Ints, Floats]:
+        """The k nearest others of the points at these places in all cells."""
+        every = np.arange(len(self._centres), dtype=np.int32)
+
+        def search(rows: range) -> tuple[Ints, Floats]:
+            some = places[rows.start : rows.stop]
+            probed = np.ones((len(every), len(some)), np.bool_)
+            return self._searched(self._points[some], some, every, probed)
+
+        parts = thread_map(search, _tasks(len(places), _QUERIES_A_TASK), self._n_jobs)
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    def _searched(
+        self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]
+    ) -> tuple[Ints, Floats]:
+        q, kept = len(queries), self.k + SPARE
+        places, far = np.full((q, kept), -1, np.int32), np.full((q, kept), np.inf, np.float32)
+        blocks = self._starts, self._lanes, self._centres, self._panels, self._squares
+        nearest_kernels.search(queries, selves, cells, probed, *blocks, places, far)
+        numbers, distances = np.empty((q, self.k), np.int64), np.empty((q, self.k))
+        nearest_kernels.rank(queries, self._points, self._order, places, numbers, distances)
+        return numbers, distances
+
+
+class _Cells:
+    """Points in cells: an order in which each cell is a run, where the runs start, their centres, and the cells near each."""
+
+    def __init__(self, points: Rows, seed: int, n_jobs: int | None) -> None:
+        self.order, self.starts = _halves(points, seed, n_jobs)
+        self.centres = np.empty((len(self.starts) - 1, points.shape[1]))
+        cell_kernels.means(points, self.order, self.starts, self.centres)
+        self.near = _near_cells(self.centres, n_jobs)
+        for _ in range(MOVES):
+            self._move(points, n_jobs)
+            self.near = _near_cells(self.centres, n_jobs)
+
+    def _move(self, points: Rows, n_jobs: int | None) -> None:
+        """Each point to the near cell whose centre is nearest, if that is not full, and each centre to its points' mean."""
+        wanted = np.empty(len(points), np.int32)
+
+        def assign(cells: range) -> None:
+            for cell in cells:
+                own = slice(self.starts[cell], self.starts[cell + 1])
+                cell_kernels.assign(
+                    points, self.order[own], self.centres, cell, self.near[cell, :MOVE_WITHIN], wanted[own]
+                )
+
+        thread_map(assign, _tasks(len(self.centres), _CELLS_A_TASK), n_jobs)
+        sizes = np.diff(self.starts)
+        labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        cell_kernels.move(labels, wanted, sizes, FULL)
+        self.order = self.order[np.argsort(labels, kind="stable")]
+        self.starts = np.append(0, np.cumsum(sizes))
+        cell_kernels.means(points, self.order, self.starts, self.centres)
+
+
+def _halves(points: Rows, seed: int, n_jobs: int | None) -> tuple[Places, Ints]:
+    """An order whose runs, halved down to ``CELL_SIZE``, hold near points, and where these start."""
+    n = len(points)
+    order, scores = np.arange(n, dtype=np.int32), np.empty(n, np.float32)
+
+    def halve(run: tuple[int, int], smallest: int) -> None:
+        own = slice(*run)
+        cell_kernels.halve(points, order[own], seed, smallest, scores[own])
+
+    together = max(CELL_SIZE, n // _SPLIT_TOGETHER)
+    halve((0, n), together)
+    runs = _runs(n, together)
+    thread_map(lambda run: halve(run, CELL_SIZE), runs, n_jobs)
+    return order, np.array([b + s for b, e in runs for s, _ in _runs(e - b, CELL_SIZE)] + [n])
+
+
+def _runs(n: int, smallest: int) -> list[tuple[int, int]]:
+    """The runs that halving leaves, in order."""
+    done, open_runs = [], [(0, n)]
+    while open_runs:
+        b, e = open_runs.pop()
+        if e - b <= smallest:
+            done.append((b, e))
+        else:
+            open_runs += [((b + e) // 2, e), (b, (b + e) // 2)]
+    return done
+
+
+def _near_cells(centres: Floats, n_jobs: int | None) -> Places:
+    """The ``NEAR_CELLS`` cells whose centres are nearest to each, itself among them: (cells, near)."""
+    n = len(centres)
+    width = min(NEAR_CELLS, n)
+
+    def nearest(rows: Floats) -> Places:
+        scores = cell_kernels.squared_distances(rows, centres)
+        near = np.argpartition(scores, width - 1, axis=1)[:, :width]
+        nearer = np.argsort(np.take_along_axis(scores, near, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(near, nearer, axis=1).astype(np.int32)
+
+    return np.concatenate(thread_map(nearest, _row_blocks(centres, n), n_jobs))
+
+
+def _row_blocks(rows: Rows, width: int) -> list[Rows]:
+    """Rows in blocks whose products with ``width`` others are not too large."""
+    step = max(1, min(256, CHUNK_BYTES // (16 * width)))
+    return [rows[b : b + step] for b in range(0, len(rows), step)]
+
+
+def _tasks(n: int, step: int) -> list[range]:
+    return [range(b, min(b + step, n)) for b in range(0, n, step)]
