@@ -21,9 +21,9 @@ Points = Floats | sp.csr_array[np.float64]
 METRICS = ("euclidean", "cosine")
 EDGE_WEIGHTS = ("fuzzy", "self-tuned", "shared", "binary")
 
-# Exact search takes n²·d steps, some seconds at 30 000 x 64 on two cores; beyond, the inverted file is several times faster,
-# the compilation of its kernels in a new installation included.
-EXACT_LIMIT = 30_000
+# Exact search takes n²·d steps, two to five seconds of processor time at 20 000 points. There the inverted file takes a sixth
+# of it, but misses a few neighbours, and its kernels must be compiled once.
+EXACT_LIMIT = 20_000
 # Sparse rows are compared exactly as long as that takes minutes; beyond, through so many singular vectors, in which so many
 # times k candidates are found.
 EXACT_SPARSE_LIMIT, SPARSE_COMPONENTS, SPARSE_CANDIDATES = 100_000, 128, 6
@@ -92,7 +92,7 @@ def neighbor_graph(
 
     Notes
     -----
-    Neighbours are exact up to 30 000 points (sparse rows: 100 000), and for any n in up to six dimensions. Beyond, points are
+    Neighbours are exact up to 20 000 points (sparse rows: 100 000), and for any n in up to six dimensions. Beyond, points are
     put into cells of near ones, and each looks into the cells nearest to it, as many as hold 96 % of the true neighbours of 1 000
     sampled points; the share found is measured on these, kept as ``recall_`` of a similarity, and warned of below 90 %. Sparse
     rows are searched in the space of their 128 leading singular vectors, and the candidates compared exactly.
