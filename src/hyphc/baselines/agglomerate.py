@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._kernels.baselines import agglomerate as kernels
+from .._shared.arrays import Records
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Graph, Similarity
 from ..tree import Tree
@@ -69,8 +72,7 @@ def graph_agglomeration(similarity: Similarity) -> Tree:
         nodes = np.append(parts["node"], graph.n + made + np.arange(len(parts) - 1))
         children[made:] = nodes[top.children]
     elif len(parts) > 1:
-        parts = parts[np.lexsort((parts["label"], parts["points"]))]
-        kernels.join_parts(parts["node"].copy(), parts["points"].copy(), np.empty(len(parts)), children, made)
+        children[made:] = _smallest_first(parts, graph.n + made)
     return with_similarity_heights(Tree(children), similarity)
 
 
@@ -82,6 +84,22 @@ def _top(background: Background, component: npt.NDArray[np.int32], leaders: npt.
     members = sp.csr_array(entries, shape=(len(leaders), background.n))
     grouped = background.combined(members, np.asarray(members @ background.sizes))
     return average_linkage(grouped) if len(leaders) <= FEW else bisecting_kmeans(grouped)
+
+
+def _smallest_first(parts: Records, first: int) -> npt.NDArray[np.int64]:
+    """Merges, numbered from ``first`` on, of parts that no edge connects: always the two with the fewest points.
+
+    So the tree is balanced there. Of as many points, the part whose last leaf comes first, and parts before their joins.
+    """
+    waiting = [(points, label, node) for points, label, node in parts[["points", "label", "node"]].tolist()]
+    heapify(waiting)
+    merges: list[tuple[int, int]] = []
+    last = max(label for _, label, _ in waiting)
+    while len(waiting) > 1:
+        (one, _, left), (two, _, right) = heappop(waiting), heappop(waiting)
+        heappush(waiting, (one + two, last + 1 + len(merges), first + len(merges)))
+        merges.append((left, right))
+    return np.array(merges, dtype=np.int64)
 
 
 def _state(graph: Graph) -> kernels.Clusters:

@@ -264,9 +264,9 @@ def _require_possible(tree: Tree, n_clusters: int, min_size: float) -> None:
 
 
 def _most(tree: Tree, min_size: float) -> Ints:
-    # 1 asks for nothing, also where a leaf stands for a fraction of a point
-    least = min_size * (1 - ROUNDING) if min_size > 1 else 0.0
-    return cut_kernels.most_clusters(tree._children, tree._points, least)
+    if min_size == 1:  # asks for nothing, also where a leaf stands for a fraction of a point
+        return np.array(tree.sizes)
+    return cut_kernels.most_clusters(tree._children, tree._points, min_size * (1 - ROUNDING))
 
 
 def _nodes_below(tree: Tree, pruning: Ints) -> Ints:

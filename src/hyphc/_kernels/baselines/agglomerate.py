@@ -284,25 +284,3 @@ def merge_neighbours(
             made += 1
             length -= 2
     return made
-
-
-@kernel
-def join_parts(parts: Ints, points: Floats, joined: Floats, children: Ints, made: int) -> None:
-    """Join parts that no edge connects, always the two with the fewest points, so that the tree is balanced there.
-
-    ``parts`` and their ``points`` are sorted by points; those of their joins, ``joined``, grow, too, so two queues suffice.
-    """
-    n = children.shape[0] + 1
-    k = parts.shape[0]
-    taken, used = 0, 0
-    for t in range(k - 1):
-        for side in range(2):
-            if taken < k and (used == t or points[taken] <= joined[used]):
-                children[made + t, side] = parts[taken]
-                weight = points[taken]
-                taken += 1
-            else:
-                children[made + t, side] = n + made + used
-                weight = joined[used]
-                used += 1
-            joined[t] = weight if side == 0 else joined[t] + weight

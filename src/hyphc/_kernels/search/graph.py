@@ -31,7 +31,7 @@ def aim_along_edges(state: GraphState | BlendState, scratch: Scratch, A: int, ce
     for k in range(n_found):
         j = work[k].node
         largest = max(largest, work[j].flow / nodes[j].points)
-    scratch.counts.reached = _push_up(nodes, work, n_found, ceiling)
+    scratch.counts.reached = _push_up(nodes, work, np.int64(n_found), ceiling)
     return largest
 
 
@@ -55,7 +55,7 @@ def _mark_leaves(nodes: Records, work: Records, A: int) -> int:
 
 
 @part
-def _push_up(nodes: Records, work: Records, n_neighbours: int, ceiling: int) -> int:
+def _push_up(nodes: Records, work: Records, n_neighbours: int | np.int64, ceiling: int) -> int:
     """Sum the flow of the neighbours upwards; the number of nodes reached.
 
     Each neighbour walks up until it meets an earlier walk. Then the walks, last first, hand their flow on: a walk is only
