@@ -108,24 +108,17 @@ def _whole(least: int) -> Any:
     return convert
 
 
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
-    return value
+def _positive(what: str) -> Callable[[str], float]:
+    """A converter of numbers above 0; argparse names it in its own errors."""
 
+    def convert(text: str) -> float:
+        value = float(text)
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not a positive {what}")
+        return value
 
-_seconds.__name__ = "number of seconds"
-
-
-def _multiple(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value
-
-
-_multiple.__name__ = "number"
+    convert.__name__ = what
+    return convert
 
 
 def _strength(text: str) -> float:
@@ -243,10 +236,17 @@ is then 130.""",
     )
     _add_criterion(parser)
     parser.add_argument(
-        "--effort", type=_multiple, default=1.0, metavar="X", help="search X times as much as usual (default: 1)"
+        "--effort",
+        type=_positive("number"),
+        default=1.0,
+        metavar="X",
+        help="search X times as much as usual (default: 1)",
     )
     parser.add_argument(
-        "--time-budget", type=_seconds, metavar="SECONDS", help="search for so long (default: until little is gained)"
+        "--time-budget",
+        type=_positive("number of seconds"),
+        metavar="SECONDS",
+        help="search for so long (default: until little is gained)",
     )
     _add_seed(parser)
     parser.add_argument(
