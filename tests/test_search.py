@@ -274,7 +274,7 @@ def test_a_time_budget_ends_the_search_and_so_can_a_callback():
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_large_problems_are_searched_region_by_region_with_any_number_of_threads(kind, seed, monkeypatch):
     monkeypatch.setattr("hyphc.search.run.LARGE", 100)
-    monkeypatch.setattr("hyphc.search.sweeps.REGION", 32)
+    monkeypatch.setattr("hyphc.search.large.REGION", 32)
     similarity, start = similarity_of_kind(kind, 300, seed), random_tree(300, seed)
     stages: list[str] = []
     one = refine(start, similarity, random_state=0, callback=lambda progress: stages.append(progress.stage))

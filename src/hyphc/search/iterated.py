@@ -17,13 +17,13 @@ REGIONS, SMALLEST_REGION = 8, 50
 LARGE_TREE_REGION = 1_024  # leaves, in large trees
 
 
-def iterated(tree: Tree, similarity: Similarity, run: Run, effort: float = 1.0) -> Tree:
+def iterated(tree: Tree, similarity: Similarity, run: Run) -> Tree:
     """Half the trials within subtrees of at most an eighth of the leaves, at the same time; half above them.
 
     In large trees all of it within small subtrees.
     """
     n = similarity.n
-    trials = int(effort * np.clip(TRIALS * n, LEAST_TRIALS, MOST_TRIALS))
+    trials = int(run.effort * np.clip(TRIALS * n, LEAST_TRIALS, MOST_TRIALS))
     ordered, permuted, leaves = depth_first(tree, similarity)
     state = state_of(ordered, permuted)
     pool = ScratchPool(state, run.n_jobs, run.stop)

@@ -44,6 +44,7 @@ class Run:
     rng: np.random.RandomState
     clock: Clock
     known: tuple[float, Tree]
+    effort: float = 1.0
     is_quiet: bool = False
 
     def quiet(self) -> Run:

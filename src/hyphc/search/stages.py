@@ -90,11 +90,11 @@ def refine_by(
 ) -> Tree:
     """``refine`` as a stage of a fit, on the fit's clock."""
     best = _Best(tree, similarity)
-    run = Run(n_jobs, check_random_state(random_state), clock, (best.cost, tree))
+    run = Run(n_jobs, check_random_state(random_state), clock, (best.cost, tree), effort)
     run.tell("start", tree, best.cost)
     if tree.n_leaves < 3 or max_sweeps == 0 or run.late():
         return tree
-    for stage, found in _stages(tree, run, max_sweeps, effort, best):
+    for stage, found in _stages(tree, run, max_sweeps, best):
         best.offer(found)
         run.tell(stage, best.tree, best.cost)
     return best.tree
@@ -135,7 +135,7 @@ def check_effort(effort: float) -> None:
         )
 
 
-def _stages(tree: Tree, run: Run, max_sweeps: int | None, effort: float, best: _Best) -> Iterator[tuple[str, Tree]]:
+def _stages(tree: Tree, run: Run, max_sweeps: int | None, best: _Best) -> Iterator[tuple[str, Tree]]:
     """The trees found, with the name of the stage."""
     similarity = best.similarity
     yield "sweeps", swept(tree, similarity, run, max_sweeps, FIRST_ROUNDS if max_sweeps is None else None)
@@ -148,12 +148,12 @@ def _stages(tree: Tree, run: Run, max_sweeps: int | None, effort: float, best: _
         for other in other_starts(dasgupta_cost(tree, similarity), similarity, run):
             found = fused(found, other, similarity)
         yield "other starts", found
-    rounds = n_rounds(similarity, effort)
+    rounds = n_rounds(similarity, run.effort)
     while later and not run.late():
         if "ratchet" in later:
             for _ in range(1 if on_the_clock else rounds):
                 if not run.late():
                     yield "ratchet", ratcheted(best.tree, similarity, run)
-        yield "iterated", iterated(best.tree, similarity, run, effort)
+        yield "iterated", iterated(best.tree, similarity, run)
         if not on_the_clock:
             return

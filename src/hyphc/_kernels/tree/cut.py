@@ -69,21 +69,34 @@ def _fill_tables(
     n = children.shape[0] + 1
     for t in range(n - 1):
         large, small = _larger_first(children, sizes, t)
-        stored = starts[t + 1] > starts[t]
         for j in range(1, most[n + t]):
             joined[j] = -np.inf
         for b in range(1, most[small] + 1):
-            score = table[first[small] + b - 1]
             room = most[n + t] - b
-            for a in range(1, (most[large] if most[large] < room else room) + 1):
-                value = score + table[first[large] + a - 1]
-                if value > joined[a + b - 1]:
-                    joined[a + b - 1] = value
-                    if stored:
-                        choices[starts[t] + a + b - 2] = b
+            wide = most[large] if most[large] < room else room
+            below = table[first[large] : first[large] + wide]
+            if starts[t + 1] > starts[t]:
+                chosen = choices[starts[t] + b - 1 : starts[t] + b - 1 + wide]
+                _offer(below, table[first[small] + b - 1], np.int32(b), joined[b : b + wide], chosen)
+            else:  # one of the children stays one cluster: no two ways lead to one number
+                for a in range(wide):
+                    joined[b + a] = table[first[small] + b - 1] + below[a]
         joined[0] = node_scores[n + t]
         for j in range(most[n + t]):
             table[first[n + t] + j] = joined[j]
+
+
+@part
+def _offer(below: Floats, score: float, b: np.int32, joined: Floats, chosen: Choices) -> None:
+    """Where ``score`` and those of the larger child together are better than before, they are, with b below the smaller one.
+
+    Both stores are made in any case: only so is the loop compiled to vector instructions, and most of a cut's time is here.
+    """
+    for a in range(below.shape[0]):
+        value, before = score + below[a], joined[a]
+        better = value > before
+        joined[a] = value if better else before
+        chosen[a] = b if better else chosen[a]
 
 
 def pruning(children: Ints, sizes: Ints, most: Ints, starts: Ints, choices: Choices, k: int) -> Ints:
