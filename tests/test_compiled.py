@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import hyphc
+import hyphc._shared.compiled  # its listener
 import pytest
+from numba import njit
 
 SOURCES = Path(hyphc.__file__).parent
 SUMS = "from hyphc._kernels.tree.passes import subtree_sums as s; import numpy as np; print(s(np.array([[0, 1]]), np.ones(2)))"
@@ -80,3 +83,18 @@ def test_the_user_is_told_once_what_takes_so_long(tmp_path):
     assert errors.count("compiling kernels, once per installation") == 1
     _, errors = run(longer, NUMBA_CACHE_DIR=str(tmp_path)).communicate()
     assert errors == ""
+
+
+def test_kernels_of_others_are_compiled_as_ever_and_python_collects_again():
+    others = {}
+    exec("def twice(x):\n    return 2 * x", others)
+    others["twice"].__module__ = None
+    assert gc.isenabled()
+    assert njit(others["twice"])(3) == 6
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert njit(lambda x: 3 * x)(3) == 9
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

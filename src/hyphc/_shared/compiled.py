@@ -110,7 +110,8 @@ class _Compilation(event.Listener):
             self.collected = gc.isenabled()
             gc.disable()
         self.begun.append(time.monotonic())
-        ours = event.data["dispatcher"].py_func.__module__.startswith("hyphc.")
+        module = event.data["dispatcher"].py_func.__module__ or ""  # functions made by ``exec`` have none
+        ours = module.startswith("hyphc.")
         if ours and not self.told and self.spent + self.begun[-1] - self.begun[0] > PATIENCE:
             self.told = True
             logging.getLogger("hyphc").warning(NEWS)
