@@ -21,6 +21,8 @@ X = np.random.default_rng(0).normal(size=(30, 3)) * [1.0, 2.0, 5.0]
 NEW = np.random.default_rng(1).normal(size=(4, 3)) * [1.0, 2.0, 5.0]
 MADE = {
     "cosine": lambda rows: as_similarity(rows, "cosine"),
+    "correlation": lambda rows: as_similarity(rows, "correlation"),
+    "spearman": lambda rows: as_similarity(rows, "spearman"),
     "linear": lambda rows: as_similarity(rows, "linear", offset=500.0),
     "rbf": lambda rows: as_similarity(rows, "rbf", gamma=0.1),
     "a callable": lambda rows: as_similarity(rows, lambda Z: np.exp(-np.abs(Z[:, None] - Z[None]).sum(axis=-1))),
@@ -62,8 +64,8 @@ def test_weights_keep_the_metric():
 
 
 def test_an_unknown_metric_is_told_all_choices():
-    with pytest.raises(ValueError, match="'manhattan' is unknown") as error:
-        as_similarity(X, "manhattan")
+    with pytest.raises(ValueError, match="'mahalanobis' is unknown") as error:
+        as_similarity(X, "mahalanobis")
     assert all(repr(name) in str(error.value) for name in METRICS)
     assert "callable" in str(error.value)
 

@@ -208,7 +208,7 @@ def graph_with(i, j, value):
         (lambda: as_similarity(X, "rbf", scale=False), "scale=False goes with metric='auto'"),
         (lambda: as_similarity(np.empty((0, 0)), "precomputed"), "at least one point"),
         (lambda: as_similarity([["a", "b"]]), "must hold numbers"),
-        (lambda: as_similarity(X, "manhattan"), "metric='manhattan' is unknown; choose one of"),
+        (lambda: as_similarity(X, "mahalanobis"), "metric='mahalanobis' is unknown; choose one of"),
         (lambda: as_similarity(X, "euclidean"), "is a distance; give n_neighbors"),
         (lambda: as_similarity(X, "rbf", n_neighbors=3), "cannot be used with n_neighbors"),
         (lambda: as_similarity(X, "rbf", gamma=-1.0), "gamma=-1.0"),

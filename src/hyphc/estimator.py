@@ -68,11 +68,14 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     distance_threshold : float, optional
         Instead of ``n_clusters``: merges at or above this height are undone, as in scikit-learn's agglomerative clustering.
         With neither, the number of clusters is found, see ``cluster_number_``.
-    metric : {"auto", "cosine", "linear", "rbf", "euclidean", "precomputed", "precomputed_distances"} or callable
+    metric : str or callable
         As in ``as_similarity``. "auto" looks at nearest neighbours, with a weak background. "cosine" is the paper's, of the rows
-        as given. "precomputed" means that X holds SIMILARITIES, dense or sparse: large is alike.
+        as given; "correlation" and "spearman" compare rows as profiles; "linear" and "rbf" are inner products and a Gaussian
+        kernel. "precomputed" means that X holds SIMILARITIES, dense or sparse: large is alike; "precomputed_distances" takes
+        distances. With ``n_neighbors`` also "euclidean", "manhattan", "chebyshev", "canberra", "braycurtis", "hamming",
+        "jaccard", "dice", "haversine", or a function of two rows.
     n_neighbors : int, optional
-        Of "auto", 15 by default. With "euclidean" or "cosine": cluster a graph of so many nearest neighbours alone.
+        Of "auto", 15 by default. With a distance, "cosine" or a correlation: cluster a graph of so many nearest neighbours alone.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         Weights of the neighbour graph.
     scale : "auto" or bool

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Floats
 from .base import Similarity
 from .metric import Metric
 from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Precomputed, Rbf, choices
 from .neighborhoods import BACKGROUND, Auto, Neighbors
+from .other_distances import is_distance
 
-MetricLike = str | Callable[[Floats], npt.ArrayLike]
+MetricLike = str | Callable[..., Any]  # of X, for similarities, or of two rows, for their distance
 SimilarityLike = Similarity | npt.ArrayLike | Any  # Any: SciPy's sparse matrices share no public base type
 
 
@@ -44,15 +44,18 @@ def as_similarity(
         - ``"auto"``: columns scaled where that is right, a graph of 15 nearest neighbours, and a weak background, linear in
           squared distance, that decides how its pieces are put together.
         - ``"cosine"``: w = (1 + cos) / 2. A zero row has no direction: its cosine is 0, its similarity to every point ½.
+        - ``"correlation"``, ``"spearman"``: w = (1 + r) / 2, r Pearson's correlation of two rows, or that of their ranks.
         - ``"linear"``: w = offset + ⟨x, y⟩; ``offset`` defaults to the least that makes every w ≥ 0 sure.
         - ``"rbf"``: w = exp(−gamma·‖x − y‖²), gamma = 1 / (d·var(X)) by default. Dense: O(n²) memory.
-        - ``"euclidean"``: only with ``n_neighbors``.
+        - ``"euclidean"``: only with ``n_neighbors``, and so are ``"manhattan"``, ``"chebyshev"``, ``"canberra"``,
+          ``"braycurtis"``, ``"hamming"``, ``"jaccard"``, ``"dice"`` and ``"haversine"``, which take n² distances.
         - ``"precomputed"``: X holds *similarities*, dense or sparse.
         - ``"precomputed_distances"``: X holds distances, square or condensed; w = (largest distance) − distance. Dense.
-        - a callable: called with X, returns the (n, n) similarities. Dense.
+        - a callable of X, which returns the (n, n) similarities, dense; or of two rows, which returns their distance, for
+          neighbours.
     n_neighbors : int, optional
-        With "auto", the neighbours of each row. With "euclidean" or "cosine": a symmetric graph of so many nearest neighbours
-        by that distance, and nothing else.
+        With "auto", the neighbours of each row. With a distance, "cosine" or a correlation: a symmetric graph of so many
+        nearest neighbours by that distance, and nothing else.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         Weights of the graph, see ``hyphc.similarity.neighbors.neighbor_graph``.
     scale : "auto" or bool
@@ -112,10 +115,14 @@ def metric_named(
         if value is not None:
             raise ValueError(f"{name}={value!r} goes with metric='auto', not with {metric!r}; leave it out.")
     if n_neighbors is not None:
-        if callable(metric) or not METRICS[metric].has_neighbors:
-            raise ValueError(f"metric={metric!r} cannot be used with n_neighbors; choose one of {NEIGHBOR_METRICS}.")
+        if not (is_distance(metric) if callable(metric) else METRICS[metric].has_neighbors):
+            raise ValueError(
+                f"metric={metric!r} cannot be used with n_neighbors; choose one of {NEIGHBOR_METRICS}, or a function of two rows."
+            )
         return Neighbors(metric, n_neighbors, edge_weights, n_jobs, random_state)
     if callable(metric):
+        if is_distance(metric):
+            raise ValueError(f"metric={metric!r} takes two rows, as a distance does; give n_neighbors.")
         return Custom(metric)
     settings: dict[type[Metric], dict[str, Any]] = {Linear: {"offset": offset}, Rbf: {"gamma": gamma}}
     kind = METRICS[metric]

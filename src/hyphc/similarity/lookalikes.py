@@ -25,7 +25,8 @@ def warn_of_one_wide_column(X: Any) -> None:
     """For metrics that take columns as they are."""
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < 2 or len(X) < 3:
         return
-    variances = X.var(axis=0, dtype=np.float64)
+    _, exponent = np.frexp(max(X.max(), -X.min()))
+    variances = np.ldexp(X, -exponent).var(axis=0, dtype=np.float64)  # the square of 1e200 would overflow
     share = float(variances.max() / variances.sum()) if variances.sum() > 0 else 0.0
     if share > WIDE_SHARE:
         warnings.warn(

@@ -17,12 +17,14 @@ from .._shared.arrays import Floats
 from .._shared.checks import require_memory
 from .base import Similarity
 from .dense import Dense
+from .directions import DIRECTIONS
 from .distances import similarity_from_distances
 from .features import Features
 from .graph import Graph
 from .lookalikes import warn_of_distances
 from .metric import Metric, of_width, stacked
 from .neighborhoods import Auto
+from .other_distances import DISTANCES
 from .scaling import unit_rows
 
 
@@ -34,10 +36,27 @@ class Cosine(Metric):
     has_neighbors = True
 
     def build(self, X: npt.NDArray[Any]) -> Features:
-        return Features(unit_rows(X), offset=0.5, scale=0.5)
+        return Features(unit_rows(DIRECTIONS[self.name](X)), offset=0.5, scale=0.5)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        return unit_rows(of_width(new, fitted))
+        return unit_rows(DIRECTIONS[self.name](of_width(new, fitted)))
+
+
+class Correlation(Cosine):
+    """w = (1 + r) / 2, r Pearson's correlation of two rows. A constant row has none: its similarity to every point is ½."""
+
+    name = "correlation"
+    words = "(1 + Pearson's correlation of two rows) / 2"
+
+
+class Spearman(Cosine):
+    """w = (1 + ρ) / 2, ρ Spearman's correlation of two rows: that of their ranks."""
+
+    name = "spearman"
+    words = "(1 + Spearman's correlation of two rows) / 2"
+
+    def warn(self, X: Any) -> None:
+        """Ranks know nothing of a column's width."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +108,15 @@ class Euclidean(Metric):
     stands_alone = False
 
     def build(self, X: Any) -> Similarity:
-        raise ValueError("metric='euclidean' is a distance; give n_neighbors, or use metric='rbf' for similarities.")
+        raise ValueError(f"metric={self.name!r} is a distance; give n_neighbors, or use metric='rbf' for similarities.")
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        raise ValueError("metric='euclidean' is a distance and makes no similarity without n_neighbors.")
+        raise ValueError(f"metric={self.name!r} is a distance and makes no similarity without n_neighbors.")
+
+
+def _distance(name: str, words: str) -> type[Metric]:
+    """A distance like Euclid's, of another name."""
+    return type(name.capitalize(), (Euclidean,), {"name": name, "words": words, "__doc__": Euclidean.__doc__})
 
 
 class Precomputed(Metric):
@@ -161,9 +185,10 @@ class Custom(Metric):
         return np.asarray(self.function(whole))[fitted.n :, : fitted.n]
 
 
-METRICS: dict[str, type[Metric]] = {
-    kind.name: kind for kind in (Auto, Cosine, Linear, Rbf, Euclidean, Precomputed, PrecomputedDistances)
-}
+_ALL: list[type[Metric]] = [Auto, Cosine, Correlation, Spearman, Linear, Rbf, Euclidean]
+_ALL += [_distance(name, words) for name, words in DISTANCES.items()]
+_ALL += [Precomputed, PrecomputedDistances]
+METRICS = {kind.name: kind for kind in _ALL}
 
 NEIGHBOR_METRICS = tuple(name for name, kind in METRICS.items() if kind.has_neighbors)
 
@@ -177,7 +202,7 @@ def metric_of(similarity: Similarity) -> Metric:
 
 def choices() -> str:
     """All that ``metric`` may be, for errors and help texts."""
-    return f"{', '.join(map(repr, METRICS))} or a callable"
+    return f"{', '.join(map(repr, METRICS))} or a callable: of X, for similarities, or of two rows, for a distance"
 
 
 def default_gamma(X: npt.NDArray[Any]) -> float:

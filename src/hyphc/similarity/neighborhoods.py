@@ -17,6 +17,7 @@ from .blend import Blend, BlendRows
 from .graph import Crowding, Graph
 from .lookalikes import warn_of_square_rows
 from .metric import Metric, Seed, of_width, positive_weights, stacked
+from .other_distances import Distance
 from .scaling import ColumnScaling, column_scaling
 
 # Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
@@ -30,9 +31,9 @@ N_COMPONENTS = 50
 
 @dataclass(frozen=True)
 class Neighbors(Metric):
-    """A symmetric graph of each row's nearest neighbours, by Euclidean or cosine distance."""
+    """A symmetric graph of each row's nearest neighbours, by any distance of ``neighbor_graph``."""
 
-    distance: str
+    distance: Distance
     n_neighbors: int
     edge_weights: str = "fuzzy"
     n_jobs: int | None = None

@@ -12,13 +12,16 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import CHUNK_BYTES, as_floats, require_finite
+from .directions import DIRECTIONS
+from .other_distances import DISTANCES, Distance, closest_by
 
 if TYPE_CHECKING:
     from .inverted_file import InvertedFile
 
 Points = Floats | sp.csr_array[np.float64]
 
-METRICS = ("euclidean", "cosine")
+METRICS = ("euclidean", *DIRECTIONS, *DISTANCES)
+KNOWN = ("euclidean", "cosine")  # to which our own searches come down
 EDGE_WEIGHTS = ("fuzzy", "self-tuned", "shared", "binary")
 
 # Exact search takes n²·d steps, two to five seconds of processor time at 20 000 points. There the inverted file takes a sixth
@@ -46,7 +49,7 @@ def neighbor_graph(
     X: Any,
     n_neighbors: int = 15,
     *,
-    metric: str = "euclidean",
+    metric: Distance = "euclidean",
     edge_weights: str = "fuzzy",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
@@ -63,10 +66,11 @@ def neighbor_graph(
         One row a point. Sparse rows, such as TF-IDF or counts, are never made dense.
     n_neighbors : int
         k, between 1 and n − 1. A point is not its own neighbour; its duplicates are neighbours at distance 0.
-    metric : {"euclidean", "cosine"}
+    metric : str or callable
         ``"euclidean"`` after scaling the columns to one unit; ``"cosine"`` (1 − cos) where only proportions matter, as in
         word or gene counts. A row of zeros has no direction: it lies at distance 1 from every other row, and at 0 from
-        other rows of zeros.
+        other rows of zeros. ``"correlation"`` and ``"spearman"`` (1 − r) likewise. Others, see ``METRICS``, and functions of two
+        rows that return their distance, are exact and take n² distances.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         All weights lie in (0, 1], depend on ratios of distances only, and adapt to how crowded a neighbourhood is.
 
@@ -124,7 +128,7 @@ def nearest(
     X: Any,
     n_neighbors: int,
     *,
-    metric: str = "euclidean",
+    metric: Distance = "euclidean",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[Ints, Floats]:
@@ -136,13 +140,14 @@ def find(
     X: Any,
     n_neighbors: int,
     *,
-    metric: str = "euclidean",
+    metric: Distance = "euclidean",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Found:
     """``nearest``, with the share of true neighbours among those found: 1 where the search is exact."""
-    _require_choice("metric", metric, METRICS)
-    points = _check_points(X)
+    if not callable(metric):
+        _require_choice("metric", metric, METRICS)
+    points, metric = _seen(_check_points(X), metric)
     n = points.shape[0]
     k = operator.index(n_neighbors)
     if k < 1:
@@ -151,6 +156,8 @@ def find(
         return Found(np.empty((1, 0), dtype=np.int64), np.empty((1, 0)), 1.0)
     if k >= n:
         raise ValueError(f"n_neighbors={k} is too many for n={n} points; choose n_neighbors <= {n - 1}.")
+    if metric not in KNOWN:
+        return _by_another(points, k, metric, n_jobs)
     if is_small(points):
         points, everyone = _placed(points, metric), np.arange(n)
         found = Found(*_closest(points, everyone, _exact_candidates(points, everyone, k, n_jobs), k), 1.0)
@@ -158,6 +165,21 @@ def find(
         found = _approximate(points, k, metric, _seed(random_state), n_jobs)
     # of unit vectors: ‖x − y‖² = 2(1 − cos), without the cancellation in 1 − cos
     return found._replace(distances=found.distances**2 / 2) if metric == "cosine" else found
+
+
+def _seen(points: Points, metric: Distance) -> tuple[Points, Any]:
+    """Rows between which a distance of ``KNOWN`` is the one wanted, if there is such a one."""
+    return (DIRECTIONS[metric](points), "cosine") if metric in DIRECTIONS else (points, metric)
+
+
+def _by_another(points: Points, k: int, metric: Distance, n_jobs: int | None) -> Found:
+    """The k nearest others by a distance that only scikit-learn, or the user, knows."""
+    n = points.shape[0]
+    neighbours, distances = closest_by(points, points, min(k + 1, n), metric, n_jobs)
+    own = neighbours == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True  # pushed out by as many equals: any of them may go
+    others = ~own
+    return Found(neighbours[others].reshape(n, -1), distances[others].reshape(n, -1), 1.0)
 
 
 def graph_of(neighbours: Ints, distances: Floats, edge_weights: str) -> sp.csr_array[np.float64]:
@@ -172,7 +194,7 @@ def require_edge_weights(edge_weights: str) -> None:
     _require_choice("edge_weights", edge_weights, EDGE_WEIGHTS)
 
 
-def closest_of(X: Any, new: Any, n_neighbors: int, metric: str, index: Index | None = None) -> tuple[Ints, Floats]:
+def closest_of(X: Any, new: Any, n_neighbors: int, metric: Distance, index: Index | None = None) -> tuple[Ints, Floats]:
     """The ``n_neighbors`` rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first.
 
     Exact without an ``index`` of X, see ``index_of``.
@@ -183,6 +205,9 @@ def closest_of(X: Any, new: Any, n_neighbors: int, metric: str, index: Index | N
         if len(short):
             neighbours[short], distances[short] = closest_of(X, new[short], n_neighbors, metric)
         return neighbours, distances
+    (X, _), (new, metric) = _seen(X, metric), _seen(new, metric)
+    if metric not in KNOWN:
+        return closest_by(X, _check_points(new), n_neighbors, metric, None)
     points = _check_points(np.concatenate([X, new]) if isinstance(X, np.ndarray) else sp.vstack([X, new]))
     points = _placed(points, metric)
     n = X.shape[0]
@@ -195,7 +220,7 @@ def closest_of(X: Any, new: Any, n_neighbors: int, metric: str, index: Index | N
 class Index:
     """Many dense rows, made ready to be searched for those nearest to new ones."""
 
-    def __init__(self, X: Floats, k: int, metric: str, n_jobs: int | None) -> None:
+    def __init__(self, X: Floats, k: int, metric: Distance, n_jobs: int | None) -> None:
         from .inverted_file import InvertedFile
 
         self._exponent, self._metric = _large_exponent(X), metric
@@ -204,20 +229,20 @@ class Index:
     def closest(self, new: Floats) -> tuple[Ints, Floats]:
         """The k nearest of each new row, and their distances: both (m, k), nearest first."""
         neighbours, distances = self._file.closest(self._placed(_check_dense(new)))
-        if self._metric == "cosine":
-            return neighbours, distances**2 / 2
-        return neighbours, np.ldexp(distances, self._exponent)
+        if self._metric == "euclidean":
+            return neighbours, np.ldexp(distances, self._exponent)
+        return neighbours, distances**2 / 2
 
     def _placed(self, rows: Floats) -> Floats:
         if self._metric == "euclidean":
             return np.ldexp(rows, -self._exponent) if self._exponent else rows
-        units: Any = _unit_rows(rows)
+        units: Any = _unit_rows(_seen(rows, self._metric)[0])
         return units if units.shape[1] > rows.shape[1] else np.hstack([units, np.zeros((len(units), 1), units.dtype)])
 
 
-def index_of(X: Any, n_neighbors: int, metric: str, n_jobs: int | None = None) -> Index | None:
-    """What ``closest_of`` searches in place of all rows; None where these are few, sparse, or have few columns."""
-    if is_small(X) or sp.issparse(X):
+def index_of(X: Any, n_neighbors: int, metric: Distance, n_jobs: int | None = None) -> Index | None:
+    """What ``closest_of`` searches in place of all rows; None where these are few, sparse, have few columns, or nothing helps."""
+    if is_small(X) or sp.issparse(X) or (metric not in KNOWN and metric not in DIRECTIONS):
         return None
     return Index(_check_dense(X), n_neighbors, metric, n_jobs)
 
