@@ -204,10 +204,55 @@ def test_a_sparse_table_that_is_not_square_is_features(tmp_path):
 # --- names and oddities ----------------------------------------------------------------------------------------------
 
 
-def test_a_column_that_counts_the_rows_is_pointed_out(write):
+def test_a_column_that_only_numbers_the_rows_is_no_feature_and_names_them(write):
     path = write("x.csv", ",a\n" + "".join(f"{i},{i * i}\n" for i in range(6)))
-    assert any("only counts the rows" in note for note in read_points(path).notes)
-    assert not any("only counts" in note for note in read_points(path, features=["a"]).notes)
+    points = read_points(path)
+    assert points.columns == ("a",)
+    assert points.names == ("0", "1", "2", "3", "4", "5")
+    assert any("only numbers the rows" in note for note in points.notes)
+    assert read_points(path, features=["1", "a"]).columns == ("", "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_feature"), [("sample_id", False), ("ID", False), ("height", True), ("humid", True)]
+)
+def test_whole_numbers_that_differ_are_left_out_where_they_are_called_an_id(name, is_feature, write):
+    path = write("x.csv", f"{name},a,b\n" + "".join(f"{7 * i % 11},{i * i},0.5\n" for i in range(1, 9)))
+    assert (name in read_points(path).columns) == is_feature
+
+
+def test_a_table_of_nothing_but_counters_keeps_them(write):
+    path = write("x.csv", "id\n" + "".join(f"{i}\n" for i in range(9)))
+    assert read_points(path).columns == ("id",)
+
+
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_decimal_commas_are_read(separator, write):
+    quote = '"' if separator == "," else ""
+    rows = [("a", "0,5", "1.234,25"), ("b", "-1,5e3", "2"), ("c", "3,125", "1.000")]
+    lines = [separator.join(quote + cell + quote for cell in row) for row in rows]
+    points = read_points(write("x.csv", separator.join(["name", "x", "y"]) + "\n" + "\n".join(lines) + "\n"))
+    assert points.data.tolist() == [[0.5, 1234.25], [-1500.0, 2.0], [3.125, 1000.0]]
+    assert points.names == ("a", "b", "c")
+    assert points.notes[0] == "numbers: with decimal commas"
+
+
+def test_commas_between_thousands_are_read_and_said(write):
+    points = read_points(write("x.csv", "x;y\n1,234.5;1\n12,345,678;2\n999;3\n"))
+    assert points.data[:, 0].tolist() == [1234.5, 12345678.0, 999.0]
+    assert points.notes[0].startswith("numbers: with commas that separate thousands")
+
+
+def test_a_comma_that_may_be_either_is_refused(write):
+    with pytest.raises(ValueError, match=r"column 'x': '1,234' may be 1\.234 or 1234; write numbers"):
+        read_points(write("x.csv", "x;y\n1,234;1\n2,345;2\n"))
+    with pytest.raises(ValueError, match="one thing in '0,5' and another in '1,234.5'"):
+        read_points(write("x.csv", "x;y\n0,5;1\n1,234.5;2\n"))
+
+
+def test_text_with_commas_stays_text(write):
+    points = read_points(write("x.csv", 'name;x\n1,2-dichloroethane;1\nbenzene;2\n"Oslo, Norway";4\n'))
+    assert points.names == ("1,2-dichloroethane", "benzene", "Oslo, Norway")
 
 
 def test_repeated_names_are_pointed_out(write):

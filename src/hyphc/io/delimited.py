@@ -14,6 +14,7 @@ import numpy as np
 
 from .._shared.arrays import Floats
 from .columns import Column, Kind, Roles, Wanted, assign_roles
+from .notation import AmbiguousNumbers, Notation, notation_of, with_commas
 from .sources import Source, encoding_error, text_of
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
@@ -85,6 +86,8 @@ def _count(n: int, thing: str) -> str:
 
 def _read(source: Source, blocks: Iterator[Rows], wanted: Wanted) -> Delimited:
     first = next(blocks, Rows())
+    written, commas = _notation(source, first)
+    first, blocks = _plain(first, written, commas), (_plain(rows, written, commas) for rows in blocks)
     header, columns = _describe(source, first)
     roles = assign_roles(source.label, columns, wanted)
     if header:
@@ -97,6 +100,7 @@ def _read(source: Source, blocks: Iterator[Rows], wanted: Wanted) -> Delimited:
         names += [] if roles.names is None else map(itemgetter(roles.names), rows.cells)
         labels += [] if roles.labels is None else map(itemgetter(roles.labels), rows.cells)
     notes = roles.notes if header else ("header: none, so columns are called 1, 2, 3, …", *roles.notes)
+    notes = notes if written is None else (written.words, *notes)
     return Delimited(
         np.concatenate(parts),
         tuple(columns[c].name for c in roles.features),
@@ -104,6 +108,27 @@ def _read(source: Source, blocks: Iterator[Rows], wanted: Wanted) -> Delimited:
         None if roles.labels is None else labels,
         notes,
     )
+
+
+def _notation(source: Source, first: Rows) -> tuple[Notation | None, list[int]]:
+    """How numbers with commas are to be read, and the columns that have such; None and none where there are none."""
+    values = list(zip(*first.cells[1:], strict=True))
+    commas = [c for c, column in enumerate(values) if with_commas(column)]
+    cells = [cell for c in commas for cell in values[c] if "," in cell]
+    try:
+        return (notation_of(cells), commas) if cells else (None, [])
+    except AmbiguousNumbers as error:
+        name = first.cells[0][commas[0]].strip()
+        raise ValueError(f"{source.label}, column {name!r}: {error}.") from None
+
+
+def _plain(rows: Rows, written: Notation | None, commas: list[int]) -> Rows:
+    """The rows with numbers as Python reads them."""
+    if written is not None:
+        for cells in rows.cells:
+            for c in commas:
+                cells[c] = written.plain(cells[c])
+    return rows
 
 
 def _describe(source: Source, first: Rows) -> tuple[bool, list[Column]]:

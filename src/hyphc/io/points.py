@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -10,8 +11,9 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from .._shared.arrays import Floats
 from .arrays import read_array_file
-from .columns import ColumnsError, Wanted
+from .columns import ColumnsError, Wanted, listed
 from .delimited import read_delimited
 from .edges import read_edges
 from .sources import PathLike, format_of, open_source
@@ -19,6 +21,7 @@ from .sources import PathLike, format_of, open_source
 Kind = Literal["features", "similarities", "graph"]
 
 _COUNTS_FROM = 5  # rows: fewer may count up by chance
+_ID = re.compile(r"(^|[\W_])(id|ids|index|key|nr|no)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +110,9 @@ def read_points(
             source.label, arrays.data, "features", arrays.names, arrays.labels, arrays.columns, arrays.notes
         )
     points = _with_kind(points, precomputed, graph)
-    return replace(points, notes=points.notes + _warnings(points, inferred=features is None))
+    if features is None:
+        points = _without_identifiers(points)
+    return replace(points, notes=points.notes + _warnings(points))
 
 
 def _with_kind(points: Points, precomputed: bool, graph: bool) -> Points:
@@ -130,15 +135,39 @@ def _with_kind(points: Points, precomputed: bool, graph: bool) -> Points:
     return replace(points, data=data, kind=kind, notes=notes)
 
 
-def _warnings(points: Points, inferred: bool) -> tuple[str, ...]:
-    """What looks odd and may be meant: names that repeat, and a column that only numbers the rows taken for a feature."""
-    notes = []
+def _without_identifiers(points: Points) -> Points:
+    """Columns that only number the rows are no features; the first of them names the rows, if nothing else does."""
+    called = points.columns
+    if points.kind != "features" or called is None or points.n < _COUNTS_FROM:
+        return points
+    found = [c for c, name in enumerate(called) if _identifies(name, points.data[:, c])]
+    if not found or len(found) == len(called):
+        return points
+    kept = [c for c in range(len(called)) if c not in found]
+    columns = tuple(called[c] for c in kept)
+    names, notes = points.names, [note for note in points.notes if not note.startswith("features:")]
+    notes.insert(0, f"features: {listed(columns)} (the columns with numbers)")
+    if names is None:
+        names = tuple(str(int(number)) for number in points.data[:, found[0]])
+        notes.insert(1, f"names: {called[found[0]] or 'a column without name'} (it numbers the rows)")
+    for c in found:
+        column = called[c] or "a column without name"
+        notes.append(f"no feature: {column} (it only numbers the rows; ask for it as a feature to use it)")
+    data = np.ascontiguousarray(points.data[:, kept])
+    return replace(points, data=data, columns=columns, names=names, notes=tuple(notes))
+
+
+def _identifies(name: str, values: Floats) -> bool:
+    """Whether a column counts the rows, or has a whole number of its own for each and is called an id."""
+    if np.array_equal(values, values[0] + np.arange(len(values))):
+        return True
+    whole = bool((values == np.round(values)).all())
+    return bool(_ID.search(name)) and whole and len(np.unique(values)) == len(values)
+
+
+def _warnings(points: Points) -> tuple[str, ...]:
+    """What looks odd and may be meant: names that repeat."""
     n_again = 0 if points.names is None else points.n - len(set(points.names))
-    if n_again:
-        notes.append(f"repeated: {n_again} of the names, which get numbers in the tree, as in 'frog (2)'")
-    if inferred and points.kind == "features" and points.columns is not None and points.n >= _COUNTS_FROM:
-        for c, name in enumerate(points.columns):
-            if np.array_equal(points.data[:, c], points.data[0, c] + np.arange(points.n)):
-                called = name or "a column without name"
-                notes.append(f"beware: {called} only counts the rows; choose the other columns as features")
-    return tuple(notes)
+    if not n_again:
+        return ()
+    return (f"repeated: {n_again} of the names, which get numbers in the tree, as in 'frog (2)'",)
