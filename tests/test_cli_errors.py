@@ -98,11 +98,11 @@ BAD_FILES = {
     ),
     "UTF-16": ("x.csv", lambda path: path.write_text("a,b\n1,2\n", encoding="utf-16"), [], ["x.csv", "not UTF-8"]),
     "NUL bytes": ("x.csv", lambda path: path.write_bytes(b"a,b\n1,\x002\n3,4\n"), [], ["x.csv"]),
-    "compressed": (
+    "damaged packing": (
         "x.csv.gz",
         lambda path: path.write_bytes(b"\x1f\x8b\x08rest"),
         [],
-        ["x.csv.gz is compressed", "gunzip"],
+        ["x.csv.gz cannot be unpacked", "write it again"],
     ),
     "spreadsheet": ("x.xlsx", lambda path: path.write_bytes(b"PK\x03\x04rest"), [], ["x.xlsx is a spreadsheet", "CSV"]),
     "unknown feature": (

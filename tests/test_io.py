@@ -246,7 +246,7 @@ def test_commas_between_thousands_are_read_and_said(write):
 def test_a_comma_that_may_be_either_is_refused(write):
     with pytest.raises(ValueError, match=r"column 'x': '1,234' may be 1\.234 or 1234; write numbers"):
         read_points(write("x.csv", "x;y\n1,234;1\n2,345;2\n"))
-    with pytest.raises(ValueError, match="one thing in '0,5' and another in '1,234.5'"):
+    with pytest.raises(ValueError, match=r"one thing in '0,5' and another in '1,234\.5'"):
         read_points(write("x.csv", "x;y\n0,5;1\n1,234.5;2\n"))
 
 

@@ -71,10 +71,11 @@ def check_numbers(X: npt.NDArray[Any], source: str, columns: tuple[str, ...] | N
 
 def _read_npy(source: Source, wanted: Wanted) -> Arrays:
     with _reading(source, "npy"):
-        if source.path is None:
-            array = np.load(source.open(), allow_pickle=False)
+        if source.plain_path is None:
+            with source.open() as file:
+                array = np.load(file, allow_pickle=False)
         else:
-            array = np.load(source.path, mmap_mode="r", allow_pickle=False)
+            array = np.load(source.plain_path, mmap_mode="r", allow_pickle=False)
     return _by_column(source, array, wanted)
 
 

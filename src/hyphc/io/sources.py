@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Literal
+
+from .packed import HEAD, SUFFIXES, is_packed, unpacked
 
 PathLike = str | os.PathLike[str]
 Format = Literal["npy", "npz", "parquet", "mtx", "edges", "text"]
@@ -38,10 +40,18 @@ class Source:
     label: str
     path: Path | None
     content: bytes = b""
+    packed: bool = False
 
     def open(self) -> IO[bytes]:
-        """The bytes from their beginning."""
-        return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
+        """The bytes from their beginning, unpacked."""
+        if self.path is None:
+            return io.BytesIO(self.content)
+        return unpacked(self.path) if self.packed else self.path.open("rb")
+
+    @property
+    def plain_path(self) -> Path | None:
+        """The file, if its bytes stand in it as they are."""
+        return None if self.packed else self.path
 
     def head(self, n_bytes: int = 64) -> bytes:
         """The first bytes."""
@@ -50,8 +60,11 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The file's extension in lower case, with its dot."""
-        return "" if self.path is None else self.path.suffix.lower()
+        """The file's extension in lower case, with its dot; of a packed file the one before that of the packing."""
+        if self.path is None:
+            return ""
+        *_, last = ["", *(suffix.lower() for suffix in self.path.suffixes if suffix.lower() not in SUFFIXES)]
+        return last
 
 
 def open_source(name: str | Path) -> Source:
@@ -61,15 +74,20 @@ def open_source(name: str | Path) -> Source:
     else:
         source = Source(str(name), Path(name))
     try:
-        empty = not source.head(1)
+        head = source.head(HEAD)
     except FileNotFoundError:
         raise ValueError(f"{name} does not exist; check the path.") from None
     except IsADirectoryError:
         raise ValueError(f"{name} is a folder; give a file in it.") from None
     except PermissionError:
         raise ValueError(f"{name} may not be read by you; change its permissions.") from None
-    if empty:
+    if not head:
         raise ValueError(f"{source.label} is empty; give a file with data.")
+    if source.path is None or not is_packed(head):
+        return source
+    source = replace(source, packed=True)
+    if not source.head(1):
+        raise ValueError(f"{source.label} holds nothing once unpacked; give a file with data.")
     return source
 
 
@@ -78,8 +96,8 @@ def format_of(source: Source) -> Format:
     head = source.head()
     if source.suffix in (".xlsx", ".xls", ".ods"):
         raise ValueError(f"{source.label} is a spreadsheet; save its sheet as CSV.")
-    if head.startswith(b"\x1f\x8b"):
-        raise ValueError(f"{source.label} is compressed; unpack it first, for instance with gunzip.")
+    if is_packed(head):
+        raise ValueError(f"{source.label} is packed; give it as a file that is packed once, or unpack it.")
     for magic, found in _MAGIC.items():
         if head.startswith(magic):
             return found

@@ -42,11 +42,11 @@ def read_tree(path: PathLike) -> Tree:
 
 
 def _load_npz(source: Source) -> Tree:
-    if source.path is None:
-        raise ValueError("an NPZ archive cannot come from standard input; give the name of its file.")
-    if not is_zipfile(source.path):  # numpy would leave the file open
+    if source.plain_path is None:
+        raise ValueError("an NPZ archive cannot come packed or from standard input; give the name of its file.")
+    if not is_zipfile(source.plain_path):  # numpy would leave the file open
         raise ValueError("the archive is damaged; write it again.")
-    return Tree.load(source.path)
+    return Tree.load(source.plain_path)
 
 
 def _text(source: Source) -> str:
