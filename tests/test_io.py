@@ -346,3 +346,22 @@ def test_a_table_written_by_the_csv_module_is_read_back(tmp_path):
     with (tmp_path / "x.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["a", "b"], *X.tolist()])
     np.testing.assert_array_equal(read_points(tmp_path / "x.csv").data, X)
+
+
+@pytest.mark.parametrize("header", ["source,target,weight", "From,To", "u,v,w"])
+def test_a_list_of_edges_is_not_taken_for_a_table(header, write):
+    cells = ["a,b,3", "b,c,1", "c,d,2"] if header.count(",") == 2 else ["1,2", "2,3", "3,4"]
+    path = write("x.csv", "\n".join([header, *cells]) + "\n")
+    with pytest.raises(ValueError, match="looks like a list of edges"):
+        read_points(path)
+    assert read_points(path, graph=True).kind == "graph"
+    if header.count(",") == 2:
+        assert read_points(path, features=["3"]).data.shape == (3, 1)
+
+
+def test_a_square_table_with_the_same_names_on_both_sides_is_not_taken_for_features(write):
+    path = write("x.csv", ",a,b,c\na,0,1,2\nb,1,0,3\nc,2,3,0\n")
+    with pytest.raises(ValueError, match="the same names for rows and columns"):
+        read_points(path)
+    assert read_points(path, precomputed=True).kind == "similarities"
+    assert read_points(path, features=["a", "b"]).data.shape == (3, 2)

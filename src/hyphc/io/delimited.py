@@ -34,6 +34,7 @@ class Rows:
 class Delimited:
     """What a table of text holds once its columns have their roles."""
 
+    header: tuple[str, ...]
     features: Floats
     columns: tuple[str, ...]
     names: list[str] | None
@@ -102,6 +103,7 @@ def _read(source: Source, blocks: Iterator[Rows], wanted: Wanted) -> Delimited:
     notes = roles.notes if header else ("header: none, so columns are called 1, 2, 3, …", *roles.notes)
     notes = notes if written is None else (written.words, *notes)
     return Delimited(
+        tuple(column.name for column in columns),
         np.concatenate(parts),
         tuple(columns[c].name for c in roles.features),
         None if roles.names is None else names,

@@ -21,6 +21,8 @@ from .sources import PathLike, format_of, open_source
 Kind = Literal["features", "similarities", "graph"]
 
 _COUNTS_FROM = 5  # rows: fewer may count up by chance
+# What the two ends of an edge are called.
+_ENDS = {("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("u", "v")}
 _ID = re.compile(r"(^|[\W_])(id|ids|index|key|nr|no)$", re.IGNORECASE)
 
 
@@ -95,6 +97,8 @@ def read_points(
         points = Points(source.label, edges.adjacency, "graph", names=edges.names, notes=edges.notes)
     elif found == "text":
         table = read_delimited(source, wanted)
+        if not (wanted or precomputed):
+            _refuse_edges(source.label, table.header)
         points = Points(
             source.label,
             table.features,
@@ -111,6 +115,7 @@ def read_points(
         )
     points = _with_kind(points, precomputed, graph)
     if features is None:
+        _refuse_matrix(points)
         points = _without_identifiers(points)
     return replace(points, notes=points.notes + _warnings(points))
 
@@ -133,6 +138,22 @@ def _with_kind(points: Points, precomputed: bool, graph: bool) -> Points:
     if kind == "graph" and not (graph or precomputed) and points.kind == "features":
         notes = (f"graph: a sparse square matrix, {n} nodes", *notes)
     return replace(points, data=data, kind=kind, notes=notes)
+
+
+def _refuse_edges(source: str, header: tuple[str, ...]) -> None:
+    """A list of edges has a tree of its own, not one of its weights."""
+    ends = tuple(name.lower() for name in header[:2])
+    if ends in _ENDS and len(header) <= 3:
+        raise ColumnsError(
+            f"{source} looks like a list of edges ({', '.join(header)}): say so, or choose features.", "graph"
+        )
+
+
+def _refuse_matrix(points: Points) -> None:
+    """A square table with one name for each row and column relates the rows to each other."""
+    if points.kind == "features" and points.columns is not None and points.columns == points.names:
+        message = f"{points.source} is a square table with the same names for rows and columns: say what it holds."
+        raise ColumnsError(message, "precomputed", "distances", "features")
 
 
 def _without_identifiers(points: Points) -> Points:
