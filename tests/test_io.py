@@ -365,3 +365,18 @@ def test_a_square_table_with_the_same_names_on_both_sides_is_not_taken_for_featu
         read_points(path)
     assert read_points(path, precomputed=True).kind == "similarities"
     assert read_points(path, features=["a", "b"]).data.shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("features", "exclude", "expected"),
+    [
+        (["g*"], None, ["g1", "g2", "g3"]),
+        (["2-3"], None, ["g1", "g2"]),
+        (["g*", "2"], ["g3"], ["g1", "g2"]),
+        (None, ["g?"], ["age"]),
+        (None, ["age"], ["g1", "g2", "g3"]),
+    ],
+)
+def test_columns_are_chosen_by_range_and_pattern(features, exclude, expected, write):
+    path = write("x.csv", "age,g1,g2,g3\n" + "".join(f"{i * i},{i},{i % 3},7\n" for i in (3, 1, 2, 5, 9)))
+    assert list(read_points(path, features=features, exclude=exclude).columns) == expected

@@ -75,6 +75,7 @@ def read_data(arguments: argparse.Namespace, path: str) -> Points:
         points = read_points(
             path,
             features=arguments.features,
+            exclude=arguments.exclude,
             labels=arguments.labels,
             names=arguments.names,
             precomputed=arguments.precomputed or arguments.distances,

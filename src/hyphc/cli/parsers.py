@@ -141,8 +141,10 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         "--features",
         type=_column_list,
         metavar="COL,COL",
-        help="columns to cluster by (default: all columns of numbers)",
+        help="columns to cluster by, as names, numbers, ranges such as 2-61 or patterns such as 'sample_*' (default: all "
+        "columns of numbers)",
     )
+    group.add_argument("--exclude", type=_column_list, metavar="COL,COL", help="columns not to cluster by, given alike")
     group.add_argument(
         "--labels", metavar="COL", help="known groups, to measure how pure the tree is; not clustered by"
     )

@@ -57,7 +57,7 @@ def run_explore(arguments: argparse.Namespace) -> None:
 def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None]:
     """The tree, with names, and the data if it was given."""
     if arguments.data is None:
-        for option in ("features", "labels", "names", "precomputed", "distances", "graph"):
+        for option in ("features", "exclude", "labels", "names", "precomputed", "distances", "graph"):
             if getattr(arguments, option):
                 arguments.parser.error(f"--{option} is about DATA; name that file after the tree")
         return read_tree(arguments.tree), None

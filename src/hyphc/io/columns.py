@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Literal
 
 Kind = Literal["number", "text", "empty"]
@@ -24,16 +25,17 @@ class ColumnsError(ValueError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Columns asked for, by name or by number from 1; None is to be inferred."""
+    """Columns asked for, by name or by number from 1, several also by a range or a pattern; None is to be inferred."""
 
     features: tuple[str, ...] | None = None
     labels: str | None = None
     names: str | None = None
+    exclude: tuple[str, ...] | None = None
 
     @property
     def asked(self) -> tuple[str, ...]:
         """The arguments that were given."""
-        given = {"features": self.features, "labels": self.labels, "names": self.names}
+        given = {"features": self.features, "labels": self.labels, "names": self.names, "exclude": self.exclude}
         return tuple(argument for argument, value in given.items() if value is not None)
 
     def __bool__(self) -> bool:
@@ -70,8 +72,10 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
     if wanted.features is None:
         features = tuple(c for c, column in enumerate(columns) if column.kind == "number" and c not in (labels, names))
     else:
-        features = tuple(find_column(source, header, column) for column in wanted.features)
+        features = tuple(dict.fromkeys(c for column in wanted.features for c in find_columns(source, header, column)))
         inferred_names = None if inferred_names in features else inferred_names
+    excluded = {c for column in wanted.exclude or () for c in find_columns(source, header, column)}
+    features = tuple(c for c in features if c not in excluded)
     if not features:
         raise ColumnsError(
             f"{source} has no column of numbers to cluster by; its columns are {listed(header)}: choose features.",
@@ -83,6 +87,23 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
 
 def _tells_apart(column: Column) -> bool:
     return column.n_different > NAMES_DIFFER * column.n_seen
+
+
+def find_columns(source: str, header: Sequence[str], wanted: str) -> list[int]:
+    """The positions of the columns given by a name or number, a range of numbers (``2-61``), or a pattern (``sample_*``).
+
+    Examples
+    --------
+    >>> find_columns("x.csv", ["id", "a1", "a2", "b"], "a*"), find_columns("x.csv", ["id", "a1", "a2", "b"], "3-4")
+    ([1, 2], [2, 3])
+    """
+    if wanted in header:
+        return [find_column(source, header, wanted)]
+    first, dash, last = wanted.partition("-")
+    if dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last) <= len(header):
+        return list(range(int(first) - 1, int(last)))
+    matching = [c for c, name in enumerate(header) if fnmatchcase(name, wanted)]
+    return matching or [find_column(source, header, wanted)]
 
 
 def find_column(source: str, header: Sequence[str], wanted: str) -> int:
@@ -107,7 +128,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]:
-    why = "the columns with numbers" if wanted.features is None else "as asked for"
+    why = "as asked for" if wanted.features or wanted.exclude else "the columns with numbers"
     notes = [f"features: {listed([columns[c].name for c in roles.features])} ({why})"]
     if roles.names is not None:
         why = "the first column of text that tells rows apart" if wanted.names is None else "as asked for"

@@ -65,6 +65,7 @@ def read_points(
     features: Sequence[str] | None = None,
     labels: str | None = None,
     names: str | None = None,
+    exclude: Sequence[str] | None = None,
     precomputed: bool = False,
     graph: bool = False,
 ) -> Points:
@@ -73,9 +74,10 @@ def read_points(
     Parameters
     ----------
     path : path, or "-"
-    features, labels, names : columns, each by its name or its number from 1
+    features, labels, names, exclude : columns, each by its name or its number from 1
         By default columns of numbers are features, the first column of text that tells rows apart names them, and there
-        are no labels. In an NPZ archive they are names of arrays.
+        are no labels. Features, and columns to exclude from them, also by a range of numbers (``2-61``) or a pattern
+        (``sample_*``). In an NPZ archive they are names of arrays.
     precomputed : bool
         The numbers are similarities, (n, n).
     graph : bool
@@ -87,7 +89,9 @@ def read_points(
         One sentence with the file, the line or row, the column, and the remedy.
     """
     source = open_source(os.fspath(path))
-    wanted = Wanted(None if features is None else tuple(features), labels, names)
+    wanted = Wanted(
+        None if features is None else tuple(features), labels, names, None if exclude is None else tuple(exclude)
+    )
     found = format_of(source)
     if found == "edges" or (found == "text" and graph):
         if wanted:
