@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from .search import insert, refine
     from .similarity import as_similarity
+    from .stability import support
     from .tree import Tree, ordering
     from .tree.distances import robinson_foulds_distance, triplet_distance
 
@@ -51,6 +52,7 @@ _HOME = {
     "refine": "search",
     "robinson_foulds_distance": "tree.distances",
     "split_weights": "scores.metrics",
+    "support": "stability",
     "tree_sampling_divergence": "scores.metrics",
     "triplet_distance": "tree.distances",
 }
@@ -93,6 +95,7 @@ __all__ = [
     "refine",
     "robinson_foulds_distance",
     "split_weights",
+    "support",
     "theory",
     "tree_sampling_divergence",
     "triplet_distance",

@@ -19,10 +19,10 @@ from ._shared.clock import Clock
 from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
 from .pipeline.duplicates import Distinct
-from .pipeline.fit import carry_out, placed
+from .pipeline.fit import Fit, carry_out, placed
 from .pipeline.grouping import twins, weighted
 from .pipeline.new_points import joined_clusters
-from .pipeline.plan import check_parameters, plan_fit
+from .pipeline.plan import FitPlan, check_parameters, plan_fit
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.clusters import number_of_clusters
 from .scores.heights import with_similarity_heights
@@ -214,23 +214,27 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         clock = Clock(self.time_budget, self.callback, self.verbose)
         X = self._checked(X, reset=True)
         self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
-        settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
         similarity = self._similarity(X, sample_weight)
         if self.criterion == "sse" and similarity.squared_distances() is None:
             raise ValueError(
                 f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
             )
-        problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-        plan = plan_fit(
-            problem.similarity, settings, refine=self.refine, effort=self.effort, time_budget=self.time_budget
-        )
         with clock:
-            found = carry_out(plan, problem, clock, self.random_state, self.n_jobs)
+            plan, found = self._carried_out(similarity, clock)
         told = "" if similarity.metric is None else similarity.metric.told(similarity)
         self.plan_, self.interrupted_ = replace(plan, rows=told), clock.interrupted
         self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
         self._settle(found.tree, similarity, found.embedding)
         return self
+
+    def _carried_out(self, similarity: Similarity, clock: Clock) -> tuple[FitPlan, Fit]:
+        """A tree of the similarity, and the plan by which it was found."""
+        settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
+        problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
+        plan = plan_fit(
+            problem.similarity, settings, refine=self.refine, effort=self.effort, time_budget=self.time_budget
+        )
+        return plan, carry_out(plan, problem, clock, self.random_state, self.n_jobs)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Add points to the fitted tree, one after the other, each where the cost rises least; without a tree, ``fit``.
