@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .similarity import as_similarity
     from .stability import support
     from .tree import Tree, ordering
+    from .tree.compare import compare
     from .tree.distances import robinson_foulds_distance, triplet_distance
 
     __version__: str
@@ -38,6 +39,7 @@ _HOME = {
     "HypHC": "estimator",
     "Tree": "tree",
     "as_similarity": "similarity",
+    "compare": "tree.compare",
     "cost_bounds": "scores.bounds",
     "dasgupta_cost": "scores.metrics",
     "decode": "hyperbolic.decode",
@@ -74,6 +76,7 @@ __all__ = [
     "__version__",
     "as_similarity",
     "baselines",
+    "compare",
     "cost_bounds",
     "dasgupta_cost",
     "datasets",
