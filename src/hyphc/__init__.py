@@ -31,15 +31,21 @@ if TYPE_CHECKING:
     from .stability import support
     from .tree import Tree, ordering
     from .tree.compare import compare
+    from .tree.consensus import central_tree, consensus
     from .tree.distances import robinson_foulds_distance, triplet_distance
+    from .tree.multi import MultiTree, collapsed
 
     __version__: str
 
 _HOME = {
     "HypHC": "estimator",
+    "MultiTree": "tree.multi",
     "Tree": "tree",
     "as_similarity": "similarity",
+    "central_tree": "tree.consensus",
+    "collapsed": "tree.multi",
     "compare": "tree.compare",
+    "consensus": "tree.consensus",
     "cost_bounds": "scores.bounds",
     "dasgupta_cost": "scores.metrics",
     "decode": "hyperbolic.decode",
@@ -72,11 +78,15 @@ _MODULES = {
 
 __all__ = [
     "HypHC",
+    "MultiTree",
     "Tree",
     "__version__",
     "as_similarity",
     "baselines",
+    "central_tree",
+    "collapsed",
     "compare",
+    "consensus",
     "cost_bounds",
     "dasgupta_cost",
     "datasets",

@@ -55,7 +55,9 @@ def _draw(tree: Tree, other: Tree, path: Path, titles: tuple[str, str]) -> None:
 
     from .. import plot
 
+    names = tree.names or tuple(str(row) for row in range(1, tree.n_leaves + 1))  # as the lists above count
+
     figure = Figure(figsize=(9, min(14.0, max(4.0, 0.14 * tree.n_leaves))), layout="constrained")
-    plot.tanglegram(tree, other, titles=titles, mark_differences=True, ax=figure.subplots())
+    plot.tanglegram(tree, other, names=names, titles=titles, mark_differences=True, ax=figure.subplots())
     with replaced_atomically(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
