@@ -74,7 +74,7 @@ def consensus(trees: Sequence[TreeLike], rule: Rule = "majority") -> MultiTree:
 def central_tree(trees: Sequence[TreeLike], n_jobs: int | None = None) -> Tree:
     """The one of many trees whose clusters are nearest to those of all others.
 
-    It has the largest sum over the other trees of the mean of ``transfer_agreement``; the first, if several have.
+    It has the largest sum of ``transfer_agreement`` over all clusters and all trees; the first, if several have.
 
     Notes
     -----
@@ -87,8 +87,8 @@ def central_tree(trees: Sequence[TreeLike], n_jobs: int | None = None) -> Tree:
     True
     """
     checked = _check(trees)
-    near = thread_map(lambda one: sum(float(transfer_agreement(one, two).mean()) for two in checked), checked, n_jobs)
-    return checked[int(np.argmax(near))] if checked[0].n_leaves > 1 else checked[0]
+    near = thread_map(lambda one: sum(float(transfer_agreement(one, two).sum()) for two in checked), checked, n_jobs)
+    return checked[int(np.argmax(near))]
 
 
 def _check(trees: Sequence[TreeLike]) -> list[Tree]:
