@@ -1,4 +1,4 @@
-"""Whether support tells real clusters from chance: planted groups within groups, columns of noise, pure noise; and its seconds."""
+"""Whether support tells real clusters from chance, on planted groups and noise; and what it takes."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .hyperbolic.decode import decode
     from .hyperbolic.encode import encode
     from .pipeline import grouping
+    from .pipeline.constraints import Constraints
     from .scores.bounds import cost_bounds
     from .scores.certificate import exact_tree, optimality_gap
     from .scores.metrics import (
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME = {
+    "Constraints": "pipeline.constraints",
     "HypHC": "estimator",
     "MultiTree": "tree.multi",
     "Tree": "tree",
@@ -77,6 +79,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "Constraints",
     "HypHC",
     "MultiTree",
     "Tree",
