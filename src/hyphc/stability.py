@@ -87,11 +87,13 @@ class Support:
         ends = np.column_stack([middle - reach, middle + reach]) / (1 + z**2 / n)[:, None]
         return np.asarray(np.clip(ends, 0.0, 1.0))
 
+    def of_nodes(self, nodes: npt.ArrayLike) -> Floats:
+        """Transfer support of nodes of the tree, as of ``Tree.clusters``; leaves have 1."""
+        return np.asarray(np.append(np.ones(self.tree.n_leaves), self.transfer)[np.asarray(nodes)])
+
     def n_stable(self, nodes: npt.ArrayLike, threshold: float = 0.8) -> int:
-        """How many of these nodes of the tree, as of ``Tree.clusters``, have at least so much transfer support; leaves have 1."""
-        merges = np.asarray(nodes) - self.tree.n_leaves
-        values = np.append(self.transfer, 1.0)[np.where(merges < 0, len(self.transfer), merges)]
-        return int((values >= threshold).sum())
+        """How many of these nodes of the tree have at least so much transfer support."""
+        return int((self.of_nodes(nodes) >= threshold).sum())
 
     def __repr__(self) -> str:
         inner = slice(0, max(0, len(self.share) - 1))  # the root is no news

@@ -236,6 +236,7 @@ is then 130.""",
         *_FIRST,
         "hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals",
         "hyphc fit iris.csv --metric cosine --standardize --time-budget 5 --output cosine",
+        "hyphc fit iris.csv --support 50 --resample rows --output sure",
         "hyphc fit - --n-neighbors 10 --scale yes --output piped < iris.csv",
     )
     parser.add_argument("file", metavar="FILE", help="what to cluster")
@@ -257,6 +258,17 @@ is then 130.""",
         type=_positive("number of seconds"),
         metavar="SECONDS",
         help="search for so long (default: until little is gained)",
+    )
+    parser.add_argument(
+        "--support",
+        type=_whole(1),
+        metavar="N",
+        help="fit again N times on data drawn anew, and say how sure each cluster is; 100 is usual",
+    )
+    parser.add_argument(
+        "--resample",
+        choices=("columns", "rows", "edges"),
+        help="of --support: what is drawn anew (default: columns, of a graph edges, of a table of similarities rows)",
     )
     _add_seed(parser)
     parser.add_argument(

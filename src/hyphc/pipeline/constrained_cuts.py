@@ -31,7 +31,6 @@ class ConstrainedCut:
                 f"n_clusters={n_clusters} contradicts the constraints, which allow {self.fewest} to {self.most} clusters of "
                 "this tree; choose one of these."
             )
-        labels = self._tree.cut(n_clusters, criterion=lambda tree: self._scores(tree, criterion), min_size=min_size)
         nodes = self._tree.clusters(n_clusters, criterion=lambda tree: self._scores(tree, criterion), min_size=min_size)
         if self._wrong[nodes].any():
             raise ValueError(

@@ -78,7 +78,7 @@ class MultiTree:
     def to_tree(self) -> Tree:
         """A binary tree: children of one node are joined one after the other at its height, so that a dendrogram shows one bar.
 
-        The last of these merges carries the node's support, the others 0: nothing speaks for them.
+        The last of these merges carries the node's support; of the others nothing is known.
         """
         merges, heights, support, node = [], [], [], list(range(self.n_leaves))
         known = np.ones(self.n_inner) if self.support is None else self.support
@@ -87,7 +87,7 @@ class MultiTree:
             for child in below[1:]:
                 merges.append((made, node[child]))
                 heights.append(height)
-                support.append(0.0)
+                support.append(np.nan)
                 made = self.n_leaves + len(merges) - 1
             support[-1] = sure
             node.append(made)
