@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         tree_sampling_divergence,
     )
     from .search import insert, refine
+    from .search.alternatives import alternatives
     from .similarity import as_similarity
     from .stability import support
     from .tree import Tree, ordering
@@ -43,6 +44,7 @@ _HOME = {
     "HypHC": "estimator",
     "MultiTree": "tree.multi",
     "Tree": "tree",
+    "alternatives": "search.alternatives",
     "as_similarity": "similarity",
     "central_tree": "tree.consensus",
     "collapsed": "tree.multi",
@@ -84,6 +86,7 @@ __all__ = [
     "MultiTree",
     "Tree",
     "__version__",
+    "alternatives",
     "as_similarity",
     "baselines",
     "central_tree",
