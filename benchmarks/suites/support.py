@@ -131,6 +131,14 @@ def pooled(store: Store, case: str, way: str, which: str) -> dict[str, float] | 
     return means if records[0]["auc"] is None else {**means, "auc": float(np.mean([r["auc"] for r in records]))}
 
 
+def reliability(store: Store, case: str, which: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Clusters, and planted ones among them, by their support, in bins of equal width from 0 to 1; all seeds together."""
+    result = store.get("support", case, "columns", "scratch")
+    records = [record[which] for record in result["records"]] if result else []
+    counts, real = (np.sum([record[name] for record in records], axis=0) for name in ("bins", "real_bins"))
+    return np.resize(counts, BINS).astype(np.int64), np.resize(real, BINS).astype(np.int64)
+
+
 def calibration_table(store: Store) -> str:
     """Areas under the curve, and what reaches 0.95."""
     rows = []

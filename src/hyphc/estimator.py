@@ -254,8 +254,13 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return plan, carry_out(plan, problem, clock, self.random_state, self.n_jobs)
 
     def _plan(self, similarity: Similarity) -> FitPlan:
-        settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
-        return plan_fit(similarity, settings, refine=self.refine, effort=self.effort, time_budget=self.time_budget)
+        return plan_fit(
+            similarity, self._settings(), refine=self.refine, effort=self.effort, time_budget=self.time_budget
+        )
+
+    def _settings(self) -> EmbedSettings:
+        """Of the continuous stage, checked."""
+        return EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Add points to the fitted tree, one after the other, each where the cost rises least; without a tree, ``fit``.
@@ -347,6 +352,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     def _check_parameters(self, n: int) -> None:
         check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
         check_effort(self.effort)
+        self._settings()
         if self.constraints is not None:
             self._check_constraints(n)
         if self.criterion not in CRITERIA:

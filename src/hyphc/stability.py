@@ -163,9 +163,9 @@ def support(
 
     Notes
     -----
-    Refits start from scratch. A search that starts from the tree stays near it: docs/support.md has by how much that raises
-    support where there is nothing to find. Comparing a refit takes O(n log³ n), less than its fit. Ctrl-C ends with the refits
-    done until then.
+    Refits start from scratch, not from the tree, which a short search would stay near; docs/support.md has what was measured, and
+    how well support tells real clusters from chance. Comparing a refit takes O(n log³ n), less than its fit. Ctrl-C ends with
+    the refits done until then.
 
     Examples
     --------
