@@ -61,3 +61,8 @@ def triplet_bounds(W: np.ndarray) -> tuple[float, float]:
         lower += sum(three) - max(three)
         upper += sum(three) - min(three)
     return lower, upper
+
+
+def transfer_distances(tree: Tree, other: Tree) -> list[int]:
+    """For each merge the fewest leaves that differ from a cluster of the other tree."""
+    return [min(len(A ^ B) for B in leaf_sets(other)) for A in leaf_sets(tree)[tree.n_leaves :]]

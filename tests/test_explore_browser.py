@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
 import time
 
@@ -470,3 +471,26 @@ def test_moving_there_and_back_loses_nothing_far_from_the_origin(digits, screen)
     )
     assert 0.05 < shift[0] < 0.95
     assert shift[1] < 1e-3
+
+
+def test_a_slider_fades_what_is_less_sure_and_clusters_say_their_support(screen, tmp_path):
+    tree = strategies.balanced(16)
+    values = np.linspace(0.2, 1.0, 15)
+    page = screen(explore(tree.with_support(values), tmp_path / "sure.html"))
+    assert not page.find_element(By.ID, "support-choice").get_attribute("hidden")
+    before = page.get_screenshot_as_png()
+    slide = "const s = document.getElementById('least'); s.value = arguments[0]; s.dispatchEvent(new Event('input'));"
+    page.execute_script(slide, 0.99)
+    settle(page)
+    assert page.find_element(By.ID, "least-value").text == "0.99"
+    assert re.fullmatch(r"\d+ of \d+ clusters of the cut have it", page.find_element(By.ID, "least-note").text)
+    assert page.get_screenshot_as_png() != before
+    page.find_element(By.ID, "disk").send_keys(Keys.ARROW_DOWN)
+    settle(page)
+    halves = [f"support {values[t]:.3g}" for t in (12, 13)]
+    assert any(text in page.find_element(By.ID, "selected-facts").text for text in halves)
+
+
+def test_a_tree_without_support_has_no_slider_for_it(screen, tmp_path):
+    page = screen(explore(strategies.balanced(8), tmp_path / "plain.html"))
+    assert not page.find_element(By.ID, "support-choice").is_displayed()

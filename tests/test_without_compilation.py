@@ -15,7 +15,9 @@ SCRIPT = """
 import numpy as np, scipy.sparse as sp
 from hyphc import HypHC, baselines, cost_bounds, dasgupta_cost, dendrogram_purity, exact_tree, insert, optimality_gap, refine
 from hyphc.similarity import Background, Blend, Dense, Graph, as_similarity
-from oracles import dasgupta_cost as brute_force_cost
+from hyphc import consensus
+from hyphc.tree.transfer import restricted, transfer_distances
+from oracles import clusters, dasgupta_cost as brute_force_cost, transfer_distances as brute_force_distances
 
 X = np.random.default_rng(0).normal(size=(7, 3))
 features = as_similarity(X, "cosine")
@@ -39,6 +41,10 @@ assert abs(default.cost_ - brute_force_cost(default.tree_, default.similarity_.t
 assert default.predict(X).tolist() == default.labels_.tolist()
 assert default.partial_fit(X[:2] + 0.01).n_leaves_ == 9
 assert HypHC(random_state=0).fit(X).cluster_number_.n_clusters == 1
+one, two = (baselines.random_tree(features, random_state=seed) for seed in range(2))
+assert transfer_distances(one, two).tolist() == brute_force_distances(one, two)
+assert set(clusters(consensus([one, one, two]).to_tree())) == clusters(one)
+assert restricted(one, [0, 2, 5])[0].n_leaves == 3
 import hyphc
 print(hyphc.__file__)
 """

@@ -20,6 +20,8 @@ from scipy.spatial.distance import cdist
 from ..suites.curves import CURVES, LABELS, STARTS, curves_of, lowest_cost, middle_curve
 from ..suites.speed import GRAPHS, KINDS, PEERS, SETS, lowest, middle, results_of, slope, times_of
 from ..suites.speed import LABELS as WHO
+from ..suites.support import LABELS as PLANTED
+from ..suites.support import reliability
 from ..suites.toys import COLUMNS, ONE_CLASS, ROWS, found_words
 from .cases import DECODED
 from .points import points
@@ -41,6 +43,7 @@ def draw_all(store: Store, home: Path) -> None:
     draw_toys(store, home / "toys.png")
     draw_speed(store, home / "bench_speed.png")
     draw_growth(store, home / "bench_growth.png")
+    draw_reliability(store, home / "support_reliability.png")
 
 
 def draw_curves(store: Store, path: Path) -> None:
@@ -73,6 +76,30 @@ def draw_curves(store: Store, path: Path) -> None:
     ]
     axes.flat[len(panels)].legend(handles=handles, loc="center", frameon=False)  # one panel is kept free for it
     _save(figure, path)
+
+
+def draw_reliability(store: Store, path: Path) -> None:
+    """The share of clusters that are planted against their support, in bins; the area of a mark is the number of clusters."""
+    figure, axes = plt.subplots(1, 2, figsize=(8.6, 4.2), sharey=True, layout="constrained")
+    drawn = False
+    for axis, which in zip(axes, ("share", "transfer"), strict=True):
+        axis.plot([0, 1], [0, 1], color="0.7", linestyle=":", linewidth=1)
+        for k, (case, label) in enumerate(PLANTED.items()):
+            counts, real = reliability(store, case, which)
+            filled = counts > 0
+            if real.sum() == 0:
+                continue
+            drawn = True
+            middles = (np.arange(len(counts))[filled] + 0.5) / len(counts)
+            shares = real[filled] / counts[filled]
+            axis.plot(middles, shares, color=COLOURS[k], linestyle=STYLES[k], label=label)
+            axis.scatter(middles, shares, s=4 * np.sqrt(counts[filled]) + 8, color=COLOURS[k], marker=MARKERS[k])
+        axis.set(xlim=(0, 1), ylim=(-0.02, 1.02), xlabel=f"support, {which}")
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("share of clusters that are planted")
+    axes[0].legend(frameon=False, fontsize=8, loc="upper left")
+    if drawn:
+        _save(figure, path)
 
 
 def draw_speed(store: Store, path: Path) -> None:

@@ -21,6 +21,7 @@ from . import (
     snapshots,
     speed,
     study,
+    support,
     tables,
     toys,
     triplets,
@@ -44,6 +45,7 @@ _MODULES = (
     neighbors,
     nn,
     explorer,
+    support,
 )
 SUITES = {module.__name__.rsplit(".", 1)[1]: cast(Suite, module) for module in _MODULES}
 _QUICK = ("tables", "decoding", "curves", "triplets", "snapshots")

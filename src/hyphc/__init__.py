@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .hyperbolic.decode import decode
     from .hyperbolic.encode import encode
     from .pipeline import grouping
+    from .pipeline.constraints import Constraints
     from .scores.bounds import cost_bounds
     from .scores.certificate import exact_tree, optimality_gap
     from .scores.metrics import (
@@ -27,16 +28,28 @@ if TYPE_CHECKING:
         tree_sampling_divergence,
     )
     from .search import insert, refine
+    from .search.alternatives import alternatives
     from .similarity import as_similarity
+    from .stability import support
     from .tree import Tree, ordering
+    from .tree.compare import compare
+    from .tree.consensus import central_tree, consensus
     from .tree.distances import robinson_foulds_distance, triplet_distance
+    from .tree.multi import MultiTree, collapsed
 
     __version__: str
 
 _HOME = {
+    "Constraints": "pipeline.constraints",
     "HypHC": "estimator",
+    "MultiTree": "tree.multi",
     "Tree": "tree",
+    "alternatives": "search.alternatives",
     "as_similarity": "similarity",
+    "central_tree": "tree.consensus",
+    "collapsed": "tree.multi",
+    "compare": "tree.compare",
+    "consensus": "tree.consensus",
     "cost_bounds": "scores.bounds",
     "dasgupta_cost": "scores.metrics",
     "decode": "hyperbolic.decode",
@@ -51,6 +64,7 @@ _HOME = {
     "refine": "search",
     "robinson_foulds_distance": "tree.distances",
     "split_weights": "scores.metrics",
+    "support": "stability",
     "tree_sampling_divergence": "scores.metrics",
     "triplet_distance": "tree.distances",
 }
@@ -67,11 +81,18 @@ _MODULES = {
 }
 
 __all__ = [
+    "Constraints",
     "HypHC",
+    "MultiTree",
     "Tree",
     "__version__",
+    "alternatives",
     "as_similarity",
     "baselines",
+    "central_tree",
+    "collapsed",
+    "compare",
+    "consensus",
     "cost_bounds",
     "dasgupta_cost",
     "datasets",
@@ -93,6 +114,7 @@ __all__ = [
     "refine",
     "robinson_foulds_distance",
     "split_weights",
+    "support",
     "theory",
     "tree_sampling_divergence",
     "triplet_distance",

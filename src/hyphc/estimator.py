@@ -18,11 +18,13 @@ from ._shared.arrays import Floats, Ints
 from ._shared.clock import Clock
 from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
+from .pipeline.constrained_cuts import ConstrainedCut
+from .pipeline.constraints import Constraints, within
 from .pipeline.duplicates import Distinct
-from .pipeline.fit import carry_out, placed
+from .pipeline.fit import Fit, carry_out, placed
 from .pipeline.grouping import twins, weighted
 from .pipeline.new_points import joined_clusters
-from .pipeline.plan import check_parameters, plan_fit
+from .pipeline.plan import FitPlan, check_parameters, plan_fit
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.clusters import number_of_clusters
 from .scores.heights import with_similarity_heights
@@ -88,6 +90,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Points that a cluster has at least.
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         Of the continuous stage, as in ``embed``. If any is not its default, the search starts from a short such stage.
+    constraints : Constraints, optional
+        What is known beforehand: groups that stay together, points that are kept apart, clusters that the tree must have.
     refine : bool
         Whether trees are searched, as by the function ``refine``. False is the paper's method, the continuous stage alone.
         ``plan_`` says what was done.
@@ -167,6 +171,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         block_size: int = 256,
         max_triplets: int | None = None,
         spread_penalty: float = 0.0,
+        constraints: Constraints | None = None,
         refine: bool = True,
         effort: float = 1.0,
         time_budget: float | None = None,
@@ -192,6 +197,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self.block_size = block_size
         self.max_triplets = max_triplets
         self.spread_penalty = spread_penalty
+        self.constraints = constraints
         self.refine = refine
         self.effort = effort
         self.time_budget = time_budget
@@ -217,23 +223,47 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         clock = Clock(self.time_budget, self.callback, self.verbose)
         X = self._checked(X, reset=True)
         self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
-        settings = EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
         similarity = self._similarity(X, sample_weight)
         if self.criterion == "sse" and similarity.squared_distances() is None:
             raise ValueError(
                 f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
             )
-        problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-        plan = plan_fit(
-            problem.similarity, settings, refine=self.refine, effort=self.effort, time_budget=self.time_budget
-        )
         with clock:
-            found = carry_out(plan, problem, clock, self.random_state, self.n_jobs)
+            plan, found = self._carried_out(similarity, clock)
         told = "" if similarity.metric is None else similarity.metric.told(similarity)
         self.plan_, self.interrupted_ = replace(plan, rows=told), clock.interrupted
         self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
         self._settle(found.tree, similarity, found.embedding)
         return self
+
+    def _carried_out(self, similarity: Similarity, clock: Clock) -> tuple[FitPlan, Fit]:
+        """A tree of the similarity within the constraints, and the plan by which it was found."""
+        if self.constraints is None:
+            return self._unconstrained(similarity, clock)
+        known = self.constraints.of(similarity.n)
+        plan = self._plan(similarity)
+
+        def solve(problem: Similarity) -> Tree:
+            part = clock.of_a_part()
+            found = self._unconstrained(problem, part)[1].tree
+            clock.steps += part.steps
+            return found
+
+        return plan, Fit(within(known, similarity, solve), None, np.empty(0))
+
+    def _unconstrained(self, similarity: Similarity, clock: Clock) -> tuple[FitPlan, Fit]:
+        problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
+        plan = self._plan(problem.similarity)
+        return plan, carry_out(plan, problem, clock, self.random_state, self.n_jobs)
+
+    def _plan(self, similarity: Similarity) -> FitPlan:
+        return plan_fit(
+            similarity, self._settings(), refine=self.refine, effort=self.effort, time_budget=self.time_budget
+        )
+
+    def _settings(self) -> EmbedSettings:
+        """Of the continuous stage, checked."""
+        return EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Add points to the fitted tree, one after the other, each where the cost rises least; without a tree, ``fit``.
@@ -325,6 +355,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     def _check_parameters(self, n: int) -> None:
         check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
         check_effort(self.effort)
+        self._settings()
+        if self.constraints is not None:
+            self._check_constraints(n)
         if self.criterion not in CRITERIA:
             raise ValueError(
                 f"criterion={self.criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}."
@@ -335,6 +368,17 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             )
         if not isinstance(self.min_size, Real) or not 1 <= self.min_size < np.inf:
             raise ValueError(f"min_size={self.min_size!r} is no size of a cluster; choose a number of at least 1.")
+
+    def _check_constraints(self, n: int) -> None:
+        if not isinstance(self.constraints, Constraints):
+            raise ValueError(f"constraints={self.constraints!r} is no hyphc.Constraints; make one of what is known.")
+        if self.distance_threshold is not None:
+            raise ValueError("distance_threshold cuts at a height, whatever the constraints say; give n_clusters.")
+        if not isinstance(self.init, str):
+            raise ValueError(
+                "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."
+            )
+        self.constraints.of(n)
 
     def _metric(self) -> Metric:
         return metric_named(
@@ -381,6 +425,11 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         if n_clusters is None:
             self.cluster_number_ = number_of_clusters(self.similarity_, tree)
             n_clusters = max(1, min(self.cluster_number_.n_clusters, most_clusters(tree, self.min_size)))
+        if self.constraints is not None:
+            allowed = ConstrainedCut(tree, self.constraints.of(tree.n_leaves))
+            if self.n_clusters is None:
+                n_clusters = min(max(n_clusters, allowed.fewest), allowed.most)
+            return allowed.labels(n_clusters, self.criterion, self.min_size)
         return tree.cut(n_clusters=n_clusters, criterion=self.criterion, min_size=self.min_size)
 
     def __sklearn_tags__(self) -> Tags:

@@ -14,7 +14,8 @@ from typing import Any, Self
 
 from .progress import Callback, Display, Progress, cost_of, line, minutes
 
-STOPPING = "\nhyphc: stopping after this step with the best tree so far; Ctrl-C again stops at once."
+STOPPING = "\nhyphc: stopping after this step with what there is; Ctrl-C again stops at once."
+LEFT = "the tree is the best found until then"
 
 
 class Clock:
@@ -32,11 +33,19 @@ class Clock:
         Called with a ``Progress``; if it returns True, stages are late and it is not called again.
     verbose : int
         1 shows a line on standard error.
+    left : str
+        What an interrupt leaves behind, for the warning.
     """
 
-    def __init__(self, time_budget: float | None = None, callback: Callback | None = None, verbose: int = 0) -> None:
+    def __init__(
+        self,
+        time_budget: float | None = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+        left: str = LEFT,
+    ) -> None:
         self.time_budget, self._begin = time_budget, time.monotonic()
-        self._callback, self._verbose = callback, verbose
+        self._callback, self._verbose, self._left = callback, verbose, left
         self._display: Display | None = None
         self._replaced: Any = None
         self.news: Progress | None = None
@@ -65,6 +74,10 @@ class Clock:
     def stop(self) -> None:
         """Make all stages late."""
         self.stopped = True
+
+    def of_a_part(self) -> Clock:
+        """A clock for one of several fits at once: without listeners, and late when this one is."""
+        return _PartClock(self)
 
     def tell(self, stage: str, cost: float, tree: Callable[[], Any], share: float | None = None, **leaves: Any) -> None:
         """Tell listeners of a step; ``leaves`` are the fields of ``Progress`` that belong to the continuous stage."""
@@ -99,7 +112,7 @@ class Clock:
         if self._display is not None:
             self._display.close(f"{end} after {minutes(self.seconds())}{cost_of(self.news)}")
         if self.interrupted and kind is None:
-            message = f"Interrupted after {self.seconds():.1f} s; the tree is the best found until then."
+            message = f"Interrupted after {self.seconds():.1f} s; {self._left}."
             warnings.warn(message, UserWarning, stacklevel=3)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -107,3 +120,14 @@ class Clock:
             raise KeyboardInterrupt
         self.stopped = self.interrupted = True
         print(STOPPING, file=sys.stderr)
+
+
+class _PartClock(Clock):
+    """A clock of its own that another one stops."""
+
+    def __init__(self, whole: Clock) -> None:
+        super().__init__()
+        self._whole = whole
+
+    def late(self) -> bool:
+        return self._whole.late() or super().late()

@@ -6,6 +6,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, TextIO
 
 from .arrays import Floats
@@ -23,9 +24,9 @@ class Progress:
     ----------
     stage : str
         "embedding" is the continuous stage; "start", "sweep 1" …, "sweeps", "other starts", "ratchet" and "iterated" are the
-        search.
+        search; "refit 7 of 100" is ``support``.
     cost : float
-        Dasgupta's cost of the best tree so far, each pair counted once.
+        Dasgupta's cost of the best tree so far, each pair counted once; NaN where several data sets are fitted.
     seconds : float
         Since the call began.
     tree : callable
@@ -76,7 +77,7 @@ def line(news: Progress | None, seconds: float, time_budget: float | None) -> st
 
 def cost_of(news: Progress | None) -> str:
     """The cost in words, as far as one is known."""
-    return "" if news is None else f"  cost {news.cost:.8g}"
+    return "" if news is None or isnan(news.cost) else f"  cost {news.cost:.8g}"
 
 
 def minutes(seconds: float) -> str:

@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from ..estimator import HypHC
 from ..io import Points, write_tree
 from ..similarity import Similarity
+from ..stability import Support
 from ..tree import Tree
 from .common import check_usage, leaf_names, print_note, print_notes, read_data, similarity_of
 from .outputs import clusters_csv, require_writable_folder
@@ -34,6 +34,7 @@ from .report import (
     score,
     score_rows,
 )
+from .support import support_row, supported
 
 INTERRUPTED = 130
 _TREE_FILES = {
@@ -47,6 +48,8 @@ _TREE_FILES = {
 def run_fit(arguments: argparse.Namespace) -> int | None:
     """Read, fit, score and write; the exit code."""
     check_usage(arguments)
+    if arguments.resample is not None and arguments.support is None:
+        arguments.parser.error("--resample is about --support; say how many refits, for instance --support 100")
     folder = arguments.output or Path(_default_folder(arguments.file))
     require_writable_folder(folder)
     points = read_data(arguments, arguments.file)
@@ -58,15 +61,20 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     plan, clusters = f"plan: {told}", how_many(model)
     print_note(plan)
     print_note(f"clusters: {clusters}")
+    sure = (
+        supported(arguments, model.tree_, points, similarity) if arguments.support and not model.interrupted_ else None
+    )
     tree = model.tree_.with_names(leaf_names(points))
+    tree = tree if sure is None else tree.with_support(sure.transfer)
     result = score(tree, similarity, points.labels, arguments.seed)
     rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
     rows += [comparison_row(result.cost, compare(similarity, points.labels))]
+    rows += [] if sure is None else [support_row(sure, model.n_clusters_, model.criterion, model.min_size)]
     print()
     print_rows(rows)
     with _staged(folder) as stage:
         files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points)
-        files += [_write_clusters(stage / "clusters.csv", points, model.labels_)]
+        files += [_write_clusters(stage / "clusters.csv", points, model, sure)]
         facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *points.notes, *notes, plan]
         facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
         title = f"A tree of {points.source}"
@@ -156,6 +164,11 @@ def _write_pictures(stage: Path, tree: Tree, model: HypHC, points: Points) -> li
     return [*files, ("explorer.html", "a page to explore it in a browser")]
 
 
-def _write_clusters(path: Path, points: Points, clusters: npt.NDArray[np.int64]) -> tuple[str, str]:
-    path.write_text(clusters_csv(clusters, points.names, points.labels), encoding="utf-8", newline="")
-    return path.name, "the flat cluster of each row, numbered from 0"
+def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | None) -> tuple[str, str]:
+    clusters, support = model.labels_, None
+    if sure is not None:
+        nodes = model.tree_.clusters(model.n_clusters_, criterion=model.criterion, min_size=model.min_size)
+        support = sure.of_nodes(nodes)[clusters]
+    path.write_text(clusters_csv(clusters, points.names, points.labels, support), encoding="utf-8", newline="")
+    about = "" if sure is None else ", and how sure that cluster is"
+    return path.name, f"the flat cluster of each row, numbered from 0{about}"

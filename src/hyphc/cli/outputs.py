@@ -32,10 +32,23 @@ def require_writable_file(path: Path) -> None:
 
 
 def clusters_csv(
-    clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None, labels: tuple[str, ...] | None = None
+    clusters: npt.NDArray[np.int64],
+    names: tuple[str, ...] | None,
+    labels: tuple[str, ...] | None = None,
+    support: npt.NDArray[np.float64] | None = None,
 ) -> str:
-    """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV."""
-    columns = {"row": range(1, len(clusters) + 1), "name": names, "cluster": clusters.tolist(), "label": labels}
+    """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
+
+    ``support`` says how sure the cluster of each row is; empty where nothing is known.
+    """
+    sure = None if support is None else ["" if np.isnan(value) else f"{value:.4g}" for value in support.tolist()]
+    columns = {
+        "row": range(1, len(clusters) + 1),
+        "name": names,
+        "cluster": clusters.tolist(),
+        "label": labels,
+        "support": sure,
+    }
     present = {title: values for title, values in columns.items() if values is not None}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -60,7 +60,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_add_fit, _add_score, _add_cut, _add_plot, _add_explore, _add_convert, _add_datasets, _add_demo):
+    for add in (
+        _add_fit,
+        _add_score,
+        _add_compare,
+        _add_cut,
+        _add_plot,
+        _add_explore,
+        _add_convert,
+        _add_datasets,
+        _add_demo,
+    ):
         add(commands)
     return parser
 
@@ -228,6 +238,7 @@ is then 130.""",
         *_FIRST,
         "hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals",
         "hyphc fit iris.csv --metric cosine --standardize --time-budget 5 --output cosine",
+        "hyphc fit iris.csv --support 50 --resample rows --output sure",
         "hyphc fit - --n-neighbors 10 --scale yes --output piped < iris.csv",
     )
     parser.add_argument("file", metavar="FILE", help="what to cluster")
@@ -249,6 +260,17 @@ is then 130.""",
         type=_positive("number of seconds"),
         metavar="SECONDS",
         help="search for so long (default: until little is gained)",
+    )
+    parser.add_argument(
+        "--support",
+        type=_whole(1),
+        metavar="N",
+        help="fit again N times on data drawn anew, and say how sure each cluster is; 100 is usual",
+    )
+    parser.add_argument(
+        "--resample",
+        choices=("columns", "rows", "edges"),
+        help="of --support: what is drawn anew (default: columns, of a graph edges, of a table of similarities rows)",
     )
     _add_seed(parser)
     parser.add_argument(
@@ -278,6 +300,30 @@ DATA is {_FORMATS}""",
     _add_columns(parser)
     _add_similarity(parser)
     _add_seed(parser)
+
+
+def _add_compare(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "compare",
+        "compare",
+        "how much two trees have in common, and where they differ",
+        "Compare two trees of the same leaves: clusters in common, Robinson-Foulds,\n"
+        "triplet, transfer and cophenetic agreement, and the largest clusters that are in\n"
+        "one and not in the other, with how many leaves would have to move to make each\n"
+        "a cluster of the other tree. Leaves are matched by name where both trees have\n"
+        "names, otherwise by order. With --output a picture shows the trees face to\n"
+        "face, in red what the other does not have.",
+        *_FIRST,
+        "hyphc fit iris.csv --metric cosine --standardize --output cosine",
+        "hyphc compare iris-hyphc/tree.npz cosine/tree.nwk --output both.png",
+    )
+    parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
+    parser.add_argument("other", metavar="OTHER", help="another tree of the same leaves")
+    parser.add_argument(
+        "--differences", type=_whole(0), default=5, metavar="N", help="clusters listed of each tree (default: 5)"
+    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="draw both into this PNG, SVG or PDF")
 
 
 def _add_cut(commands: Any) -> None:

@@ -28,14 +28,19 @@ def can_plot() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def run_plot(arguments: argparse.Namespace) -> None:
-    """Draw a tree into a file."""
-    path = arguments.output or Path(arguments.tree).with_suffix(".png")
+def require_picture(path: Path) -> None:
+    """Raise now when no picture can be put there, or none can be drawn."""
     if path.suffix.lower() not in _PICTURES:
         raise ValueError(f"{path} ends in {path.suffix or 'no extension'}; end it in one of {', '.join(_PICTURES)}.")
     require_writable_file(path)
     if not can_plot():
         raise ValueError(f"{PLOT_REMEDY}.")
+
+
+def run_plot(arguments: argparse.Namespace) -> None:
+    """Draw a tree into a file."""
+    path = arguments.output or Path(arguments.tree).with_suffix(".png")
+    require_picture(path)
     tree, points = _tree_and_points(arguments)
     if points is not None and points.labels is not None and arguments.n_clusters is None:
         draw(tree, path, labels=np.asarray(points.labels), kind=arguments.kind)

@@ -78,8 +78,9 @@ def explore(
     Parameters
     ----------
     tree : Tree or SciPy linkage matrix
-        n leaves, one or more. Above `MAX_LEAVES` (200 000) the lowest merges are closed: a leaf of the page then stands for a
-        group of points, says of how many, and has their most frequent label and their mean features.
+        n leaves, one or more. Where it carries support (``Tree.with_support``), sure branches are drawn wider, and a slider
+        fades those with less than asked for. Above `MAX_LEAVES` (200 000) the lowest merges are closed: a leaf of the page then
+        stands for a group of points, says of how many, and has their most frequent label and their mean features.
     path : path
         The HTML file; one that exists is replaced in one step.
     labels : array (n,), optional
@@ -131,6 +132,7 @@ def explore(
         "points": n,
         "children": packed(shown.children, "<i4"),
         "heights": packed(shown.heights, "<f8"),
+        "support": None if tree.support is None else packed(tree.support[n - shown.n_leaves :], "<f4"),
         "weights": packed(groups.sizes, "<i4") if groups else None,
         "rows": packed(groups.first, "<i4") if groups else None,
         "names": groups.names(called) if groups else called,

@@ -25,6 +25,8 @@ MARKERS = ("o", "s", "^")
 SHADES = (1.0, 0.5, 0.75)
 BRANCH_COLOR = (0.45, 0.45, 0.45)
 MISSING_COLOR = (0.72, 0.72, 0.72)
+# Support from which on a cluster is marked as sure, and as fair; the fills of these marks and of all others.
+SUPPORT_STEPS, SUPPORT_FILLS = (0.95, 0.8), ("black", "0.6", "white")
 LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
 MAX_GROUPS = len(BASE_COLORS) * len(MARKERS)
 
@@ -130,6 +132,21 @@ def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right
             frameon=False,
             ncols=1 + (len(entries) - 1) // 14,
         )
+
+
+def mark_support(ax: Axes, places: npt.ArrayLike, support: npt.ArrayLike, area: float = 22.0) -> None:
+    """A dot at each of the places (m, 2): black where support is high, grey where it is fair, hollow where it is low.
+
+    Where nothing is known there is none. A line above the axes says what they mean.
+    """
+    points, values = np.asarray(places, dtype=np.float64), np.asarray(support, dtype=np.float64)
+    steps = [*SUPPORT_STEPS, 0.0]
+    for k, least in enumerate(steps):
+        chosen = (values >= least) & (values < (steps[k - 1] if k else np.inf))
+        style: Any = {"facecolors": SUPPORT_FILLS[k], "edgecolors": "0.25", "linewidths": 0.7, "zorder": 3}
+        ax.scatter(points[chosen, 0], points[chosen, 1], s=area, **style)
+    told = f"● support ≥ {SUPPORT_STEPS[0]}   ◐ ≥ {SUPPORT_STEPS[1]}   ○ less"
+    ax.text(0.0, 1.0, told, transform=ax.transAxes, ha="left", va="bottom", fontsize=8, color=BRANCH_COLOR)
 
 
 def settle_layout(ax: Axes) -> None:

@@ -19,6 +19,7 @@ from .common import (
     add_legend,
     axes_or_new,
     groups_of,
+    mark_support,
     names_of,
     points_per_unit,
     settle_layout,
@@ -90,6 +91,7 @@ def dendrogram(
     labels: npt.ArrayLike | None = None,
     names: Sequence[str] | None = None,
     orientation: Orientation = "top",
+    support: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a dendrogram, or the top of one: a cluster whose inside is not shown is a triangle with its size in brackets.
@@ -111,6 +113,8 @@ def dendrogram(
         Default: the tree's names, or numbers. Where there is no room for all, every second, third, … is written.
     orientation : {"top", "bottom", "left", "right"}
         Where the root is.
+    support : bool
+        Whether merges are marked by how sure they are, where the tree carries support (``Tree.with_support``).
     ax : Axes, optional
 
     Returns
@@ -133,6 +137,10 @@ def dendrogram(
     _draw_triangles(ax, tree, part, groups, base, upright)
     _set_limits(ax, tree, len(part.tips), base, orientation)
     add_legend(ax, groups, "left" if orientation == "left" else "right")  # leaves' names take the other side
+    if support and tree.support is not None:
+        inner = part.ends >= tree.n_leaves
+        places = _turn(part.lines[inner, 2], upright)
+        mark_support(ax, places, tree.support[part.ends[inner] - tree.n_leaves])
     _write_tips(ax, tree, part.tips, names_of(tree, names), orientation)
     return ax
 

@@ -22,6 +22,7 @@ from .common import (
     axes_or_new,
     group_marker,
     groups_of,
+    mark_support,
     names_of,
     points_per_unit,
     settle_layout,
@@ -32,6 +33,7 @@ from .common import (
 # An arc shorter than this share of the disk's radius differs from its chord by less than a pixel.
 STRAIGHT = 0.03
 ARC_POINTS = 24
+MARKED = 100  # clusters whose support is marked: more would hide the tree
 
 
 def disk(
@@ -40,6 +42,7 @@ def disk(
     embedding: npt.ArrayLike | None = None,
     labels: npt.ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    support: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a tree in the Poincaré disk, as the paper does.
@@ -57,6 +60,8 @@ def disk(
         Colours: numbers or strings, −1 or None for a leaf without label. Default: the model's clusters, or an automatic cut.
     names : sequence of str, optional
         Written outside the circle where there is room. Default: the tree's names.
+    support : bool
+        Whether the largest clusters are marked by how sure they are, where the tree carries support (``Tree.with_support``).
     ax : Axes, optional
 
     Returns
@@ -76,10 +81,20 @@ def disk(
     ax.set(xlim=(-1.04, 1.04), ylim=(-1.04, 1.04), aspect="equal")
     ax.axis("off")
     add_legend(ax, groups)
+    if support and shown.support is not None:
+        _mark_support(ax, shown, points)
     written = names_of(shown, names)
     if written is not None:
         _write_names(ax, points, written)
     return ax
+
+
+def _mark_support(ax: Axes, tree: Tree, points: Floats) -> None:
+    """Marks at the largest clusters, but the root."""
+    assert tree.support is not None
+    n = tree.n_leaves
+    largest = n + np.argsort(-tree.sizes[n:-1], kind="stable")[:MARKED]
+    mark_support(ax, poincare(klein_nodes(tree, points)[largest]), tree.support[largest - n], area=14.0)
 
 
 class Artists:

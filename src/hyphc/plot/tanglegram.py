@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
 
 from .._shared.arrays import Floats
 from ..tree import Tree
+from ..tree.compare import matched
 from ..tree.ordering import untangle
+from ..tree.transfer import in_other
 from .common import (
     BRANCH_COLOR,
     LINE_HEIGHT,
@@ -29,6 +32,7 @@ from .dendrogram import LARGEST_FONT, SMALLEST_FONT, layout
 
 # The left tree takes 0 … 1, the right one 1 + GAP … 2 + GAP.
 GAP = 0.7
+DIFFERENCE_COLOR = "#d62728"
 
 
 def tanglegram(
@@ -38,6 +42,7 @@ def tanglegram(
     labels: npt.ArrayLike | None = None,
     names: Sequence[str] | None = None,
     titles: tuple[str, str] | None = None,
+    mark_differences: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw two trees of the same leaves face to face; children are flipped so that few of the lines between them cross.
@@ -52,6 +57,8 @@ def tanglegram(
         Names of the leaves of ``tree``; written as far as there is room. Default: the tree's, or numbers.
     titles : (str, str), optional
         Written above the two trees.
+    mark_differences : bool
+        Whether branches to clusters that the other tree does not have are drawn in red.
     ax : Axes, optional
 
     Returns
@@ -66,11 +73,15 @@ def tanglegram(
     left, right, n_crossings = untangle(left, matched(left, right))
     groups = groups_of(source, left, labels)
     ax = axes_or_new(ax, (7.5, float(np.clip(0.14 * left.n_leaves, 3.5, 9.0))))
-    for shown, flip in ((left, False), (right, True)):
+    for shown, facing, flip in ((left, right, False), (right, left, True)):
         part = layout(shown)
         lines = np.stack([_place(shown, part.lines[..., 1], flip), part.lines[..., 0]], axis=-1)
-        colors = groups.branch_colors(shown, part.ends)
-        ax.add_collection(LineCollection(list(lines), colors=colors, linewidths=_width(left, 1.2)), autolim=False)
+        colors, widths = groups.branch_colors(shown, part.ends), np.full(len(part.ends), _width(left, 1.2))
+        if mark_differences:
+            differs = np.append(np.zeros(shown.n_leaves, dtype=bool), ~in_other(shown, facing))[part.ends]
+            colors[differs] = to_rgb(DIFFERENCE_COLOR)
+            widths[differs] *= 1.5
+        ax.add_collection(LineCollection(list(lines), colors=colors, linewidths=widths), autolim=False)
     here, there = left._first[: left.n_leaves], right._first[: left.n_leaves]
     joins = np.empty((left.n_leaves, 2, 2))
     joins[:, :, 0] = 1.04, 0.96 + GAP  # the names' white boxes cover where lines begin
@@ -86,19 +97,6 @@ def tanglegram(
     add_legend(ax, groups)
     _write_names(ax, left, here, names_of(left, names))
     return ax
-
-
-def matched(tree: Tree, other: Tree) -> Tree:
-    """The other tree with its leaves numbered as in ``tree``, by name where both have names."""
-    if tree.n_leaves != other.n_leaves:
-        raise ValueError(f"The trees have {tree.n_leaves} and {other.n_leaves} leaves; they must have the same.")
-    if tree.names is None or other.names is None or tree.names == other.names:
-        return other
-    number = {name: leaf for leaf, name in enumerate(tree.names)}
-    if len(number) < tree.n_leaves or sorted(number) != sorted(other.names):
-        odd = sorted(set(tree.names).symmetric_difference(other.names))[:3] or "repeated names"
-        raise ValueError(f"The trees' names do not match one to one; look at {odd}.")
-    return other.with_leaves_numbered([number[name] for name in other.names], tree.names)
 
 
 def _width(tree: Tree, widest: float) -> float:

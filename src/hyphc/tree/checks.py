@@ -85,6 +85,17 @@ def check_weights(what: str, values: npt.ArrayLike, n: int, each: str) -> Floats
     return np.maximum(weights, 0.0)
 
 
+def check_support(values: npt.ArrayLike, n: int) -> Floats:
+    """A fresh array of n shares from 0 to 1, NaN where nothing is known."""
+    support = _one_for_each("support", values, n, "merge")
+    bad = np.flatnonzero((support < 0) | (support > 1))
+    if len(bad):
+        raise ValueError(
+            f"support[{bad[0]}] is {support[bad[0]]}; support lies between 0 and 1, NaN where it is unknown."
+        )
+    return support
+
+
 def check_n_clusters(n_clusters: int, n: int) -> int:
     """A number of clusters that n leaves can have."""
     if not 1 <= n_clusters <= n:

@@ -24,6 +24,7 @@ from .checks import (
     check_leaf_sizes,
     check_n_clusters,
     check_names,
+    check_support,
     check_weights,
     order_by_height,
     renumbered,
@@ -61,6 +62,9 @@ class Tree:
         Similarity of the pairs of points inside each leaf; kept like ``split_weights``. Default: none.
     split_squares : array of float, shape (n − 1,), optional
         Squared distances of the points across each merge, summed: for cuts by sum of squares; kept like ``split_weights``.
+    support : array of float, shape (n − 1,), optional
+        How sure each merge's cluster is, from 0 to 1, NaN where nothing is known; kept like ``split_weights``, and by Newick as
+        labels of inner nodes.
     n_clusters : int, optional
         How many flat clusters the tree has unless others are asked for; kept like ``split_weights``.
 
@@ -87,6 +91,7 @@ class Tree:
     _leaf_sizes: Floats | None
     _leaf_weights: Floats | None
     _split_squares: Floats | None
+    _support: Floats | None
     _n_clusters: int | None
 
     def __init__(
@@ -100,6 +105,7 @@ class Tree:
         leaf_sizes: npt.ArrayLike | None = None,
         leaf_weights: npt.ArrayLike | None = None,
         split_squares: npt.ArrayLike | None = None,
+        support: npt.ArrayLike | None = None,
         n_clusters: int | None = None,
     ) -> None:
         merges = check_children(children)
@@ -107,13 +113,15 @@ class Tree:
         levels = np.arange(1.0, n) if heights is None else check_heights(heights, merges)
         weights = None if split_weights is None else check_weights("split_weights", split_weights, n - 1, "merge")
         squares = None if split_squares is None else check_weights("split_squares", split_squares, n - 1, "merge")
+        sure = None if support is None else check_support(support, n - 1)
         order = order_by_height(levels)
         if order is not None:
             merges, levels = renumbered(merges, order), levels[order]
             weights = None if weights is None else weights[order]
             squares = None if squares is None else squares[order]
+            sure = None if sure is None else sure[order]
         self._children, self._heights, self._split_weights = merges, levels, weights
-        self._split_squares = squares
+        self._split_squares, self._support = squares, sure
         self._names = None if names is None else check_names(names, n)
         self._degrees = None if degrees is None else check_weights("degrees", degrees, n, "leaf")
         self._leaf_sizes = None if leaf_sizes is None else check_leaf_sizes(leaf_sizes, n)
@@ -165,6 +173,11 @@ class Tree:
     def split_squares(self) -> Floats | None:
         """Squared distances across each merge, summed, (n − 1,), read-only; None if the tree does not carry them."""
         return None if self._split_squares is None else _read_only(self._split_squares)
+
+    @property
+    def support(self) -> Floats | None:
+        """How sure each merge's cluster is, (n − 1,), read-only, NaN where unknown; None if the tree does not carry it."""
+        return None if self._support is None else _read_only(self._support)
 
     @property
     def n_clusters(self) -> int:
@@ -338,6 +351,17 @@ class Tree:
         fields = storage.carried_fields(self)
         return Tree(self._children, self._heights, self._names, n_clusters=n_clusters, **fields)
 
+    def with_support(self, support: npt.ArrayLike | None) -> Tree:
+        """The same tree, with all that it carries, each merge as sure as ``support`` says: plots, pages and Newick show it.
+
+        Examples
+        --------
+        >>> Tree([[0, 1], [3, 2]]).with_support([0.9, 1.0]).to_newick(branch_lengths=False)
+        '((0,1)0.9,2);'
+        """
+        fields = {**storage.carried_fields(self), "support": support}
+        return Tree(self._children, self._heights, self._names, n_clusters=self._n_clusters, **fields)
+
     def with_leaves_numbered(self, number: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
         """The same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.
 
@@ -381,7 +405,7 @@ class Tree:
         Leaves are numbered as they appear, or as in ``names`` when it is given, or by their names when these are just the
         numbers 0 … n − 1 (then the tree keeps no names). A height is the longest way down along branch lengths; without
         any, merges rank as they close. Nodes with several children are joined one after the other at one height, and a
-        parent is never below its children.
+        parent is never below its children. Labels of inner nodes are kept as support if they are numbers from 0 to 1.
 
         Examples
         --------
@@ -396,14 +420,16 @@ class Tree:
         heights = None
         if parsed.heights is not None:
             heights = kernels.lifted_heights(merges, np.maximum(parsed.heights, 0.0))
-        return cls(merges, heights, kept_names)
+        return cls(merges, heights, kept_names, support=parsed.support)
 
     def to_newick(self, names: Sequence[str] | None = None, *, branch_lengths: bool = True) -> str:
-        """Newick text; leaves are called by ``names``, else by the tree's names, else by number."""
+        """Newick text; leaves are called by ``names``, else by the tree's names, else by number, inner nodes by their support."""
         chosen = self._names if names is None else check_names(names, self.n_leaves)
         if chosen is None:
             chosen = tuple(map(str, range(self.n_leaves)))
-        return newick.write(self._children.tolist(), self._heights.tolist() if branch_lengths else None, chosen)
+        labels = None if self._support is None else newick.support_labels(self._support)
+        heights = self._heights.tolist() if branch_lengths else None
+        return newick.write(self._children.tolist(), heights, chosen, labels)
 
     def to_networkx(self) -> networkx.DiGraph:
         """A networkx.DiGraph with edges from parent to child; nodes carry ``height``, ``size`` and, if known, ``name``."""

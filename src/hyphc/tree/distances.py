@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._kernels.tree.triplets import shared_triplets
-from . import Tree, TreeLike, as_tree
+from .core import Tree, TreeLike, as_tree
 
 
 def robinson_foulds_distance(first: TreeLike, second: TreeLike, *, normalized: bool = True) -> float:
@@ -18,7 +18,7 @@ def robinson_foulds_distance(first: TreeLike, second: TreeLike, *, normalized: b
     >>> robinson_foulds_distance(a, b, normalized=False)
     2.0
     """
-    first, second = _check_trees(first, second)
+    first, second = check_trees(first, second)
     n_different = 2.0 * (~first._is_cluster_of(second._children)).sum()
     return float(n_different / max(1, 2 * (first.n_leaves - 2)) if normalized else n_different)
 
@@ -34,7 +34,7 @@ def triplet_distance(first: TreeLike, second: TreeLike, *, normalized: bool = Tr
     >>> triplet_distance(Tree([[0, 1], [3, 2]]), Tree([[0, 2], [3, 1]]))
     1.0
     """
-    first, second = _check_trees(first, second)
+    first, second = check_trees(first, second)
     n = first.n_leaves
     n_triplets = n * (n - 1) * (n - 2) // 6
     if n_triplets == 0:
@@ -47,7 +47,8 @@ def triplet_distance(first: TreeLike, second: TreeLike, *, normalized: bool = Tr
     return n_different / n_triplets if normalized else float(n_different)
 
 
-def _check_trees(first: TreeLike, second: TreeLike) -> tuple[Tree, Tree]:
+def check_trees(first: TreeLike, second: TreeLike) -> tuple[Tree, Tree]:
+    """Both as trees, if they have as many leaves."""
     first, second = as_tree(first), as_tree(second)
     if first.n_leaves != second.n_leaves:
         raise ValueError(

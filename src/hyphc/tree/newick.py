@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 _TOKEN = re.compile(r"\s+|\[[^\]]*\]|(?P<quoted>'(?:[^']|'')*')|(?P<mark>[(),:;])|(?P<word>[^\s()\[\]:;,']+)")
@@ -11,11 +12,15 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9.+\-|/]+")
 
 
 class ParsedNewick(NamedTuple):
-    """Merges over leaves 0 … n − 1 in order of appearance; merge t is node −1 − t. ``heights`` is None without branch lengths."""
+    """Merges over leaves 0 … n − 1 in order of appearance; merge t is node −1 − t.
+
+    ``heights`` is None without branch lengths, and ``support`` unless the labels of inner nodes are numbers from 0 to 1.
+    """
 
     names: list[str]
     merges: list[tuple[int, int]]
     heights: list[float] | None
+    support: list[float] | None
 
 
 def quote(name: str) -> str:
@@ -23,12 +28,23 @@ def quote(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else "'" + name.replace("'", "''") + "'"
 
 
-def write(children: list[list[int]], heights: list[float] | None, names: Sequence[str]) -> str:
-    """Newick text of merges in order (leaves 0 … n − 1, merge t is node n + t); branch lengths when heights are given."""
+def support_labels(support: Iterable[float]) -> list[str]:
+    """Labels of inner nodes that say how sure they are; none where nothing is known, nor at the root, which is sure anyway."""
+    labels = ["" if math.isnan(value) else f"{value:.4g}" for value in support]
+    return [*labels[:-1], ""] if labels else labels
+
+
+def write(
+    children: list[list[int]], heights: list[float] | None, names: Sequence[str], labels: Sequence[str] | None = None
+) -> str:
+    """Newick text of inner nodes in order (leaves 0 … n − 1, inner node t is n + t, children first, the root last).
+
+    With branch lengths when heights are given; ``labels`` are written behind inner nodes as they are.
+    """
     n = len(names)
     parts: list[str] = []
     # An entry is a node still to write, or text: what follows a subtree waits on the stack below it.
-    stack: list[tuple[int, float] | str] = [(2 * n - 2, -1.0)]
+    stack: list[tuple[int, float] | str] = [(n + len(children) - 1, -1.0)]
     while stack:
         entry = stack.pop()
         if isinstance(entry, str):
@@ -39,10 +55,11 @@ def write(children: list[list[int]], heights: list[float] | None, names: Sequenc
         length = f":{parent_height - height!r}" if heights is not None and parent_height >= 0 else ""
         if node < n:
             parts.append(quote(names[node]) + length)
-        else:
-            left, right = children[node - n]
-            parts.append("(")
-            stack += [")" + length, (right, height), ",", (left, height)]
+            continue
+        parts.append("(")
+        stack.append(")" + (labels[node - n] if labels is not None else "") + length)
+        for place, child in enumerate(reversed(children[node - n])):
+            stack += [",", (child, height)] if place else [(child, height)]
     return "".join(parts) + ";"
 
 
@@ -53,6 +70,7 @@ class _Reader:
         self.names: list[str] = []
         self.merges: list[tuple[int, int]] = []
         self.heights: list[float] = []
+        self.support: list[float] = []
         self.open_groups: list[list[tuple[int, float]]] = [[]]
         self.current: tuple[int, float] | None = None
         self.may_be_named = True
@@ -65,9 +83,11 @@ class _Reader:
         self.may_be_named = False
 
     def begin_leaf(self, name: str) -> None:
-        if self.current is None:  # otherwise the name is an inner node's label, which a Tree does not keep
+        if self.current is None:
             self.current = (len(self.names), 0.0)
             self.names.append(name)
+        elif name and self.current[0] < 0:  # an inner node's label: a Tree keeps those that are support
+            self.support[-1 - self.current[0]] = _share(name)
 
     def length(self, text: str) -> None:
         try:
@@ -97,6 +117,7 @@ class _Reader:
         for other, _ in group[1:]:
             self.merges.append((node, other))
             self.heights.append(height)
+            self.support.append(math.nan)
             node = -len(self.merges)
         self.current = (node, height)
 
@@ -111,7 +132,17 @@ class _Reader:
             )
         if self.current is None:
             raise ValueError("Newick: the text is empty; a tree looks like '((A,B),C);'.")
-        return ParsedNewick(self.names, self.merges, self.heights if self.any_length else None)
+        shares = [share for share in self.support if not math.isnan(share)]
+        known = self.support if shares and all(0 <= share <= 1 for share in shares) else None
+        return ParsedNewick(self.names, self.merges, self.heights if self.any_length else None, known)
+
+
+def _share(label: str) -> float:
+    """The number that a label is; infinity for text, which is no support."""
+    try:
+        return float(label)
+    except ValueError:
+        return math.inf
 
 
 def parse(text: str) -> ParsedNewick:

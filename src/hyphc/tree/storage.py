@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._shared.files import replaced_atomically
 
@@ -17,7 +18,7 @@ PathLike = str | os.PathLike[str]
 Fields = dict[str, Any]  # arguments of Tree
 
 # left out where a tree has none: older files are read alike
-CARRIED = ("split_weights", "degrees", "leaf_sizes", "leaf_weights", "split_squares")
+CARRIED = ("split_weights", "degrees", "leaf_sizes", "leaf_weights", "split_squares", "support")
 
 
 def carried_fields(tree: Tree) -> Fields:
@@ -36,10 +37,15 @@ def to_json(tree: Tree) -> str:
         "children": tree.children.tolist(),
         "heights": tree.heights.tolist(),
         "names": tree.names,
-        **{name: values.tolist() for name, values in carried_fields(tree).items()},
+        **{name: _plain(values) for name, values in carried_fields(tree).items()},
         **_number(tree),
     }
     return json.dumps(fields)
+
+
+def _plain(values: npt.NDArray[Any]) -> list[float | None]:
+    """Numbers as JSON has them: NaN is null."""
+    return [None if number != number else number for number in values.tolist()]
 
 
 def from_json(text: str) -> Fields:

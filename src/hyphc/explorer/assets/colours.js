@@ -49,6 +49,7 @@ class Colours {
 
   /** Number of the colour of any node; `index` is that of its cluster, −1 above the cut. */
   node(node, index) {
+    if (this.model.isWeak(node)) return this.neutral;
     if (this.mode === "label") return this.label(this.model.majority[node]);
     return index < 0 ? this.neutral : this.cluster(this.model.clusters[index], index);
   }

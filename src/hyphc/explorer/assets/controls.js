@@ -16,6 +16,7 @@ class Controls {
     on("clusters", "change", (event) => explorer.setCut(Number(event.target.value)));
     on("fewer", "click", () => explorer.setCut(explorer.model.k - 1));
     on("more", "click", () => explorer.setCut(explorer.model.k + 1));
+    on("least", "input", (event) => explorer.setLeast(Number(event.target.value)));
     on("colour-cluster", "change", () => explorer.colourBy("cluster"));
     on("colour-label", "change", () => explorer.colourBy("label"));
     explorer.byId("colour-" + explorer.colours.mode).checked = true;

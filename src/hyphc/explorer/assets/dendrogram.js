@@ -103,8 +103,9 @@ class Dendrogram {
     const x = Math.round(this.middle(i)), from = Math.round(this.middle(p));
     const high = Math.round(this.y(this.level(this.scene.node[p])));
     const low = Math.round(this.y(this.scene.last[i] ? 0 : this.level(this.scene.node[i])));
-    ctx.fillRect(Math.min(x, from), high, Math.abs(x - from) + 1, 1);
-    ctx.fillRect(x, high, 1, low - high);
+    const wide = this.model.emphasis(this.scene.node[i]) > 0 && !this.model.isWeak(this.scene.node[i]) ? 2 : 1;
+    ctx.fillRect(Math.min(x, from), high, Math.abs(x - from) + 1, wide);
+    ctx.fillRect(x, high, wide, low - high);
   }
 
   /** A line through the cut: straight where the last merges are undone, else in steps, one for each cluster. */

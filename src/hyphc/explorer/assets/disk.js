@@ -79,7 +79,7 @@ class Disk {
 
   /** Edges sorted by colour and width: a stroke for each sort, not for each edge. */
   drawEdges(ctx) {
-    const { scene, colours } = this;
+    const { scene, colours, model } = this;
     const sorts = new Map();
     // An edge shorter than half a pixel is not drawn; what follows it starts where it started.
     const anchor = new Int32Array(scene.count);
@@ -90,7 +90,8 @@ class Disk {
       if ((dx * dx + dy * dy) * this.radius * this.radius < 0.25) continue;
       anchor[i] = i;
       const near = 1 - Math.min(scene.x[p] * scene.x[p] + scene.y[p] * scene.y[p], scene.x[i] * scene.x[i] + scene.y[i] * scene.y[i]);
-      const width = near > 0.5 ? 3 : near > 0.12 ? 2 : near > 0.03 ? 1 : 0;
+      const usual = near > 0.5 ? 3 : near > 0.12 ? 2 : near > 0.03 ? 1 : 0;
+      const width = model.isWeak(scene.node[i]) ? 0 : Math.max(0, Math.min(3, usual + model.emphasis(scene.node[i])));
       const key = colours.node(scene.node[i], scene.cluster[i]) * 4 + width;
       let edges = sorts.get(key);
       if (!edges) sorts.set(key, (edges = []));

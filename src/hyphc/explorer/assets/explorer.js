@@ -44,6 +44,7 @@ class Explorer {
     const cost = model.cost === null ? "" : ` · Dasgupta cost ${model.cost.toPrecision(6)}`;
     this.byId("facts").textContent = points(model.points) + groups + cost;
     this.byId("colour-label").disabled = !model.labels;
+    this.byId("support-choice").hidden = !model.support;
     this.byId("colour-choice").hidden = !model.labels;
     this.byId("disk").setAttribute("aria-label", `Poincaré disk with the tree of ${points(model.points)}. Arrow keys walk the tree, Enter centres, plus and minus zoom.`);
     this.byId("rank").setAttribute("aria-pressed", String(this.dendrogram.byRank));
@@ -193,8 +194,23 @@ class Explorer {
     if (this.sliderToCut(Number(slider.value)) !== k) slider.value = now;
     slider.setAttribute("aria-valuetext", k === 1 ? "1 cluster" : `${k} clusters`);
     slider.style.setProperty("--share", (100 * Number(slider.value)) / SLIDER + "%");
+    if (model.support) this.setLeast(model.least);
     this.panel.showLegend();
     this.panel.showSelection(this.state.selected);
+    this.redraw();
+  }
+
+  /** Draw clusters with less support than this faintly. */
+  setLeast(least) {
+    const { model } = this;
+    model.least = least;
+    const slider = this.byId("least");
+    slider.value = least;
+    slider.style.setProperty("--share", 100 * least + "%");
+    this.byId("least-value").textContent = least.toFixed(2);
+    const sure = model.clusters.filter((v) => !model.isWeak(v)).length;
+    this.byId("least-note").textContent = least > 0 ? `${number(sure)} of ${number(model.clusters.length)} clusters of the cut have it` : "";
+    this.panel.showLegend();
     this.redraw();
   }
 

@@ -19,6 +19,8 @@ class Model {
     this.children = typed(data.children, Int32Array);
     this.heights = typed(data.heights, Float64Array);
     this.across = typed(data.across, Float32Array);
+    this.support = typed(data.support, Float32Array);
+    this.least = 0; // clusters with less support are drawn faint
     this.rows = typed(data.rows, Int32Array);
     this.names = data.names;
     this.labelNames = data.labels ? data.labels.names : null;
@@ -51,6 +53,22 @@ class Model {
 
   height(node) {
     return node < this.n ? 0 : this.heights[node - this.n];
+  }
+
+  /** How sure a cluster is, from 0 to 1; leaves are, and what is unknown is not. */
+  sure(node) {
+    if (!this.support || node < this.n) return 1;
+    return this.support[node - this.n] || 0;
+  }
+
+  isWeak(node) {
+    return this.sure(node) < this.least;
+  }
+
+  /** Steps by which a branch is drawn wider or thinner for its support. */
+  emphasis(node) {
+    if (!this.support || node < this.n) return 0;
+    return this.sure(node) >= 0.95 ? 1 : this.sure(node) < 0.5 ? -1 : 0;
   }
 
   left(node) {

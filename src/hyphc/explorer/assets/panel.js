@@ -108,6 +108,7 @@ class Panel {
       if (model.weight[node] > 1) facts.push(points(model.weight[node]));
     } else {
       facts.push(`height ${short(model.height(node))}`);
+      if (model.support && node !== model.root) facts.push(`support ${short(model.support[node - model.n])}`);
       if (model.across) facts.push(`mean similarity across the split ${short(model.across[node - model.n])}`);
     }
     return facts.map((fact) => element("li", {}, fact));

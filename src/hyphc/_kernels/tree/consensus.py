@@ -1,0 +1,77 @@
+"""A tree grown from clusters, one at a time: each is put in unless it contradicts those that are there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._shared.arrays import Ints, Records, record
+from ..._shared.compiled import kernel, part
+
+# A node of the growing tree: what it hangs below, its leaves, and how many lie below children that the cluster at hand fills.
+NODE = record(("parent", np.int64), ("n_leaves", np.int64), ("n_filled", np.int64))
+
+
+def grow(n: int, members: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """The parents of the nodes, and the clusters that were put in, in order; cluster k is members[starts[k]] … of n ≥ 2 leaves.
+
+    Nodes 0 … n − 1 are the leaves, n is the root, and each cluster that is put in makes the next. A cluster fits iff it is a
+    union of children of one node: that is found from its leaves up, through the nodes that it fills, in O(its leaves).
+    """
+    nodes = np.zeros(2 * n, dtype=NODE)
+    nodes["parent"][:n], nodes["n_leaves"][:n] = n, 1
+    nodes["parent"][n], nodes["n_leaves"][n] = -1, n
+    taken, queue = np.zeros(len(starts), dtype=np.int64), np.empty(2 * n, dtype=np.int64)
+    count = _grow(n, members, starts, sizes, nodes, queue, taken)
+    return nodes["parent"][:count].copy(), np.flatnonzero(taken)
+
+
+@kernel
+def _grow(n: int, members: Ints, starts: Ints, sizes: Ints, nodes: Records, queue: Ints, taken: Ints) -> int:
+    count = n + 1
+    for k in range(starts.shape[0]):
+        if count == 2 * n - 1:  # nothing is left to be decided
+            break
+        for place in range(sizes[k]):
+            queue[place] = members[starts[k] + place]
+        length = _fill(nodes, queue, sizes[k])
+        parent = _common_parent(nodes, queue, length)
+        for place in range(length):
+            v = queue[place]
+            nodes[nodes[v].parent].n_filled = 0
+            if nodes[v].parent == parent:
+                nodes[v].parent = count
+        if parent >= 0:
+            nodes[count].parent = parent
+            nodes[count].n_leaves = sizes[k]
+            count += 1
+            taken[k] = 1
+    return count
+
+
+@part
+def _fill(nodes: Records, queue: Ints, size: int) -> int:
+    """Append to the leaves of a cluster the nodes that it fills; how many there are together."""
+    length, place = size, 0
+    while place < length:
+        v = queue[place]
+        p = nodes[v].parent
+        nodes[p].n_filled += nodes[v].n_leaves
+        if nodes[p].n_filled == nodes[p].n_leaves:
+            queue[length] = p
+            length += 1
+        place += 1
+    return length
+
+
+@part
+def _common_parent(nodes: Records, queue: Ints, length: int) -> int:
+    """The node of whose children the cluster is a union; −1 if there is none, or if it is a node already."""
+    found, tops = -1, 0
+    for place in range(length):
+        p = nodes[queue[place]].parent
+        if nodes[p].n_filled < nodes[p].n_leaves:
+            if tops > 0 and p != found:
+                return -1
+            found = p
+            tops += 1
+    return found if tops > 1 else -1

@@ -1,0 +1,55 @@
+"""``hyphc fit --support``: how sure the clusters are, by refits with the options of the fit."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from typing import Any
+
+from ..io import Points
+from ..similarity import Similarity, standardize
+from ..stability import Resample, Support, support
+from ..tree import Tree
+
+STABLE = 0.8  # transfer support from which on the report calls a cluster stable
+_WAYS: dict[str, Resample] = {"features": "columns", "graph": "edges"}
+
+
+def supported(arguments: argparse.Namespace, tree: Tree, points: Points, similarity: Similarity) -> Support:
+    """Support of the tree's clusters, drawn as asked for or as fits the data."""
+    usual: Resample = _WAYS.get(points.kind, "rows")
+    data, parameters = _as_fitted(arguments, points, similarity)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Interrupted")  # the number of refits says it
+        return support(
+            tree,
+            data,
+            resample=arguments.resample or usual,
+            n_resamples=arguments.support,
+            random_state=arguments.seed,
+            n_jobs=-1,
+            verbose=int(sys.stderr.isatty()),
+            effort=arguments.effort,
+            **parameters,
+        )
+
+
+def _as_fitted(arguments: argparse.Namespace, points: Points, similarity: Similarity) -> tuple[Any, dict[str, Any]]:
+    """What HypHC takes for the same fit: rows with the metric's settings, or the similarity itself."""
+    if points.kind != "features":
+        return similarity, {}
+    metric = arguments.metric or "auto"
+    if metric != "auto":
+        rows = standardize(points.data) if arguments.standardize else points.data
+        return rows, {"metric": metric, "n_neighbors": arguments.n_neighbors}
+    scale = {"yes": True, "no": False}.get(arguments.scale, bool(arguments.standardize) or "auto")
+    parameters = {"n_neighbors": arguments.n_neighbors, "scale": scale, "background": arguments.background}
+    return points.data, parameters
+
+
+def support_row(found: Support, n_clusters: int, criterion: str, min_size: float) -> tuple[str, str, str]:
+    """How many flat clusters are stable, and what was done."""
+    nodes = found.tree.clusters(n_clusters, criterion=criterion, min_size=min_size)
+    stable = f"{found.n_stable(nodes, STABLE)} of {len(nodes)}"
+    return ("stable", stable, f"flat clusters with a transfer support of at least {STABLE}; {found}")

@@ -1,0 +1,163 @@
+"""Several good trees: the search from many starts, and of what it finds within a few per cent a diverse few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._shared.arrays import Floats
+from .._shared.clock import Clock
+from .._shared.parallel import thread_map
+from .._shared.progress import Callback
+from ..baselines import random_tree
+from ..scores.metrics import dasgupta_cost
+from ..similarity import Similarity, SimilarityLike, check_similarity
+from ..tree import Tree, TreeLike, as_tree
+from ..tree.transfer import in_other, transfer_agreement
+from .run import Run
+from .stages import refine_by
+from .sweeps import swept
+
+__all__ = ["Alternatives", "alternatives"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alternatives:
+    """What ``alternatives`` found.
+
+    Attributes
+    ----------
+    trees : tuple of Tree
+        The cheapest first, then each the most different from those before it.
+    costs : array (trees,)
+        Dasgupta's cost of each, pairs counted once.
+    share : array (n − 1,)
+        For each merge of the first tree, the share of the trees that have its cluster: where it is small, they disagree.
+    transfer : array (n − 1,)
+        How nearly they have it on average, from 0 to 1, as of ``transfer_agreement``.
+    n_found : int
+        Different trees within the per cent, of which these were chosen.
+    """
+
+    trees: tuple[Tree, ...]
+    costs: Floats
+    share: Floats
+    transfer: Floats
+    n_found: int
+
+    def __repr__(self) -> str:
+        above = 100 * (self.costs.max() / self.costs[0] - 1) if self.costs[0] > 0 else 0.0
+        common = int((self.share[:-1] == 1).sum())
+        return (
+            f"{len(self.trees)} of {self.n_found} trees, at most {above:.3g} % above the cheapest; "
+            f"{common} of {max(0, len(self.share) - 1)} clusters are in all of them"
+        )
+
+
+def alternatives(
+    tree: TreeLike,
+    similarity: SimilarityLike,
+    *,
+    n_trees: int = 5,
+    within: float = 1.0,
+    n_starts: int = 20,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+    time_budget: float | None = None,
+    callback: Callback | None = None,
+) -> Alternatives:
+    """A diverse few of the trees whose cost is nearly the least: what the objective alone does not decide.
+
+    The search runs from the tree given and from random trees. Of what costs at most ``within`` per cent more than the cheapest,
+    the cheapest is taken, then again and again the tree whose clusters are furthest from those of all taken before.
+
+    Parameters
+    ----------
+    tree : Tree or linkage matrix, n leaves
+        A good tree, for instance ``model.tree_``; it is searched on, and the cheapest one is no worse.
+    similarity : Similarity, dense matrix or sparse matrix of n points
+        For instance ``model.similarity_``.
+    n_trees : int
+        How many at most.
+    within : float
+        Per cent above the cheapest.
+    n_starts : int
+        Random trees that are searched, by sweeps alone.
+    random_state, n_jobs, callback
+        As of ``refine``; one seed, one result, whatever ``n_jobs`` is.
+    time_budget : float, optional
+        Seconds after which no further start is searched.
+
+    Examples
+    --------
+    >>> W = [[0, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 1], [0, 1, 1, 0]]  # a ring: two ways to pair neighbours are as good
+    >>> found = alternatives(Tree([[0, 1], [2, 3], [4, 5]]), W, within=0.0, random_state=0)
+    >>> len(found.trees), found.share.tolist()
+    (2, [0.5, 0.5, 1.0])
+    """
+    tree, similarity = as_tree(tree), check_similarity(similarity)
+    _check(tree, similarity, n_trees, within, n_starts)
+    rng = check_random_state(random_state)
+    seeds = rng.randint(2**31 - 1, size=n_starts + 1).tolist()
+    left = "the trees are those found until then"
+    with Clock(time_budget, callback, left=left) as clock:
+        first = refine_by(clock, tree, similarity, seeds[0], n_jobs)
+        others = thread_map(lambda seed: _searched(similarity, seed, clock), seeds[1:], n_jobs, clock.stop)
+    found = _different([first, *(other for other in others if other is not None)])
+    costs = np.array([dasgupta_cost(one, similarity) for one in found])
+    good = np.flatnonzero(costs <= costs.min() + within / 100 * abs(costs.min()) + _rounding(costs))
+    cheapest = good[np.argsort(costs[good], kind="stable")]
+    chosen = _diverse([found[k] for k in cheapest], n_trees)
+    return _summary([found[k] for k in cheapest[chosen]], costs[cheapest[chosen]], len(good))
+
+
+def _check(tree: Tree, similarity: Similarity, n_trees: int, within: float, n_starts: int) -> None:
+    if tree.n_leaves != similarity.n:
+        raise ValueError(
+            f"The tree has {tree.n_leaves} leaves but the similarity {similarity.n} points; they must be the same."
+        )
+    for name, value, least in (("n_trees", n_trees, 1), ("n_starts", n_starts, 0)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
+    if not isinstance(within, Real) or not 0 <= within < np.inf:
+        raise ValueError(f"within={within!r} must be a number of per cent, at least 0.")
+
+
+def _searched(similarity: Similarity, seed: int, clock: Clock) -> Tree | None:
+    """A random tree after its sweeps; None if there was no time for it."""
+    if clock.late():
+        return None
+    start = random_tree(similarity, random_state=seed)
+    run = Run(1, check_random_state(seed), clock.of_a_part(), (np.inf, start), is_quiet=True)
+    found = swept(start, similarity, run) if similarity.n > 2 else start
+    return None if clock.late() else found
+
+
+def _different(trees: list[Tree]) -> list[Tree]:
+    """Each tree once, in order."""
+    return list(dict.fromkeys(trees))
+
+
+def _rounding(costs: Floats) -> float:
+    """Costs this near are equal: sums in another order."""
+    return 1e-12 * float(np.abs(costs).max())
+
+
+def _diverse(trees: list[Tree], count: int) -> list[int]:
+    """The first, then each time the one whose nearest among those chosen is furthest."""
+    chosen, nearest = [0], np.full(len(trees), np.inf)
+    while len(chosen) < min(count, len(trees)):
+        last = trees[chosen[-1]]
+        nearest = np.minimum(nearest, [float((1 - transfer_agreement(last, one)).sum()) for one in trees])
+        nearest[chosen] = -np.inf
+        chosen.append(int(nearest.argmax()))
+    return chosen
+
+
+def _summary(trees: list[Tree], costs: Floats, n_found: int) -> Alternatives:
+    share = np.mean([in_other(trees[0], one) for one in trees], axis=0)
+    transfer = np.mean([transfer_agreement(trees[0], one) for one in trees], axis=0)
+    return Alternatives(tuple(trees), costs, share, transfer, n_found)
