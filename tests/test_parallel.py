@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 from hyphc._shared.parallel import n_threads, thread_map
@@ -19,3 +20,7 @@ def test_results_come_in_order_and_errors_come_through(n_jobs):
     assert thread_map(lambda k: k * k, range(50), n_jobs) == [k * k for k in range(50)]
     with pytest.raises(ZeroDivisionError):
         thread_map(lambda k: 1 // k, [1, 0], n_jobs)
+
+
+def test_one_chunk_needs_no_thread():
+    assert thread_map(lambda _: threading.current_thread(), [0], n_jobs=4) == [threading.current_thread()]

@@ -31,7 +31,8 @@ def thread_map(
 
     On an interrupt ``abort`` is called before waiting for the threads, so that it can tell them to stop.
     """
-    if n_threads(n_jobs) == 1:
+    chunks = list(chunks)
+    if n_threads(n_jobs) == 1 or len(chunks) < 2:
         return [function(chunk) for chunk in chunks]
     with ThreadPoolExecutor(n_threads(n_jobs)) as pool:
         try:

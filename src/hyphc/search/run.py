@@ -103,7 +103,7 @@ class ScratchPool:
             finally:
                 self.free.put(scratch)
 
-        thread_map(call, items, self.n_jobs if len(items) > 1 else 1, self.abort)
+        thread_map(call, items, self.n_jobs, self.abort)
 
 
 def pieces(n_items: int, run: Run) -> Iterator[slice]:
