@@ -175,19 +175,19 @@ def test_an_interrupt_ends_embed_and_refine_too(act, default_interrupts):
 
 
 def test_what_sweeps_gained_before_an_interrupt_is_kept(monkeypatch, default_interrupts):
-    from hyphc.search import sweeps
+    from hyphc.search import sweep
 
     similarity = as_similarity(np.random.default_rng(0).normal(size=(1_500, 5)), "cosine")
     tree = baselines.random_tree(similarity, random_state=0)
     drained: list[int] = []
 
-    def drain(*arguments: object, kernel: Callable[..., None] = sweeps._drain) -> None:
+    def drain(*arguments: object, kernel: Callable[..., None] = sweep._drain) -> None:
         kernel(*arguments)
         drained.append(1)
         if len(drained) == 2:
             press()
 
-    monkeypatch.setattr(sweeps, "_drain", drain)
+    monkeypatch.setattr(sweep, "_drain", drain)
     with pytest.warns(UserWarning, match="Interrupted"):
         refined = refine(tree, similarity, random_state=0)
     assert len(drained) == 2
