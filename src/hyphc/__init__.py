@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         split_weights,
         tree_sampling_divergence,
     )
+    from .scores.spreading import spreading_bound
     from .search import insert, refine
     from .similarity import as_similarity
     from .tree import Tree, ordering
@@ -51,6 +52,7 @@ _HOME = {
     "refine": "search",
     "robinson_foulds_distance": "tree.distances",
     "split_weights": "scores.metrics",
+    "spreading_bound": "scores.spreading",
     "tree_sampling_divergence": "scores.metrics",
     "triplet_distance": "tree.distances",
 }
@@ -93,6 +95,7 @@ __all__ = [
     "refine",
     "robinson_foulds_distance",
     "split_weights",
+    "spreading_bound",
     "theory",
     "tree_sampling_divergence",
     "triplet_distance",

@@ -59,7 +59,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     print_note(plan)
     print_note(f"clusters: {clusters}")
     tree = model.tree_.with_names(leaf_names(points))
-    result = score(tree, similarity, points.labels, arguments.seed)
+    result = score(tree, similarity, points.labels, arguments.seed, arguments.effort)
     rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
     rows += [comparison_row(result.cost, compare(similarity, points.labels))]
     print()

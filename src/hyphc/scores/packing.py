@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,9 @@ ROUNDING = 1e-9
 class Packing:
     """Trees of paths, packed into the edges of a graph: a proof that partitions into small parts cut many edges.
 
-    A tree sends, from its root v, a flow of ``amounts`` to each point of a set S of leaves that holds v; all together use no edge
-    beyond its weight. If no part of a partition has more than t points (or is a single leaf), at most max(t, s_v) of the
-    points of S are in the part of v, and the flow to all others crosses edges that are cut. So the weight of the cut edges is at least
+    A tree sends, from its root v, a flow of ``amounts`` to each point of a set S of leaves that holds v; all together use no
+    edge beyond its weight. If no part of a partition has more than t points (or is a single leaf), at most max(t, s_v) of
+    the points of S are in the part of v, and the flow to all others crosses edges that are cut: their weight is at least
 
         worth(t) = Σ over trees of amount · max(0, |S| − max(t, s_v)).
 
@@ -68,9 +69,9 @@ def _excess_sums(values: Floats, weights: Floats, t: Floats) -> Floats:
 def verify(packing: Packing, graph: Graph) -> None:
     """Check a packing against the graph, from its flows alone; raise ValueError with the reason if it proves less than it says.
 
-    Nothing of the solver is used: three sums over the flows. (1) No edge carries more than its weight. (2) At each leaf but the root arrives
-    what the packing says, and nothing negative. (3) The leaves that get at least θ for each of their points are a set S_θ, so the flow
-    contains trees of these sets, and they are worth what the packing says.
+    Nothing of the solver is used, only three sums over the flows. (1) No edge carries more than its weight. (2) At each leaf
+    but the root arrives what the packing says, and nothing negative. (3) The leaves that get at least θ for each of their
+    points are a set S_θ, so the flow contains trees of these sets, and they are worth what the packing says.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def verify(packing: Packing, graph: Graph) -> None:
     if flows.nnz and flows.data.min() < 0:
         raise ValueError("A flow is negative.")
     along = sp.csr_array((np.asarray(flows.sum(axis=0)), weights.indices, weights.indptr), shape=weights.shape)
-    if ((along + along.T - weights) > ROUNDING * weights).nnz:
+    if (sp.csr_array(along + along.T - (1 + ROUNDING) * weights).data > 0).any():
         raise ValueError("An edge carries more than its weight.")
     arcs, ones = np.arange(len(tails)), np.ones(len(tails))
     into = sp.csr_array((ones, (arcs, heads)), shape=(len(tails), graph.n))
@@ -104,21 +105,21 @@ def verify(packing: Packing, graph: Graph) -> None:
 
 def _nested(t: float, delivered: sp.csr_array[np.float64], roots: Ints, sizes: Floats) -> Packing:
     """The trees whose sets are the leaves that get at least θ a point, for all θ."""
-    root_sizes, points, amounts = [], [], []
+    trees = [np.zeros((3, 0))]
     for row, root in enumerate(roots):
         some = slice(delivered.indptr[row], delivered.indptr[row + 1])
         leaves, per_point = delivered.indices[some], delivered.data[some] / sizes[delivered.indices[some]]
         order = np.argsort(-per_point, kind="stable")
-        points.append(sizes[root] + np.cumsum(sizes[leaves[order]]))
-        amounts.append(-np.diff(np.append(per_point[order], 0.0)))
-        root_sizes.append(np.full(len(leaves), sizes[root]))
-    empty = [np.empty(0)]
-    return Packing(t, *(np.concatenate(parts or empty) for parts in (root_sizes, points, amounts)))
+        points = sizes[root] + np.cumsum(sizes[leaves[order]])
+        amounts = -np.diff(np.append(per_point[order], 0.0))
+        trees.append(np.stack([np.full(len(leaves), sizes[root]), points, amounts]))
+    root_sizes, points, amounts = np.concatenate(trees, axis=1)
+    return Packing(t, root_sizes, points, amounts)
 
 
 def save_packings(packings: tuple[Packing, ...], path: str | os.PathLike[str]) -> None:
     """Packings with their flows as one npz archive, for whoever wants to check them."""
-    arrays: dict[str, npt.NDArray[np.generic]] = {}
+    arrays: dict[str, npt.NDArray[Any]] = {}
     for k, packing in enumerate(packings):
         if packing.flows is None or packing.delivered is None or packing.roots is None:
             raise ValueError("A packing without flows proves nothing to others; make it with keep=True.")
@@ -129,7 +130,7 @@ def save_packings(packings: tuple[Packing, ...], path: str | os.PathLike[str]) -
             plain[f"{name}_shape"] = np.array(matrix.shape)
         arrays |= {f"{k}_{name}": values for name, values in plain.items()}
     with replaced_atomically(path) as file:
-        np.savez_compressed(file, **arrays)
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load_packings(path: str | os.PathLike[str]) -> tuple[Packing, ...]:
@@ -143,5 +144,5 @@ def _loaded(k: int, stored: np.lib.npyio.NpzFile) -> Packing:
         parts = tuple(stored[f"{k}_{name}_{field}"] for field in ("data", "indices", "indptr"))
         return sp.csr_array(parts, shape=tuple(stored[f"{k}_{name}_shape"]))
 
-    plain = (stored[f"{k}_{name}"] for name in ("root_sizes", "points", "amounts", "roots"))
-    return Packing(float(stored[f"{k}_t"]), *plain, matrix("flows"), matrix("delivered"))
+    plain = {name: stored[f"{k}_{name}"] for name in ("root_sizes", "points", "amounts", "roots")}
+    return Packing(float(stored[f"{k}_t"]), **plain, flows=matrix("flows"), delivered=matrix("delivered"))

@@ -19,8 +19,8 @@ from .packing import Packing
 
 # Each level is a packing of its own; they stand this factor apart and the convex curves of their worth fill the gaps.
 FACTOR = 1.5
-# Packings are made with ever smaller steps ε, and in each stage the logarithm of the threshold grows by so much. Trees packed with
-# large steps are poor, and they are few beside those that follow: a stage packs about growth / ε times each edge's weight.
+# Packings are made with ever smaller steps ε, and in each stage the logarithm of the threshold grows by so much. Trees packed
+# with large steps are poor, and few beside those that follow: a stage packs about growth / ε times each edge's weight.
 STAGES = ((0.4, 3.0), (0.2, 2.0), (0.1, 3.0), (0.05, 3.0), (0.025, 3.0))
 STEP = 0.3  # the threshold's; smaller ones visit all roots more often and gain 1 %
 CLOSE = 0.99  # of what the roots at hand could prove at best: enough
@@ -44,8 +44,8 @@ class SpreadingBound:
     levels : array (c + 1,)
         Numbers of points, from 0 to all.
     cuts : array (c,)
-        For t from levels[i] up to levels[i + 1], the clusters of at most t points of any tree leave at least cuts[i] of the weight of the
-        edges between them.
+        For t from levels[i] up to levels[i + 1], the clusters of at most t points of any tree leave edges of a weight of at
+        least cuts[i] between them.
     packings : tuple of Packing
         The proof; with their flows if they were kept, for ``verify``.
     """
@@ -66,10 +66,10 @@ def spreading_bound(
 ) -> SpreadingBound:
     """Lower bound on Dasgupta's cost of every tree of a graph, level by level, from packings of trees of paths.
 
-    With P_t the maximal clusters of at most t points, C(T) = ∫ cut(P_t) dt over t ≥ 0. A partition into parts of at most t points,
-    as a metric d that is 0 inside parts and 1 between them, obeys Σ_{u ∈ S} d(v, u) ≥ |S| − t for all v and all S that contain v. The least
-    Σ w_e·ℓ_e of all lengths ℓ whose distances do so bounds cut(P_t) from below, and so does every packing of its dual:
-    see ``Packing`` and ``docs/certificate.md``.
+    With P_t the maximal clusters of at most t points, C(T) = ∫ cut(P_t) dt over t ≥ 0. A partition into parts of at most t
+    points, as a metric d that is 0 inside parts and 1 between them, obeys Σ_{u ∈ S} d(v, u) ≥ |S| − t for all v and all S that
+    contain v. The least Σ w_e·ℓ_e of all lengths ℓ whose distances do so bounds cut(P_t) from below, and so does every
+    packing of its dual: see ``Packing`` and ``docs/certificate.md``.
 
     Parameters
     ----------
@@ -80,14 +80,14 @@ def spreading_bound(
     time_budget : float, optional
         Seconds after which the packings are taken as they are. Without it, the same call gives the same bound.
     keep : bool
-        Keep the flows of the packings, so that ``verify`` can check them: up to some 10 bytes for each root, level and arc that it uses.
+        Keep the flows of the packings, so that ``verify`` can check them: some 20 bytes for each root and arc that it uses.
     n_jobs : int or None
         Threads; the result does not depend on it, unless time runs out.
 
     Notes
     -----
-    Few roots matter at high levels: those that a level used are the candidates of the next, so that the work at a level is about that of
-    O(m log n / ε²) arcs, whatever the level. O(n + m) memory for each level without flows.
+    Few roots matter at high levels: those that a level used are the candidates of the next, so that all levels take about the
+    same time. O(n + m) memory for each level without flows.
 
     Examples
     --------
@@ -97,8 +97,7 @@ def spreading_bound(
     >>> spreading_bound(path).lower
     8.0
     """
-    if effort <= 0:
-        raise ValueError(f"effort={effort} must be positive.")
+    check_effort(effort)
     clock, network = Clock(time_budget), network_of(graph)
     makers = _first_stage(network, level_grid(graph), effort * WORK, keep, clock)
     _later_stages(makers, effort * WORK, clock, n_jobs)
@@ -111,6 +110,12 @@ def spreading_bound(
     if _integral(graph.data):  # so is every cut
         cuts = np.ceil(cuts * (1 - _MARGIN))
     return SpreadingBound(float(cuts @ np.diff(levels)), levels, cuts, packings)
+
+
+def check_effort(effort: float) -> None:
+    """A positive number."""
+    if not effort > 0:
+        raise ValueError(f"effort={effort} leaves nothing to pack; choose a positive number, 1 for the usual effort.")
 
 
 def network_of(graph: Graph) -> kernels.Network:
@@ -172,15 +177,18 @@ class _Maker:
         self.run = one_of(kernels.RUN)
         self.run.t = t
         self.sums = np.zeros((3, 0))  # root sizes, points and amounts of the trees so far
-        self.worth, self.used = 0.0, np.zeros(n, dtype=bool)
+        self.used = np.zeros(n, dtype=bool)
         self.flow_sums = sp.csr_array((n, len(network.heads)))
 
-    def probe(self) -> bool:
-        """Find the least ratio of all roots, to begin with; False if none has a tree."""
+    def probe(self, work: float, late: Callable[[], bool]) -> bool:
+        """Find the least ratio of the roots, to begin with, as far as the work allows; False if none has a tree."""
         run = self.run
-        run.probing, run.threshold, run.pause = 1, np.inf, np.inf
-        kernels.sweep(self.network, self.packed, self.roots, self.nodes, run)
-        run.probing, run.threshold = 0, self.packed.floors[self.roots].min()
+        run.probing, run.threshold = 1, np.inf
+        while run.turn < len(self.roots) and run.work < work and not late():
+            run.pause = min(work, run.work + _CHUNK)
+            kernels.sweep(self.network, self.packed, self.roots, self.nodes, run)
+        run.probing, run.threshold = 0, self.packed.floors[self.roots[: run.turn]].min(initial=np.inf)
+        run.turn = len(self.roots)
         return bool(np.isfinite(run.threshold))
 
     def advance(self, epsilon: float, growth: float, work: float, late: Callable[[], bool]) -> None:
@@ -191,16 +199,18 @@ class _Maker:
         while run.work < end and not late():
             if run.turn == len(self.roots):
                 if log(run.threshold) >= goal or self._close():
-                    return
+                    break
                 run.threshold *= 1 + STEP
                 run.turn = 0
             run.pause = min(end, run.work + _CHUNK)
             kernels.sweep(self.network, self.packed, self.roots, self.nodes, run)
-            self._collect()
+            if run.turn < len(self.roots):  # a record may be full
+                self._collect()
+        self._collect()
 
     def narrow(self) -> None:
         """From now on only the roots that were used: what the others could add is less than they cost."""
-        self.roots = np.flatnonzero(self.used)
+        self.roots = self.roots[self.used[self.roots]]
         self.run.turn = len(self.roots)
 
     def packing(self) -> Packing:
@@ -230,37 +240,36 @@ class _Maker:
     def _close(self) -> bool:
         # lengths over the threshold satisfy all inequalities of the roots at hand: what no packing of theirs exceeds
         best = float(self.network.capacities @ self.packed.lengths) / self.run.threshold
-        return self.worth > CLOSE * best * self._congestion()
+        return bool(self.run.worth > CLOSE * best * self._congestion())
 
     def _collect(self) -> None:
         """Trees and flows out of the kernel's records, equal ones added up."""
         new, self.run.n_trees = self.trees[: self.run.n_trees], 0
         sizes = self.network.sizes[new["root"]]
-        self.worth += float(new["amount"] @ (new["points"] - np.maximum(sizes, self.run.t)))
         self.used[new["root"]] = True
         entries = np.concatenate([self.sums, [sizes, new["points"], new["amount"]]], axis=1)
         keys, which = np.unique(entries[:2], axis=1, return_inverse=True)
         self.sums = np.vstack([keys, np.bincount(which.ravel(), entries[2], minlength=keys.shape[1])])
         sent, self.run.n_flows = self.flows[: self.run.n_flows], 0
         if len(sent):
-            self.flow_sums += sp.csr_array((sent["amount"], (sent["root"], sent["arc"])), shape=self.flow_sums.shape)
+            new_flows = sp.csr_array((sent["amount"], (sent["root"], sent["arc"])), shape=self.flow_sums.shape)
+            self.flow_sums = sp.csr_array(self.flow_sums + new_flows)
 
 
-def _first_stage(
-    network: kernels.Network, levels: list[float], work: float, keep: bool, clock: Clock
-) -> list[_Maker]:
+def _first_stage(network: kernels.Network, levels: list[float], work: float, keep: bool, clock: Clock) -> list[_Maker]:
     """Coarse packings, one level after the other: the roots that one used are the candidates of the next.
 
     All of them may use half of the work, and each as much of what is left as the others.
     """
     epsilon, growth = STAGES[0]
     makers: list[_Maker] = []
-    roots, left = np.arange(len(network.sizes)), work / 2
+    # in random order: where the work ends early, the roots seen are spread over the graph
+    roots, left = np.random.default_rng(0).permutation(len(network.sizes)), work / 2
     for k, t in enumerate(levels):
-        maker = _Maker(network, t, roots, keep)
-        if clock.late() or not maker.probe():
+        maker, share = _Maker(network, t, roots, keep), left / (len(levels) - k)
+        if not maker.probe(share, clock.late):
             break
-        maker.advance(epsilon, growth, left / (len(levels) - k), clock.late)
+        maker.advance(epsilon, growth, share - maker.run.work, clock.late)
         if not maker.used.any():
             break
         maker.narrow()

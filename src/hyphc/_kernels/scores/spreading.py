@@ -39,6 +39,7 @@ RUN = record(
     ("turn", np.int64),  # the root whose turn it is
     ("n_trees", np.int64),
     ("n_flows", np.int64),
+    ("worth", np.float64),  # of all trees so far, at t
     ("work", np.float64),  # arcs looked at so far
     ("pause", np.float64),  # work after which the sweep returns
     ("n_settled", np.int64),  # the last ball: its nodes, points and ratio
@@ -124,9 +125,7 @@ def _grow_ball(network: Network, lengths: Floats, v: int, nodes: Records, run: R
 
 
 @part
-def _reach_neighbours(
-    network: Network, lengths: Floats, u: int, limit: float, n_waiting: int, nodes: Records
-) -> int:
+def _reach_neighbours(network: Network, lengths: Floats, u: int, limit: float, n_waiting: int, nodes: Records) -> int:
     for arc in range(network.first[u], network.first[u + 1]):
         h = network.heads[arc]
         distance = nodes[u].distance + lengths[network.edges[arc]]
@@ -194,3 +193,4 @@ def _pack_tree(network: Network, packed: Packed, v: int, nodes: Records, run: Re
     tree = packed.trees[run.n_trees]
     tree.root, tree.points, tree.amount = v, run.points, amount
     run.n_trees += 1
+    run.worth += amount * (run.points - max(run.t, network.sizes[v]))
