@@ -559,7 +559,7 @@ def test_an_interrupt_keeps_the_best_tree_and_writes_it(tmp_path, monkeypatch, c
         assert main(["fit", "x.npy", "--time-budget", "60"]) == 130
     finally:
         signal.signal(signal.SIGINT, before)
-    assert len(asked) < 20
+    assert sum(clock is asked[0] for clock in asked) < 20  # the certificate has a clock of its own
     assert sorted(path.name for path in Path("x-hyphc").iterdir()) == FIT_FILES
     assert Tree.load("x-hyphc/tree.npz").n_leaves == 60
     message = capsys.readouterr().err

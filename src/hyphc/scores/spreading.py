@@ -263,8 +263,9 @@ def _first_stage(network: kernels.Network, levels: list[float], work: float, kee
     """
     epsilon, growth = STAGES[0]
     makers: list[_Maker] = []
-    # in random order: where the work ends early, the roots seen are spread over the graph
-    roots, left = np.random.default_rng(0).permutation(len(network.sizes)), work / 2
+    # those that can send most come first: they serve at many levels, and all that is seen where the work ends early
+    degrees = np.bincount(network.tails, network.capacities[network.edges], minlength=len(network.sizes))
+    roots, left = np.argsort(-degrees, kind="stable"), work / 2
     for k, t in enumerate(levels):
         maker, share = _Maker(network, t, roots, keep), left / (len(levels) - k)
         if not maker.probe(share, clock.late):
