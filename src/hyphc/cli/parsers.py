@@ -269,7 +269,7 @@ options that the tree was made with.
 DATA is {_FORMATS}""",
         *_FIRST,
         "hyphc score iris-hyphc/tree.nwk iris.csv",
-        "hyphc score iris-hyphc/linkage.npy iris.csv --labels label --effort 10",
+        "hyphc score iris-hyphc/linkage.npy iris.csv --labels label --effort 50",
     )
     parser.add_argument("tree", metavar="TREE", help="the tree")
     parser.add_argument("data", metavar="DATA", help="the points or the graph")
@@ -280,7 +280,7 @@ DATA is {_FORMATS}""",
         type=_positive("number"),
         default=1.0,
         metavar="X",
-        help="X times the usual effort for the gap of a graph: 10 takes up to a minute (default: 1, seconds)",
+        help="X times the usual effort for the gap of a graph: 50 takes up to a minute (default: 1, a second or two)",
     )
     _add_seed(parser)
 

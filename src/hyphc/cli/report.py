@@ -18,7 +18,7 @@ from ..similarity import Similarity
 from ..tree import Tree
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
-CERTIFICATE_EFFORT = 0.1  # of optimality_gap's usual one: nobody who asks for a tree waits a minute for its certificate
+CERTIFICATE_EFFORT = 0.02  # of optimality_gap's usual one: a second or two; who asks for a tree does not wait a minute
 _LISTED_CLUSTERS = 20
 
 
@@ -42,7 +42,7 @@ class Comparison:
 
 
 def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed: int, effort: float = 1.0) -> Score:
-    """All figures of a tree; the certificate of a graph may take ``effort`` times some seconds."""
+    """All figures of a tree; the certificate of a graph may take ``effort`` times a second or two."""
     cost = dasgupta_cost(tree, similarity)
     return Score(
         cost,
