@@ -1,7 +1,8 @@
-"""Draws the two figures of certificate.md: ``python docs/make_certificate_figures.py``; the first needs the data (HYPHC_DATA)."""
+"""Draws the figures of certificate.md: ``python docs/make_certificate_figures.py [NAME …]``; two need the data (HYPHC_DATA)."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -10,8 +11,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import mpmath as mp
 import numpy as np
-from hyphc import HypHC, Tree, baselines, datasets, exact_tree, optimality_gap, theory
-from hyphc.similarity import standardize
+from hyphc import HypHC, Tree, baselines, datasets, exact_tree, optimality_gap, spreading_bound, theory
+from hyphc.scores.levels import cuts_of
+from hyphc.similarity import Graph, standardize
 
 IMAGES = Path(__file__).parent / "images"
 DATA_SETS = ("zoo", "iris", "glass", "segmentation")
@@ -35,6 +37,28 @@ def draw_gap_against_k() -> None:
     axes.legend(frameon=False, title="HypHC (average linkage dotted)")
     axes.spines[["top", "right"]].set_visible(False)
     save(figure, "gap_against_k.png")
+
+
+def draw_cuts_against_size() -> None:
+    """What the clusters of citeseer's tree leave between them at each size, and what every tree must leave."""
+    graph = Graph(datasets.load("citeseer").data)
+    tree = HypHC(random_state=0).fit(graph).tree_
+    bound = spreading_bound(graph, n_jobs=-1)
+    t, total = bound.levels[1:-1], graph.total()
+    cuts, linkage = (100 * cuts_of(T, graph, t) / total for T in (tree, baselines.average_linkage(graph)))
+    least = 100 * bound.cuts[1:] / total
+    figure, axes = plt.subplots(figsize=(6.4, 4.2))
+    axes.plot(t, linkage, ":", color="black", label="average linkage")
+    axes.plot(t, cuts, color="tab:blue", label="HypHC")
+    axes.plot(t, least, color="tab:orange", label="every tree: at least")
+    axes.fill_between(t, least, cuts, color="tab:blue", alpha=0.12, linewidth=0)
+    packed = np.array([packing.t for packing in bound.packings])
+    axes.plot(packed, np.interp(packed, t, least), ".", color="tab:orange")
+    axes.set(xscale="log", yscale="log", xlim=(1, graph.n), ylim=(0.02, 110))
+    axes.set(xlabel="points in a cluster, at most: t", ylabel="weight between clusters, % of all")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    save(figure, "cuts_against_size.png")
 
 
 def draw_error_against_temperature() -> None:
@@ -88,6 +112,12 @@ def save(figure: plt.Figure, name: str) -> None:
     plt.close(figure)
 
 
+FIGURES = {
+    "error_against_temperature": draw_error_against_temperature,
+    "gap_against_k": draw_gap_against_k,
+    "cuts_against_size": draw_cuts_against_size,
+}
+
 if __name__ == "__main__":
-    draw_error_against_temperature()
-    draw_gap_against_k()
+    for name in sys.argv[1:] or FIGURES:
+        FIGURES[name]()

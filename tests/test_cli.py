@@ -339,9 +339,8 @@ def test_the_report_has_cost_bounds_gap_purity_and_average_linkage(run):
     for row in ("cost", "lower bound", "upper bound", "gap", "purity", "average linkage"):
         assert f"\n| {row} |" in report
     assert f"| cost | {cost_in(printed):.10g} |" in report
-    assert re.search(
-        r"\| gap \| at most [\d.]+ % \| above the cost of the best tree, with 99 % confidence; [^|]*\|", report
-    )
+    assert re.search(r"\| gap \| at most [\d.]+ % \| above the cost of the best tree, with 99 % confidence \|", report)
+    assert re.search(r"\| most room \| size \d+ \| clusters up to it leave edges of weight [^|]*\|", report)
     linked = set(re.findall(r"\]\(([^)]+)\)", report))
     assert linked
     assert linked <= {path.name for path in (run.folder / "iris-hyphc").iterdir()}
@@ -349,12 +348,13 @@ def test_the_report_has_cost_bounds_gap_purity_and_average_linkage(run):
 
 def test_the_gap_is_the_upper_confidence_limit_and_never_the_estimate(run):
     from hyphc import as_similarity, datasets, optimality_gap
+    from hyphc.cli.report import CERTIFICATE_EFFORT
 
     run("hyphc datasets --write iris iris.csv")
     printed = run("hyphc fit iris.csv --labels label")
     tree = read_tree(run.folder / "iris-hyphc" / "tree.npz")
     similarity = as_similarity(datasets.load("iris").data, random_state=0)
-    gap = optimality_gap(tree, similarity, random_state=0)
+    gap = optimality_gap(tree, similarity, effort=CERTIFICATE_EFFORT, random_state=0)
     assert f"{100 * gap.gap:.2f}" != f"{100 * gap.confidence_interval[1]:.2f}"
     assert f"at most {100 * gap.confidence_interval[1]:.2f} %" in printed
 
@@ -559,7 +559,7 @@ def test_an_interrupt_keeps_the_best_tree_and_writes_it(tmp_path, monkeypatch, c
         assert main(["fit", "x.npy", "--time-budget", "60"]) == 130
     finally:
         signal.signal(signal.SIGINT, before)
-    assert len(asked) < 20
+    assert sum(clock is asked[0] for clock in asked) < 20  # the certificate has a clock of its own
     assert sorted(path.name for path in Path("x-hyphc").iterdir()) == FIT_FILES
     assert Tree.load("x-hyphc/tree.npz").n_leaves == 60
     message = capsys.readouterr().err

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         split_weights,
         tree_sampling_divergence,
     )
+    from .scores.spreading import spreading_bound
     from .search import insert, refine
     from .search.alternatives import alternatives
     from .similarity import as_similarity
@@ -64,6 +65,7 @@ _HOME = {
     "refine": "search",
     "robinson_foulds_distance": "tree.distances",
     "split_weights": "scores.metrics",
+    "spreading_bound": "scores.spreading",
     "support": "stability",
     "tree_sampling_divergence": "scores.metrics",
     "triplet_distance": "tree.distances",
@@ -114,6 +116,7 @@ __all__ = [
     "refine",
     "robinson_foulds_distance",
     "split_weights",
+    "spreading_bound",
     "support",
     "theory",
     "tree_sampling_divergence",

@@ -66,7 +66,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     )
     tree = model.tree_.with_names(leaf_names(points))
     tree = tree if sure is None else tree.with_support(sure.transfer)
-    result = score(tree, similarity, points.labels, arguments.seed)
+    result = score(tree, similarity, points.labels, arguments.seed, arguments.effort)
     rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
     rows += [comparison_row(result.cost, compare(similarity, points.labels))]
     rows += [] if sure is None else [support_row(sure, model.n_clusters_, model.criterion, model.min_size)]

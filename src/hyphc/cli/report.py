@@ -18,6 +18,7 @@ from ..similarity import Similarity
 from ..tree import Tree
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
+CERTIFICATE_EFFORT = 0.02  # of optimality_gap's usual one: a second or two; who asks for a tree does not wait a minute
 _LISTED_CLUSTERS = 20
 
 
@@ -40,14 +41,14 @@ class Comparison:
     purity: float | None
 
 
-def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed: int) -> Score:
-    """All figures of a tree."""
+def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed: int, effort: float = 1.0) -> Score:
+    """All figures of a tree; the certificate of a graph may take ``effort`` times a second or two."""
     cost = dasgupta_cost(tree, similarity)
     return Score(
         cost,
         in_units(cost, similarity, "mean") if similarity.total() > 0 else None,
         cost_bounds(similarity, random_state=seed),
-        optimality_gap(tree, similarity, random_state=seed, n_jobs=-1),
+        optimality_gap(tree, similarity, effort=CERTIFICATE_EFFORT * effort, random_state=seed, n_jobs=-1),
         None if labels is None else dendrogram_purity(tree, np.asarray(labels)),
     )
 
@@ -74,6 +75,7 @@ def score_rows(result: Score) -> list[tuple[str, str, str]]:
         ("lower bound", f"{lower:.6g}", "no tree costs less" + _uncertainty(result.bounds.lower_error)),
         ("upper bound", f"{upper:.6g}", "no binary tree costs more" + _uncertainty(result.bounds.upper_error)),
         gap_row(result.gap),
+        *room_rows(result.gap),
     ]
     if result.purity is not None:
         rows.append(("purity", f"{result.purity:.4f}", "dendrogram purity of the labels; 1 is perfect"))
@@ -86,8 +88,17 @@ def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
     how = "for certain" if gap.exact else f"with {100 * gap.confidence:.6g} % confidence"
     text = f"above the cost of the best tree, {how}"
     if gap.weak:
-        text += "; the graph is sparse, so this bound is weak and says little of the tree"
+        text += "; the graph is sparse, and this bound is weak and says little of the tree"
     return ("gap", limit, text)
+
+
+def room_rows(gap: OptimalityGap) -> list[tuple[str, str, str]]:
+    """At which sizes the clusters of a graph's tree leave most between them beyond what they must."""
+    text = "clusters up to it leave edges of weight {cut:.6g} between them; every tree leaves {bound:.6g} at least"
+    return [
+        ("most room", f"size {level.t:.6g}", text.format(cut=level.cut, bound=level.bound))
+        for level in gap.loose_levels[:1]
+    ]
 
 
 def _uncertainty(error: float) -> str:

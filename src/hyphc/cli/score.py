@@ -16,4 +16,4 @@ def run_score(arguments: argparse.Namespace) -> None:
     similarity, notes = similarity_of(points, arguments)
     print_notes(points, notes)
     print(f"{arguments.tree}: {tree.n_leaves} leaves, matched to the data {how}\n")
-    print_rows(score_rows(score(tree, similarity, points.labels, arguments.seed)))
+    print_rows(score_rows(score(tree, similarity, points.labels, arguments.seed, arguments.effort)))

@@ -1,42 +1,43 @@
-"""How far a tree can be from the best one: exact on a few leaves, certified from random subsets on many."""
+"""How far a tree can be from the best one: exact on a few leaves, certified by subsets and by spreading metrics on many."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
 from math import comb
 
 import numpy as np
-from sklearn.utils import check_random_state
+import scipy.sparse as sp
 
 from .._kernels.scores import subset_optimum as kernels
-from .._shared.arrays import Floats, Ints
-from .._shared.parallel import thread_map
-from ..similarity import Background, Blend, Graph, Similarity, SimilarityLike, check_similarity
+from .._shared.arrays import Floats
+from ..similarity import Background, Blend, Dense, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike
 from .bounds import cost_bounds
-from .confidence import betting_interval
 from .heights import with_similarity_heights
-from .metrics import Units, check_pair, dasgupta_cost, in_units
+from .levels import LooseLevel, loosest_levels
+from .metrics import Units, check_pair, cost_of, dasgupta_cost, in_units
+from .spreading import SpreadingBound, check_effort, spreading_bound
+from .subsets import Sample, excess_interval, sample_of, worst_subsets
 
 MAX_LEAVES = (
     16  # of the dynamic programme: 3^16 / 2 steps take about 60 ms, its tables 1.8 MB; each leaf more, three times that
 )
 DEFAULT_SUBSETS = 2_000  # at k = 12 about a second on one core, for standard errors of a few hundredths of a per cent
-N_WORST = 5
 
-# Subsets that a thread takes at a time, each chunk with random numbers of its own: never a function of n_jobs.
-_CHUNK = 32
-# Up to so many leaves, subsets are drawn by ranking random numbers; above, starting again after a repeat is rare and cheaper.
-_RANKED_UP_TO = 1_000
-# The costs of two trees on m leaves never differ by more than this share of C(m, 3)·(largest weight): the largest
-# Σ_{i<j} (difference of cluster sizes)⁺ over all pairs of trees is 1, 4, 8, 16, 26. By averaging over subsets the share never
-# rises with m.
-_LARGEST_SHARE = {3: 1.0, 4: 1.0, 5: 8 / 10, 6: 16 / 20, 7: 26 / 35}
-# A graph with fewer edges than this share of all pairs counts as sparse.
+# A graph with fewer edges than this share of all pairs counts as sparse. In others subsets see enough, and packings take long.
 _SPARSE_BELOW = 0.25
+_SMALL = 200  # leaves up to which a dense graph is packed too
+_WEAK_ABOVE = 1.0  # a certified gap that says little
+
+# How a gap was certified, and the words for it.
+METHODS = {
+    "best tree": "the best tree itself",
+    "subsets": "{subsets}",
+    "spreading": "spreading metrics, packings of paths at {levels} levels",
+    "spreading and subsets": "spreading metrics for the graph and {subsets} for the background",
+    "pairs": "pairs and triplets of leaves",
+}
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,19 @@ class OptimalityGap:
     worst_subsets : tuple of tuples of int
         Up to five of the subsets seen on which the tree is furthest from optimal, worst first.
     exact : bool
-        Whether all subsets were counted.
+        Whether nothing is left to chance: all subsets were counted, or packings decide.
     k, n_subsets : int
         Leaves in a subset, and subsets counted.
     confidence : float
         Probability that the interval holds.
     weak : bool
-        Whether subsets see too few edges of a sparse graph to say much.
+        Whether the graph is sparse and the bound so far off that it says little of the tree.
+    method : {"best tree", "subsets", "spreading", "spreading and subsets", "pairs"}
+        What decided: the bound that certifies most.
+    loose_levels : tuple of LooseLevel
+        For graphs, up to three levels at which the tree's clusters leave most between them beyond what every tree must leave.
+    n_levels : int
+        Levels at which paths were packed.
     """
 
     gap: float
@@ -76,30 +83,41 @@ class OptimalityGap:
     n_subsets: int
     confidence: float
     weak: bool
+    method: str
+    loose_levels: tuple[LooseLevel, ...]
+    n_levels: int
 
     def __str__(self) -> str:
         above = f"{_percent(self.gap)} above the cost of the best tree"
-        if self.exact and self.n_subsets == 1:
-            head, source = f"Exactly {above}", "the best tree itself"
+        if self.method == "best tree":
+            head = f"Exactly {above}"
         elif self.exact:
-            head, source = f"At most {above}", f"all {self.n_subsets} subsets of {self.k} leaves"
+            head = f"At most {above}, for certain"
         else:
             certain = f"{_percent(self.confidence_interval[1])} with {100 * self.confidence:.6g} % confidence"
             head = f"At most {above} by estimate, {certain}"
-            source = f"{self.n_subsets} random subsets of {self.k} leaves"
+        drawn = f"all {self.n_subsets}" if self.exact else f"{self.n_subsets} random"
+        source = METHODS[self.method].format(subsets=f"{drawn} subsets of {self.k} leaves", levels=self.n_levels)
         lines = [
             f"{head}.",
             f"Cost {self.cost:.6g}, and no tree costs less than {self.lower_bound:.6g}: from {source}.",
         ]
         if self.weak:
-            lines.append(
-                "The graph is sparse: small subsets see few of its edges, so this bound is weak and says little of the tree."
-            )
+            lines.append("The graph is sparse and this bound is weak: it says little of the tree.")
+        if self.loose_levels:
+            lines.append(_room(self.loose_levels[0]))
         return "\n".join(lines)
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2f} %"
+
+
+def _room(level: LooseLevel) -> str:
+    return (
+        f"Most room at clusters of up to {level.t:.6g}: edges of weight {level.cut:.6g} run between them, and every tree "
+        f"leaves {level.bound:.6g} at least."
+    )
 
 
 def optimality_gap(
@@ -109,18 +127,23 @@ def optimality_gap(
     k: int = 12,
     n_subsets: int | None = None,
     confidence: float = 0.99,
+    effort: float = 1.0,
+    time_budget: float | None = None,
     units: Units = "pairs",
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
 ) -> OptimalityGap:
     """Upper bound on how much more than the best tree a tree costs, C(T) / C(T*) − 1, whatever the tree came from.
 
-    The cost is a sum over triplets of leaves, so it is an average over subsets S of k leaves; on each, the tree costs at least
-    as much as the best tree of that subset alone, which dynamic programming finds. Hence, with r = C(n, 3) / C(k, 3),
+    Two bounds are found, and the one that certifies more is told. **Subsets**, sharp on dense similarities: the cost is a sum
+    over triplets of leaves, so it is an average over subsets S of k leaves; on each, the tree costs at least as much as the
+    best tree of that subset alone, which dynamic programming finds. Hence, with r = C(n, 3) / C(k, 3),
 
         C(T) − C(T*)  ≤  r · E_S[ C(T|S) − C(T*_S) ],
 
     a mean of small non-negative numbers. k = 3 is the triplet bound of ``cost_bounds``; larger k is never weaker.
+    **Spreading metrics**, sharper on sparse graphs: see ``spreading_bound``; they leave nothing to chance. Costs of a blend
+    add, and so do lower bounds: its graph is bounded by packings, and its background by subsets where that is better.
 
     Parameters
     ----------
@@ -133,6 +156,10 @@ def optimality_gap(
     confidence : float
         Coverage of the interval, by betting against candidate means: valid for any distribution of the differences
         (they are bounded, non-negative and skewed), not a normal approximation. See ``docs/certificate.md``.
+    effort : float
+        Of the spreading metrics: 1 is up to a minute for a large graph, 0.1 some seconds. No matter for other similarities.
+    time_budget : float, optional
+        Seconds that the packings may take, at most; the result then depends on the machine.
     units : as in ``dasgupta_cost``, for ``cost`` and ``lower_bound``
     random_state : int, RandomState or None
         Draws the subsets.
@@ -145,8 +172,9 @@ def optimality_gap(
 
     Notes
     -----
-    O(n_subsets·3^k) time beyond that of ``dasgupta_cost``, O(n) memory. The bound is never worse than what is known without
-    subsets: that every pair lies in a cluster of two points at least and, for graphs, the exact triplet bound.
+    O(n_subsets·3^k) time beyond that of ``dasgupta_cost`` and ``spreading_bound``, O(n) memory. The bound is never worse than
+    what is known without either: that every pair lies in a cluster of two points at least and, for graphs, the exact triplet
+    bound.
 
     Examples
     --------
@@ -157,29 +185,99 @@ def optimality_gap(
     """
     tree, similarity = check_pair(tree, similarity)
     _check_options(k, n_subsets, confidence)
-    n, k, limit = similarity.n, min(k, similarity.n), DEFAULT_SUBSETS if n_subsets is None else n_subsets
-    cost, floor = dasgupta_cost(tree, similarity), least_cost(similarity)
+    check_effort(effort)
+    k = min(k, similarity.n)
+    cost = dasgupta_cost(tree, similarity)
     shown_cost = in_units(cost, similarity, units)
-    exact = comb(n, k) <= limit
-    draw, n_chunks = _enumeration(n, k) if exact else _sampling(n, k, limit, random_state)
-    subsets, excesses = _subset_excesses(tree, similarity, draw, n_chunks, n_jobs)
-    mean = low = high = float(excesses.mean())
-    if not exact:
-        low, high = _interval(excesses, _largest_excess(similarity, k), confidence)
-    ratio = comb(n, 3) / max(comb(k, 3), 1)
-    mean, low, high = (max(0.0, min(ratio * excess, cost - floor)) for excess in (mean, low, high))
+    sample = sample_of(similarity.n, k, DEFAULT_SUBSETS if n_subsets is None else n_subsets, random_state)
+    graph = graph_part(similarity) if k < similarity.n else None
+    spread = None
+    if graph is not None:
+        spread = spreading_bound(graph, effort=effort, time_budget=time_budget, n_jobs=n_jobs)
+    subsets, excesses = sample.excesses(tree, similarity, n_jobs)
+    best = _least(tree, similarity, sample, excesses, spread, confidence, n_jobs)
+    limit = _relative(best.high, cost)
     return OptimalityGap(
-        gap=_relative(mean, cost),
-        confidence_interval=(_relative(low, cost), _relative(high, cost)),
-        lower_bound=in_units(cost - high, similarity, units),
+        gap=_relative(best.mean, cost),
+        confidence_interval=(_relative(best.low, cost), limit),
+        lower_bound=in_units(cost - best.high, similarity, units),
         cost=shown_cost,
-        worst_subsets=_worst(subsets, excesses),
-        exact=exact,
+        worst_subsets=worst_subsets(subsets, excesses),
+        exact=sample.complete or best.low == best.high,
         k=k,
         n_subsets=len(excesses),
         confidence=confidence,
-        weak=k < n and similarity.n_pairs < _SPARSE_BELOW * comb(n, 2),
+        weak=limit > _WEAK_ABOVE and k < similarity.n and _is_sparse(similarity.n, similarity.n_pairs),
+        method=best.method,
+        loose_levels=loosest_levels(tree, graph, spread) if graph and spread else (),
+        n_levels=len(spread.packings) if spread else 0,
     )
+
+
+@dataclass(frozen=True)
+class _Excess:
+    """How much more than the best tree a tree costs, at most: by estimate, and an interval of that bound."""
+
+    mean: float
+    low: float
+    high: float
+    method: str
+
+
+def _least(
+    tree: Tree,
+    similarity: Similarity,
+    sample: Sample,
+    excesses: Floats,
+    spread: SpreadingBound | None,
+    confidence: float,
+    n_jobs: int | None,
+) -> _Excess:
+    """The bound that certifies most."""
+    cost = dasgupta_cost(tree, similarity)
+    rest = similarity.background if isinstance(similarity, Blend) and spread else None
+    # two intervals hold together if each misses half as often
+    each = confidence if rest is None else (1 + confidence) / 2
+    method = "best tree" if sample.k == similarity.n else "subsets"
+    bounds = [_Excess(*excess_interval(sample, similarity, excesses, each), method)]
+    known = cost - least_cost(similarity)
+    bounds.append(_Excess(known, known, known, "pairs"))
+    if spread is not None:
+        certain = cost - spread.lower - (0.0 if rest is None else least_cost(rest))
+        bounds.append(_Excess(certain, certain, certain, "spreading"))
+    if spread is not None and rest is not None:
+        of_graph = cost - cost_of(rest, tree) - spread.lower
+        mean, low, high = excess_interval(sample, rest, sample.excesses(tree, rest, n_jobs)[1], each)
+        bounds.append(_Excess(of_graph + mean, of_graph + low, of_graph + high, "spreading and subsets"))
+    best = min(bounds, key=lambda bound: bound.high)
+    return _Excess(max(0.0, best.mean), max(0.0, best.low), max(0.0, best.high), best.method)
+
+
+def _is_sparse(n: int, n_pairs: int) -> bool:
+    return n_pairs < _SPARSE_BELOW * comb(n, 2)
+
+
+@by_kind
+def graph_part(similarity: Similarity) -> Graph | None:
+    """The part of a similarity that spreading metrics can bound, if there is one; costs of parts add."""
+    return None
+
+
+@graph_part.register
+def _(similarity: Graph) -> Graph | None:
+    return similarity if similarity.n <= _SMALL or _is_sparse(similarity.n, similarity.n_edges) else None
+
+
+@graph_part.register
+def _(similarity: Blend) -> Graph | None:
+    return graph_part(similarity.graph)
+
+
+@graph_part.register
+def _(similarity: Dense) -> Graph | None:
+    if not _is_sparse(similarity.n, int(np.count_nonzero(similarity.W)) // 2):
+        return None
+    return Graph(sp.csr_array(similarity.W), sizes=similarity.sizes)
 
 
 def exact_tree(similarity: SimilarityLike) -> Tree:
@@ -234,71 +332,6 @@ def _check_options(k: int, n_subsets: int | None, confidence: float) -> None:
         raise ValueError(f"confidence={confidence} must lie between 0 and 1, for instance 0.99.")
 
 
-def _enumeration(n: int, k: int) -> tuple[Callable[[int], Ints], int]:
-    """All subsets as a function from the number of a chunk to its subsets, (m, k), and the number of chunks."""
-    subsets = np.array(list(combinations(range(n), k)), dtype=np.int64)
-    return lambda c: subsets[c * _CHUNK : (c + 1) * _CHUNK], -(-len(subsets) // _CHUNK)
-
-
-def _sampling(
-    n: int, k: int, n_subsets: int, random_state: int | np.random.RandomState | None
-) -> tuple[Callable[[int], Ints], int]:
-    """The same for independent uniform subsets; those of a chunk are a function of the seed and its number."""
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-    def draw(c: int) -> Ints:
-        return _random_subsets(n, k, min(_CHUNK, n_subsets - c * _CHUNK), np.random.default_rng((seed, c)))
-
-    return draw, -(-n_subsets // _CHUNK)
-
-
-def _random_subsets(n: int, k: int, m: int, rng: np.random.Generator) -> Ints:
-    """m uniform subsets of k leaves, (m, k)."""
-    if n <= _RANKED_UP_TO:
-        return np.argpartition(rng.random((m, n)), k - 1, axis=1)[:, :k]
-    subsets = rng.integers(n, size=(m, k))
-    while True:
-        ordered = np.sort(subsets, axis=1)
-        repeats = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-        if not repeats.any():
-            return subsets
-        subsets[repeats] = rng.integers(n, size=(int(repeats.sum()), k))
-
-
-def _subset_excesses(
-    tree: Tree, similarity: Similarity, draw: Callable[[int], Ints], n_chunks: int, n_jobs: int | None
-) -> tuple[Ints, Floats]:
-    """The subsets, leaves from left to right in the tree, (N, k), and C(T|S) − C(T*_S) of each, (N,)."""
-    position, tables = tree._first, tree._lca_tables
-
-    def excesses_of(c: int) -> tuple[Ints, Floats]:
-        leaves = draw(c)
-        leaves = np.take_along_axis(leaves, np.argsort(position[leaves], axis=1), axis=1)
-        excesses = np.empty(len(leaves))
-        kernels.subset_excesses(
-            similarity.blocks(leaves), similarity.sizes[leaves], position[leaves], *tables, excesses
-        )
-        return leaves, excesses
-
-    chunks = thread_map(excesses_of, range(n_chunks), n_jobs)
-    return np.concatenate([leaves for leaves, _ in chunks]), np.concatenate([values for _, values in chunks])
-
-
-def _largest_excess(similarity: Similarity, k: int) -> float:
-    """What C(T|S) − C(T*_S) can be at most, for any tree and any k leaves."""
-    if (similarity.sizes == 1).all():
-        return _LARGEST_SHARE[min(k, 7)] * comb(k, 3) * similarity.range_of_leaves()
-    largest = float(similarity.sizes.max())
-    return comb(k, 3) * similarity.range_of_leaves() * largest
-
-
-def _interval(excesses: Floats, largest: float, confidence: float) -> tuple[float, float]:
-    if largest == 0:
-        return 0.0, 0.0
-    low, high = betting_interval(np.minimum(excesses / largest, 1.0), confidence)
-    return low * largest, high * largest
-
-
 @by_kind
 def least_cost(similarity: Similarity) -> float:
     """A cost that no tree undercuts, known for sure: every pair lies in a cluster of its own points at least."""
@@ -331,12 +364,3 @@ def _relative(excess: float, cost: float) -> float:
     if excess <= 0:
         return 0.0
     return excess / (cost - excess) if cost > excess else np.inf
-
-
-def _worst(subsets: Ints, excesses: Floats) -> tuple[tuple[int, ...], ...]:
-    found: dict[tuple[int, ...], None] = {}  # in order, and each subset once
-    for q in np.argsort(-excesses, kind="stable"):
-        if len(found) == N_WORST or excesses[q] == 0:
-            break
-        found[tuple(sorted(subsets[q].tolist()))] = None
-    return tuple(found)
