@@ -16,8 +16,8 @@ def joined(problem: Problem) -> tuple[Tree, float]:
     top = problem.store.read("top")
     tops = np.empty(len(top["sizes"]), dtype=np.int64)
     children, whole, made = [], [], n
-    for part in range(problem.n_parts):
-        piece, ids = problem.store.read("fits", part, "children", "tops", "whole"), problem.store.one("leaves", part, "ids")
+    for part in range(problem.n_parts()):
+        piece, ids = problem.store.read("fits", part, "children", "tops", "whole"), problem.store.one(problem.stage("leaves"), part, "ids")
         number = np.concatenate([ids, made + np.arange(len(piece["children"]))])
         children.append(number[piece["children"]])
         tops[top["starts"][part] : top["starts"][part + 1]] = number[piece["tops"]]

@@ -7,8 +7,9 @@ are, parts are finer, and none need be split again.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
-import numpy.typing as npt
 
 from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats, Ints
@@ -20,7 +21,7 @@ from .new_points import joined_clusters
 from .problem import Problem
 from .sampling import placed, sample_of
 
-NEAR = 8  # cells of the sample's rows nearest to a row: where its neighbours may be
+NEAR = 16  # cells near a row, in whose parts its neighbours may be: 99.9 % of them are
 
 
 def assign(problem: Problem, number: int) -> Arrays:
@@ -32,7 +33,7 @@ def assign(problem: Problem, number: int) -> Arrays:
     cell = joined_clusters(sample.tree, sample.cells, sample.beside(rows, near, distances), 1)
     told = {"cell": cell.astype(np.int32), "counts": np.bincount(cell, minlength=int(sample.cells.max()) + 1)}
     if near is not None:
-        told["near"] = sample.cells[near[:, :NEAR]].astype(np.int32)
+        told["near"] = sample.near_cells(rows, NEAR)
     return told
 
 
@@ -70,23 +71,53 @@ def parts_of_cells(tree: Tree, cells: Ints, counts: Ints, part_size: int) -> Int
     return part[first]
 
 
-def distribute(problem: Problem, number: int) -> Arrays:
+def distribute(problem: Problem, number: int, turn: int) -> Arrays:
     """A block's rows in the order of their parts, where each part begins, and which rows look for neighbours in which parts."""
-    sample, of_cell = sample_of(problem), problem.store.one("parts", 0, "of_cell")
     raw, start = problem.block(number)
-    told = problem.store.read("assignment", number)
-    part = of_cell[told["cell"]]
+    rows = placed(raw, sample_of(problem).columns)
+    part, near = _at_first(problem, number) if turn == 0 else _moved(problem, number, turn)
     order = np.argsort(part, kind="stable")
-    n_parts = problem.n_parts
-    starts = np.searchsorted(part[order], np.arange(n_parts + 1))
-    found = {"rows": placed(raw, sample.columns)[order], "ids": start + order, "starts": starts}
-    if not problem.has_edges:
+    bounds = np.arange(problem.n_parts(turn) + 1)
+    found = {"rows": rows[order], "ids": start + order, "starts": np.searchsorted(part[order], bounds)}
+    if near is None:
         return found
-    visitor, visited = visits(part[order], of_cell[told["near"][order]])
-    return {**found, "visitor": visitor, "visited": np.searchsorted(visited, np.arange(n_parts + 1))}
+    near = near[order]
+    visitor, visited = visits(part[order], near)
+    return {**found, "near": near, "visitor": visitor, "visited": np.searchsorted(visited, bounds)}
 
 
-def visits(home: Ints, near: npt.NDArray[np.int64]) -> tuple[Ints, Ints]:
+def _at_first(problem: Problem, number: int) -> tuple[Ints, Ints | None]:
+    """The part of each row of a block, and the parts near it."""
+    of_cell = problem.store.one(problem.stage("parts", 0), 0, "of_cell")
+    told = problem.store.read("assignment", number)
+    return of_cell[told["cell"]], of_cell[told["near"]].astype(np.int32) if problem.has_edges else None
+
+
+def _moved(problem: Problem, number: int, turn: int) -> tuple[Ints, Ints]:
+    """The same after a turn: each row is where most of its neighbours are, and near all parts that have some."""
+    last = problem.store.read(problem.stage("shuffle", turn - 1), number, "ids", "starts", "near")
+    renumbered = np.append(problem.store.one(problem.stage("parts", turn), 0, "renumbered"), -1)
+    before = rows_before(problem, turn - 1)[number]
+    pieces = []
+    for part, (b, e) in enumerate(pairwise(last["starts"].tolist())):
+        told = problem.store.read(problem.stage("edges", turn - 1), part, "home", "around") if b < e else None
+        own = slice(before[part], before[part] + e - b)
+        pieces += [] if told is None else [(told["home"][own], told["around"][own])]
+    home, around = (np.concatenate(values) for values in zip(*pieces, strict=True))
+    back = np.argsort(last["ids"])
+    return renumbered[home][back], renumbered[np.hstack([around, last["near"][:, :NEAR]])][back].astype(np.int32)
+
+
+def count_moved(problem: Problem, _: int, turn: int) -> Arrays:
+    """How many rows each part has after a turn, and the new numbers of the old parts; −1 for those that all rows left."""
+    n_parts = problem.n_parts(turn - 1)
+    homes = [piece["home"] for piece in problem.pieces(problem.stage("edges", turn - 1), n_parts, "home")]
+    counts = np.bincount(np.concatenate(homes), minlength=n_parts)
+    kept = counts > 0
+    return {"counts": counts[kept], "renumbered": np.where(kept, np.cumsum(kept) - 1, -1)}
+
+
+def visits(home: Ints, near: Ints) -> tuple[Ints, Ints]:
     """Pairs of a row and a part that is not its own but near it, each once, in the order of these parts.
 
     Examples
@@ -102,9 +133,9 @@ def visits(home: Ints, near: npt.NDArray[np.int64]) -> tuple[Ints, Ints]:
     return row[order], part[order]
 
 
-def gather(problem: Problem, part: int) -> Arrays:
+def gather(problem: Problem, part: int, turn: int) -> Arrays:
     """The leaves of a part: its distinct rows and how often each is there; its rows, in ascending order, and their leaves."""
-    slices = [_slice(problem, number, part) for number in range(problem.n_blocks)]
+    slices = [_slice(problem, number, part, turn) for number in range(problem.n_blocks)]
     rows, ids = (np.concatenate(pieces) for pieces in zip(*slices, strict=True))
     group = equal_rows(lambda index: rows[index], len(rows))
     if group is None:
@@ -113,16 +144,17 @@ def gather(problem: Problem, part: int) -> Arrays:
     return {"rows": rows[first], "ids": ids, "sizes": np.bincount(group).astype(np.float64), "leaf": group}
 
 
-def _slice(problem: Problem, number: int, part: int) -> tuple[Rows, Ints]:
-    piece = problem.store.read("shuffle", number, "rows", "ids", "starts")
+def _slice(problem: Problem, number: int, part: int, turn: int) -> tuple[Rows, Ints]:
+    piece = problem.store.read(problem.stage("shuffle", turn), number, "rows", "ids", "starts")
     own = slice(piece["starts"][part], piece["starts"][part + 1])
     return np.array(piece["rows"][own]), np.array(piece["ids"][own])
 
 
-def block_counts(problem: Problem) -> Ints:
-    """How many rows of each block each part has, (blocks, parts)."""
-    starts = [piece["starts"] for piece in problem.pieces("shuffle", problem.n_blocks, "starts")]
-    return np.diff(np.stack(starts), axis=1)
+def rows_before(problem: Problem, turn: int) -> Ints:
+    """How many rows of a part are in the blocks before each, (blocks, parts)."""
+    pieces = problem.pieces(problem.stage("shuffle", turn), problem.n_blocks, "starts")
+    counts = np.diff(np.stack([piece["starts"] for piece in pieces]), axis=1)
+    return np.asarray(np.cumsum(counts, axis=0) - counts)
 
 
 def sums_of_leaves(rows: Rows, sizes: Floats) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ Edges are directed first, each row's own opinion, and joined with the other dire
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import CHUNK_BYTES
 from ..similarity.neighbors import Index, closest_of, many_memberships, nearest
-from .assignment import block_counts
+from .assignment import rows_before
 from .checkpoint import Arrays
 from .problem import Problem
 
@@ -24,11 +25,12 @@ Matrix = sp.csr_array[np.float64]
 EXACT_UP_TO = 2_000  # leaves of a part that are compared one by one
 
 
-def answer(problem: Problem, part: int) -> Arrays:
+def answer(problem: Problem, part: int, turn: int) -> Arrays:
     """The nearest of a part's leaves to each of them, and to each visitor, who is known by part and place of its row there."""
-    rows, k = np.array(problem.store.one("leaves", part, "rows")), problem.recipe.n_neighbors
+    rows = np.array(problem.store.one(problem.stage("leaves", turn), part, "rows"))
+    k = problem.recipe.n_neighbors
     near, distances = _nearest(rows, None, k)
-    home, place, guests = _visitors(problem, part)
+    home, place, guests = _visitors(problem, part, turn)
     found, far = _nearest(rows, guests, k)
     told = {"near": near.astype(np.int32), "distances": distances, "home": home, "place": place}
     return {**told, "found": found.astype(np.int32), "far": far}
@@ -63,52 +65,75 @@ def _distances(queries: npt.NDArray[Any], rows: npt.NDArray[Any], near: Ints) ->
     return distances
 
 
-def _visitors(problem: Problem, part: int) -> tuple[Ints, Ints, npt.NDArray[Any]]:
+def _visitors(problem: Problem, part: int, turn: int) -> tuple[Ints, Ints, npt.NDArray[Any]]:
     """Of all rows that visit a part: their own part, their place among its rows, and the rows; by part and place."""
-    before = np.cumsum(block_counts(problem), axis=0) - block_counts(problem)
-    homes, places, rows = [], [], []
-    for number, piece in enumerate(problem.pieces("shuffle", problem.n_blocks)):
+    before, found = rows_before(problem, turn), []
+    for number, piece in enumerate(problem.pieces(problem.stage("shuffle", turn), problem.n_blocks)):
         guests = piece["visitor"][piece["visited"][part] : piece["visited"][part + 1]]
         home = np.searchsorted(piece["starts"], guests, side="right") - 1
-        homes.append(home)
-        places.append(guests - piece["starts"][home] + before[number, home])
-        rows.append(np.array(piece["rows"][guests]))
-    home, place, guest_rows = np.concatenate(homes), np.concatenate(places), np.concatenate(rows)
-    order = np.lexsort((place, home))
-    return home[order], place[order], guest_rows[order]
+        place = guests - piece["starts"][home] + before[number, home]
+        found.append((home, place, np.array(piece["rows"][guests])))
+    homes, places, rows = (np.concatenate(values) for values in zip(*found, strict=True))
+    order = np.lexsort((places, homes))
+    return homes[order], places[order], rows[order]
 
 
-def hosts(problem: Problem, part: int) -> Ints:
+def hosts(problem: Problem, part: int, turn: int) -> Ints:
     """The parts that a part's rows have visited."""
     found: list[Ints] = []
-    for piece in problem.pieces("shuffle", problem.n_blocks, "starts", "visitor", "visited"):
-        visited = np.repeat(np.arange(problem.n_parts), np.diff(piece["visited"]))
+    names = problem.stage("shuffle", turn), problem.n_blocks, "starts", "visitor", "visited"
+    for piece in problem.pieces(*names):
+        visited = np.repeat(np.arange(len(piece["visited"]) - 1), np.diff(piece["visited"]))
         own = (piece["visitor"] >= piece["starts"][part]) & (piece["visitor"] < piece["starts"][part + 1])
         found.append(np.unique(visited[own]))
     return np.unique(np.concatenate(found))
 
 
-def choose(problem: Problem, part: int) -> Arrays:
-    """Directed edges of a part's leaves to the nearest of all answers: leaf, part and leaf there, and weight."""
-    own, leaf = problem.store.read("answers", part, "near", "distances"), problem.store.one("leaves", part, "leaf")
-    near, distances = np.array(own["near"]).astype(np.int64), np.array(own["distances"])
-    where = np.full(near.shape, part)
-    first = np.unique(leaf, return_index=True)[1]  # one row speaks for its copies
-    for host in hosts(problem, part).tolist():
-        piece = problem.store.read("answers", host, "home", "place", "found", "far")
-        guests = slice(*np.searchsorted(piece["home"], [part, part + 1]))
-        speaks = first[leaf[piece["place"][guests]]] == piece["place"][guests]
-        rows = leaf[piece["place"][guests]][speaks]
-        answers = piece["found"][guests][speaks], piece["far"][guests][speaks]
-        _keep_nearest((near, where, distances), rows, host, *answers)
+def choose(problem: Problem, part: int, turn: int) -> Arrays:
+    """Directed edges of a part's leaves to the nearest of all answers: leaf, part and leaf there, and weight.
+
+    And where each of its rows belongs: the part of most of its weight (``home``), and those of its neighbours (``around``).
+    """
+    leaf = np.array(problem.store.one(problem.stage("leaves", turn), part, "leaf"))
+    near, where, distances = _nearest_of_all(problem, part, turn, leaf)
     kept = np.isfinite(distances)
     weights = np.ones_like(distances)
     if problem.recipe.edge_weights == "fuzzy":
         weights = many_memberships(np.where(kept, distances, distances[kept].max(initial=1.0)))
+    weights[~kept] = 0.0
+    where[~kept] = part
+    home = _heaviest(where, weights, part)
     i = np.broadcast_to(np.arange(len(near))[:, None], near.shape)[kept]
     order = np.argsort(where[kept], kind="stable")
     edges = {"leaf": i, "part": where[kept], "other": near[kept], "weight": weights[kept]}
-    return {name: values[order] for name, values in edges.items()}
+    told = {"home": home[leaf], "around": where[leaf].astype(np.int32)}
+    return {**told, **{name: values[order] for name, values in edges.items()}}
+
+
+def _nearest_of_all(problem: Problem, part: int, turn: int, leaf: Ints) -> tuple[Ints, Ints, Floats]:
+    """The nearest of all answers to each leaf: its number there, the part that gave it, and the distance, (m, k)."""
+    answers = problem.stage("answers", turn)
+    own = problem.store.read(answers, part, "near", "distances")
+    lists = np.array(own["near"]).astype(np.int64), np.full(own["near"].shape, part), np.array(own["distances"])
+    first = np.unique(leaf, return_index=True)[1]  # one row speaks for its copies
+    for host in hosts(problem, part, turn).tolist():
+        piece = problem.store.read(answers, host, "home", "place", "found", "far")
+        guests = slice(*np.searchsorted(piece["home"], [part, part + 1]))
+        place = np.array(piece["place"][guests])
+        speaks = first[leaf[place]] == place
+        _keep_nearest(lists, leaf[place[speaks]], host, piece["found"][guests][speaks], piece["far"][guests][speaks])
+    return lists
+
+
+def _heaviest(where: Ints, weights: Floats, own: int) -> Ints:
+    """The part of most weight in each row; its own unless another has more."""
+    best, most = np.full(len(where), own), (weights * (where == own)).sum(axis=1)
+    for column in range(where.shape[1]):
+        part = where[:, column]
+        weight = (weights * (where == part[:, None])).sum(axis=1)
+        more = weight > most
+        best[more], most[more] = part[more], weight[more]
+    return best
 
 
 def _keep_nearest(lists: tuple[Ints, Ints, Floats], rows: Ints, host: int, found: Ints, far: Floats) -> None:
@@ -122,38 +147,39 @@ def _keep_nearest(lists: tuple[Ints, Ints, Floats], rows: Ints, host: int, found
 
 def weigh(problem: Problem, part: int) -> Arrays:
     """Undirected edges of a part's leaves, all points counted: within, as CSR, and across, sorted by the other part."""
-    sizes, own = np.array(problem.store.one("leaves", part, "sizes")), _directed(problem, part)
-    found = _undirected(own(part), own(part)) @ sp.diags_array(sizes)
-    inner = sp.csr_array(sp.diags_array(sizes) @ found)
-    across: list[sp.coo_array[np.float64]] = []
-    others = [q for q in neighbouring(problem, part) if q != part]
-    for other in others:
-        theirs = np.array(problem.store.one("leaves", other, "sizes"))
-        joined = _undirected(own(other), _directed(problem, other)(part))
-        across.append(sp.coo_array(sp.diags_array(sizes) @ joined @ sp.diags_array(theirs)))
-    told = {"indptr": inner.indptr, "indices": inner.indices, "data": inner.data}
+    sizes, own = _sizes(problem, part), _directed(problem, part)
+    counted = sp.diags_array(sizes)
+    inner = sp.csr_array(counted @ _undirected(own(part), own(part)) @ counted)
+    others = [q for q in _neighbouring(problem, part) if q != part]
+    across = [_undirected(own(other), _directed(problem, other)(part)).tocoo() for other in others]
     empty = np.empty(0, dtype=np.int64)
+    told = {"indptr": inner.indptr, "indices": inner.indices, "data": inner.data}
     told["part"] = np.repeat(np.array(others, dtype=np.int64), [edges.nnz for edges in across])
-    told["leaf"] = np.concatenate([empty, *(edges.coords[0] for edges in across)])
-    told["other"] = np.concatenate([empty, *(edges.coords[1] for edges in across)])
-    told["weight"] = np.concatenate([np.empty(0), *(edges.data for edges in across)])
+    for name, end in (("leaf", 0), ("other", 1)):
+        told[name] = np.concatenate([empty, *(edges.coords[end] for edges in across)])
+    ends = [sizes[edges.coords[0]] * _sizes(problem, q)[edges.coords[1]] for q, edges in zip(others, across, strict=True)]
+    told["weight"] = np.concatenate([np.empty(0), *(e.data * s for e, s in zip(across, ends, strict=True))])
     return told
 
 
-def neighbouring(problem: Problem, part: int) -> list[int]:
+def _neighbouring(problem: Problem, part: int) -> list[int]:
     """Parts with an edge to or from a part, as far as visits allow one."""
-    towards = problem.store.one("answers", part, "home")
-    return np.unique(np.concatenate([hosts(problem, part), towards])).tolist()  # type: ignore[no-any-return]
+    towards = problem.store.one(problem.stage("answers"), part, "home")
+    found: list[int] = np.unique(np.concatenate([hosts(problem, part, problem.n_turns), towards])).tolist()
+    return found
 
 
-def _directed(problem: Problem, part: int) -> Any:
+def _sizes(problem: Problem, part: int) -> Floats:
+    return np.array(problem.store.one(problem.stage("leaves"), part, "sizes"))
+
+
+def _directed(problem: Problem, part: int) -> Callable[[int], Matrix]:
     """Other part → the matrix of directed edges to its leaves."""
-    piece = {name: np.array(values) for name, values in problem.store.read("edges", part).items()}
-    m = len(problem.store.one("leaves", part, "sizes"))
+    piece = problem.store.read(problem.stage("edges"), part, "leaf", "part", "other", "weight")
 
     def towards(other: int) -> Matrix:
         run = slice(*np.searchsorted(piece["part"], [other, other + 1]))
-        shape = (m, len(problem.store.one("leaves", other, "sizes")))
+        shape = len(_sizes(problem, part)), len(_sizes(problem, other))
         return sp.csr_array((piece["weight"][run], (piece["leaf"][run], piece["other"][run])), shape=shape)
 
     return towards

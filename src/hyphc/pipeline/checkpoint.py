@@ -127,7 +127,7 @@ class Checkpoint:
     def _write_array(self, stage: str, number: int, name: str, array: npt.NDArray[Any]) -> Facts:
         path, digest = self._array(stage, number, name), _Digest()
         header = io.BytesIO()
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
         np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
         with replaced_atomically(path) as file:
             for piece in (header.getvalue(), array.reshape(-1).view(np.uint8).data):

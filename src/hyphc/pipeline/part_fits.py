@@ -7,16 +7,20 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats, Ints
 from ..scores.metrics import splits
 from ..similarity import Background, Blend, Features, Graph, Similarity
 from ..tree import Tree
+from ..tree.cut import by_smallest_leaf, labels_of, tops
 from .assignment import sums_of_leaves
 from .checkpoint import Arrays
 from .grouping import clusters_of_nodes, collapsed, expanded
 from .problem import Problem
 from .sampling import fitted
 
+# A leaf with more than so many times as much weight of edges to other parts as to its own may move by itself.
+STRAY = 0.5
 FRONTIER, MOST_FRONTIER = 256, 60_000  # subtrees of each part that are moved as one when borders are repaired; of all parts
 
 
@@ -27,8 +31,8 @@ def weights(problem: Problem, _: int = 0) -> Arrays:
     """
     inner = across = n = squares = same = 0.0
     total: Floats | float = 0.0
-    for part in range(problem.n_parts):
-        graph, leaves = problem.store.read("graph", part, "data", "weight"), problem.store.read("leaves", part)
+    for part in range(problem.n_parts()):
+        graph, leaves = problem.store.read("graph", part, "data", "weight"), problem.store.read(problem.stage("leaves"), part)
         inner, across = inner + float(graph["data"].sum()) / 2, across + float(graph["weight"].sum()) / 2
         sums, own = sums_of_leaves(leaves["rows"], leaves["sizes"])
         total, squares = total + sums.sum(axis=0), squares + float(own.sum())
@@ -68,7 +72,7 @@ def similarity_of(
 
 def part_similarity(problem: Problem, part: int) -> Similarity:
     """The similarity of a part's leaves."""
-    leaves = problem.store.read("leaves", part, "rows", "sizes")
+    leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
     sizes = np.array(leaves["sizes"])
     sums, squares = sums_of_leaves(leaves["rows"], sizes)
     graph = None
@@ -87,11 +91,11 @@ def fit_part(problem: Problem, part: int) -> Arrays:
     alone, ``whole`` of all), and the node of each subtree (``tops``). Above: ``upper`` joins subtrees. ``frontier`` is the
     subtree of each leaf; ``sums``, ``squares`` and ``sizes`` are of their points.
     """
-    similarity, leaf = part_similarity(problem, part), np.array(problem.store.one("leaves", part, "leaf"))
+    similarity, leaf = part_similarity(problem, part), np.array(problem.store.one(problem.stage("leaves"), part, "leaf"))
     seed = (problem.recipe.seed + part) % 2**31
     tree = fitted(similarity, seed, problem.recipe.effort, 1) if similarity.n > 1 else Tree(np.empty((0, 2), np.int64))
-    groups = tree.cut(max_size=_frontier_size(problem))
-    leaves = problem.store.read("leaves", part, "rows", "sizes")
+    groups = _frontier(problem, part, tree, similarity)
+    leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
     sums, squares = sums_of_leaves(leaves["rows"], leaves["sizes"])
     mix = sp.csr_array((np.ones(len(groups)), (groups, np.arange(len(groups)))))
     above = {"frontier": groups, "upper": collapsed(tree, groups).children}
@@ -101,8 +105,21 @@ def fit_part(problem: Problem, part: int) -> Arrays:
 
 def _frontier_size(problem: Problem) -> float:
     """Leaves at most in a subtree of the frontier."""
-    counts = problem.store.one("parts", 0, "counts")
+    counts = problem.store.one(problem.stage("parts"), 0, "counts")
     return max(1.0, float(counts.sum()) / min(MOST_FRONTIER, FRONTIER * len(counts)))
+
+
+def _frontier(problem: Problem, part: int, tree: Tree, similarity: Similarity) -> Ints:
+    """The subtree of each leaf: the largest of few points, in which no leaf belongs elsewhere by its edges."""
+    strays = np.zeros(tree.n_leaves)
+    if problem.has_edges:
+        graph = problem.store.read("graph", part, "leaf", "weight")
+        across = np.bincount(graph["leaf"], graph["weight"], minlength=tree.n_leaves)
+        strays[across > STRAY * similarity.near.degrees()] = 1.0
+    children = np.array(tree.children)
+    small = subtree_sums(children, similarity.sizes) <= _frontier_size(problem)
+    kept = small & (subtree_sums(children, strays) == 0)
+    return labels_of(tree, by_smallest_leaf(tree, tops(tree, kept[tree.n_leaves :])))
 
 
 def _below(tree: Tree, similarity: Similarity, groups: Ints, leaf: Ints) -> Arrays:

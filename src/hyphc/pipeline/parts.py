@@ -19,13 +19,13 @@ Any scheduler can run them: a task is ``perform(problem, stage, number)``, it re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol
 
 from .._shared.parallel import thread_map
-from .assignment import assign, distribute, divide, gather
+from .assignment import assign, count_moved, distribute, divide, gather
 from .borders import answer, choose, weigh
 from .checkpoint import Arrays
 from .part_fits import fit_part, weights
@@ -36,34 +36,47 @@ from .top_tree import coarsen, top_tree
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage: its name, what a task of it does, how many tasks there are, and whether only graphs of neighbours need it."""
+    """A stage: its name, what a task of it does, and over what there are tasks."""
 
     name: str
     task: Callable[[Problem, int], Arrays]
     over: Literal["blocks", "parts", "one"]
-    of_edges: bool = False
+    turn: int | None = None
 
     def count(self, problem: Problem) -> int:
         """How many tasks it has; of parts, known once they are divided."""
-        return {"blocks": problem.n_blocks, "one": 1}.get(self.over) or problem.n_parts
+        if self.over == "parts":
+            return problem.n_parts(self.turn)
+        return problem.n_blocks if self.over == "blocks" else 1
 
 
-STAGES = (
-    Stage("survey", survey, "blocks"),
-    Stage("sample", sample_tree, "one"),
-    Stage("assignment", assign, "blocks"),
-    Stage("parts", divide, "one"),
-    Stage("shuffle", distribute, "blocks"),
-    Stage("leaves", gather, "parts"),
-    Stage("answers", answer, "parts", True),
-    Stage("edges", choose, "parts", True),
-    Stage("graph", weigh, "parts", True),
-    Stage("weights", weights, "one", True),
-    Stage("fits", fit_part, "parts"),
-    Stage("coarse", coarsen, "parts", True),
-    Stage("top", top_tree, "one"),
-)
-TASKS = {stage.name: stage.task for stage in STAGES}
+def stages(problem: Problem) -> Iterator[Stage]:
+    """All stages of a fit, in order."""
+    yield Stage("survey", survey, "blocks")
+    yield Stage("sample", sample_tree, "one")
+    yield Stage("assignment", assign, "blocks")
+    yield Stage("parts-0", divide, "one")
+    for turn in range(problem.n_turns + 1):
+        yield from _turn(problem, turn)
+    if problem.has_edges:
+        yield Stage("graph", weigh, "parts")
+        yield Stage("weights", weights, "one")
+    yield Stage("fits", fit_part, "parts")
+    if problem.has_edges:
+        yield Stage("coarse", coarsen, "parts")
+    yield Stage("top", top_tree, "one")
+
+
+def _turn(problem: Problem, turn: int) -> Iterator[Stage]:
+    """Rows to their parts, and neighbours within and across these."""
+    at = {"turn": turn}
+    if turn > 0:
+        yield Stage(f"parts-{turn}", partial(count_moved, **at), "one")
+    yield Stage(f"shuffle-{turn}", partial(distribute, **at), "blocks")
+    yield Stage(f"leaves-{turn}", partial(gather, **at), "parts", turn)
+    if problem.has_edges:
+        yield Stage(f"answers-{turn}", partial(answer, **at), "parts", turn)
+        yield Stage(f"edges-{turn}", partial(choose, **at), "parts", turn)
 
 
 class Executor(Protocol):
@@ -72,10 +85,10 @@ class Executor(Protocol):
     def __call__(self, task: Callable[[int], None], count: int, stage: str) -> None: ...
 
 
-def perform(problem: Problem, stage: str, number: int) -> None:
+def perform(problem: Problem, stage: Stage, number: int) -> None:
     """Do one task, unless its piece is there."""
-    if not problem.store.has(stage, number):
-        problem.store.write(stage, number, TASKS[stage](problem, number))
+    if not problem.store.has(stage.name, number):
+        problem.store.write(stage.name, number, stage.task(problem, number))
 
 
 def on_threads(n_jobs: int | None) -> Executor:
@@ -90,6 +103,5 @@ def on_threads(n_jobs: int | None) -> Executor:
 def fit_by_parts(problem: Problem, execute: Executor) -> None:
     """All stages, one after the other; what comes of them is in the problem's storage."""
     problem.open()
-    for stage in STAGES:
-        if problem.has_edges or not stage.of_edges:
-            execute(partial(perform, problem, stage.name), stage.count(problem), stage.name)
+    for stage in stages(problem):
+        execute(partial(perform, problem, stage), stage.count(problem), stage.name)

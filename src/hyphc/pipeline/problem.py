@@ -20,6 +20,7 @@ EDGE_WEIGHTS = ("fuzzy", "binary")  # those that a row decides from its own neig
 PART_SIZE = 50_000
 SAMPLE_SIZE, SAMPLED_A_PART = 20_000, 256
 MOST_SAMPLED = 400_000
+TURNS = 2  # each leaves about a third of the misplaced; a turn takes little beside the fits of the parts
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,18 @@ class Problem:
         """Blocks of rows."""
         return -(-self.n // self.block_rows)
 
+    def n_parts(self, turn: int | None = None) -> int:
+        """Parts; known once they are divided, and fewer if rows leave one altogether."""
+        return len(self.store.one(self.stage("parts", turn), 0, "counts"))
+
     @property
-    def n_parts(self) -> int:
-        """Parts; known once they are divided."""
-        return len(self.store.one("parts", 0, "counts"))
+    def n_turns(self) -> int:
+        """How often rows move to the part in which most of their neighbours are."""
+        return TURNS if self.has_edges else 0
+
+    def stage(self, name: str, turn: int | None = None) -> str:
+        """A stage's name at a turn; by default after the last."""
+        return f"{name}-{self.n_turns if turn is None else turn}"
 
     @property
     def has_edges(self) -> bool:

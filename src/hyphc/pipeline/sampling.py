@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._kernels.similarity.cells import squared_distances
 from .._shared.arrays import Floats, Ints
+from .._shared.checks import CHUNK_BYTES
 from .._shared.clock import Clock
 from ..continuous.solver import EmbedSettings
 from ..scores.clusters import number_of_clusters
@@ -125,16 +127,31 @@ class Sample:
     similarity: Similarity
     rows: Rows
     index: Index | None
-    recipe_edges: str
+    centres: Floats
+    edge_weights: str
 
     def beside(self, rows: Rows, near: Ints | None, distances: Floats | None) -> Similarity:
         """The sample and further rows; ``near`` are the sample's rows nearest to each."""
         if near is None or distances is None:
             return self.similarity.extended(rows)
-        weights = np.ones_like(distances) if self.recipe_edges == "binary" else fuzzy_memberships(distances)
+        weights = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
         starts = np.arange(0, weights.size + 1, weights.shape[1])
         edges = sp.csr_array((weights.ravel(), near.ravel(), starts), shape=(len(rows), len(self.rows)))
         return self.similarity.extended(BlendRows(edges, rows.astype(np.float64)))
+
+    def near_cells(self, rows: Rows, k: int) -> npt.NDArray[np.int32]:
+        """The k cells whose sampled rows have the nearest means, in no order: (m, k).
+
+        Fewer misses than with the cells of the nearest sampled rows: a mean has less noise than a row.
+        """
+        k = min(k, len(self.centres))
+        near = np.empty((len(rows), k), dtype=np.int32)
+        step = max(1, CHUNK_BYTES // (16 * len(self.centres)))
+        for at in range(0, len(rows), step):
+            some = slice(at, at + step)
+            scores = squared_distances(rows[some].astype(np.float64), self.centres)
+            near[some] = np.argpartition(scores, k - 1, axis=1)[:, :k]
+        return near
 
     def nearest(self, rows: Rows, k: int) -> tuple[Ints, Floats]:
         """The sample's rows nearest to each, and their distances."""
@@ -150,13 +167,15 @@ def sample_of(problem: Problem) -> Sample:
 def _sample_of(storage: str, digest: str, problem: Problem) -> Sample:
     piece, recipe = problem.store.read("sample"), problem.recipe
     rows, tree = np.array(piece["rows"]), Tree(np.array(piece["children"]))
+    cells = np.array(piece["cells"])
+    members = sp.csr_array((np.ones(len(cells)), (cells, np.arange(len(cells)))))
+    centres = np.asarray(members @ rows.astype(np.float64)) / np.bincount(cells)[:, None]
     if not problem.has_edges:
         features = Features(rows, offset=0.5, scale=0.5)
-        return Sample(tree, np.array(piece["cells"]), None, features, rows, None, recipe.edge_weights)
+        return Sample(tree, cells, None, features, rows, None, centres, recipe.edge_weights)
     shape = (len(rows), len(rows))
     graph = Graph(sp.csr_array((piece["data"], piece["indices"], piece["indptr"]), shape=shape))
     background = Background(rows, slope=float(piece["slope"]), level=float(piece["level"]))
     columns = ColumnScaling(np.array(piece["centre"]), np.array(piece["factor"]), "")
     index = Index(rows, min(recipe.n_neighbors, len(rows)), "euclidean", 1) if len(rows) > EXACT_UP_TO else None
-    blend = Blend(graph, background)
-    return Sample(tree, np.array(piece["cells"]), columns, blend, rows, index, recipe.edge_weights)
+    return Sample(tree, cells, columns, Blend(graph, background), rows, index, centres, recipe.edge_weights)

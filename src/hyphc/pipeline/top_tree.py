@@ -64,7 +64,7 @@ class Frontier(NamedTuple):
 
 def frontier_of(problem: Problem) -> Frontier:
     """The leaves of the tree above, with their exact similarities."""
-    fits = list(problem.pieces("fits", problem.n_parts, "sums", "squares", "sizes"))
+    fits = list(problem.pieces("fits", problem.n_parts(), "sums", "squares", "sizes"))
     sums, squares, sizes = (np.concatenate([piece[name] for piece in fits]) for name in ("sums", "squares", "sizes"))
     counts = [len(piece["sizes"]) for piece in fits]
     starts = np.append(0, np.cumsum(counts))
@@ -75,7 +75,7 @@ def frontier_of(problem: Problem) -> Frontier:
 
 def _graph(problem: Problem, starts: Ints) -> sp.csr_array[np.float64]:
     ends = []
-    for part, piece in enumerate(problem.pieces("coarse", problem.n_parts)):
+    for part, piece in enumerate(problem.pieces("coarse", problem.n_parts())):
         ends.append((starts[part] + piece["one"], starts[piece["part"]] + piece["other"], piece["weight"]))
     i, j, weight = (np.concatenate(values) for values in zip(*ends, strict=True))
     different = i != j  # what lies within a subtree stays there
@@ -87,7 +87,7 @@ def _graph(problem: Problem, starts: Ints) -> sp.csr_array[np.float64]:
 def top_tree(problem: Problem, _: int = 0) -> Arrays:
     """The tree of the frontier: that of the parts, with theirs above the frontier, then improved by moves across borders."""
     frontier = frontier_of(problem)
-    uppers = [Tree(np.array(piece["upper"])) for piece in problem.pieces("fits", problem.n_parts, "upper")]
+    uppers = [Tree(np.array(piece["upper"])) for piece in problem.pieces("fits", problem.n_parts(), "upper")]
     seed, effort = problem.recipe.seed, problem.recipe.effort
     parts = grouped(frontier.similarity, frontier.part)
     coarse = fitted(parts, seed, effort, -1) if parts.n > 1 else Tree(np.empty((0, 2), np.int64))
