@@ -16,34 +16,36 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import CHUNK_BYTES
-from ..similarity.neighbors import Index, closest_of, many_memberships, nearest
+from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of, many_memberships, nearest
 from .assignment import rows_before
 from .checkpoint import Arrays
 from .problem import Problem
 
 Matrix = sp.csr_array[np.float64]
-EXACT_UP_TO = 2_000  # leaves of a part that are compared one by one
+# Leaves of a part that are compared one by one: in the last turn as many as anywhere in the package, before only where it is quick.
+EXACT_AT_FIRST = 2_000
 
 
 def answer(problem: Problem, part: int, turn: int) -> Arrays:
     """The nearest of a part's leaves to each of them, and to each visitor, who is known by part and place of its row there."""
     rows = np.array(problem.store.one(problem.stage("leaves", turn), part, "rows"))
     k = problem.recipe.n_neighbors
-    near, distances = _nearest(rows, None, k)
+    exact = len(rows) <= (EXACT_LIMIT if turn == problem.n_turns else EXACT_AT_FIRST)
+    near, distances = _nearest(rows, None, k, exact)
     home, place, guests = _visitors(problem, part, turn)
-    found, far = _nearest(rows, guests, k)
+    found, far = _nearest(rows, guests, k, exact)
     told = {"near": near.astype(np.int32), "distances": distances, "home": home, "place": place}
     return {**told, "found": found.astype(np.int32), "far": far}
 
 
-def _nearest(rows: npt.NDArray[Any], guests: npt.NDArray[Any] | None, k: int) -> tuple[Ints, Floats]:
+def _nearest(rows: npt.NDArray[Any], guests: npt.NDArray[Any] | None, k: int, exact: bool) -> tuple[Ints, Floats]:
     """The k leaves nearest to each guest, or to each leaf among the others: (m, k), −1 at infinity where there are fewer."""
     queries = rows if guests is None else guests
     kept = min(k, len(rows) - (guests is None))
     near, distances = np.full((len(queries), k), -1), np.full((len(queries), k), np.inf)
     if kept == 0 or len(queries) == 0:
         return near, distances
-    index = Index(rows, kept, "euclidean", 1) if len(rows) > EXACT_UP_TO else None
+    index = None if exact else Index(rows, kept, "euclidean", 1)
     if guests is None:
         found = nearest(rows, kept)[0] if index is None else index.among()
     else:

@@ -25,6 +25,7 @@ from functools import partial
 from typing import Literal, Protocol
 
 from .._shared.parallel import thread_map
+from .assembly import assemble, settle
 from .assignment import assign, count_moved, distribute, divide, gather
 from .borders import answer, choose, weigh
 from .checkpoint import Arrays
@@ -65,6 +66,8 @@ def stages(problem: Problem) -> Iterator[Stage]:
     if problem.has_edges:
         yield Stage("coarse", coarsen, "parts")
     yield Stage("top", top_tree, "one")
+    yield Stage("settled", settle, "parts")
+    yield Stage("tree", assemble, "one")
 
 
 def _turn(problem: Problem, turn: int) -> Iterator[Stage]:

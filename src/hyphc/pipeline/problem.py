@@ -17,7 +17,7 @@ from .checkpoint import Checkpoint
 METRICS = ("auto", "cosine")  # those whose similarity between parts is exact without looking at all pairs
 EDGE_WEIGHTS = ("fuzzy", "binary")  # those that a row decides from its own neighbours
 # A part has at most so many rows, where cells allow it; the sample so many, or enough for cells much smaller than parts.
-PART_SIZE = 50_000
+PART_SIZE = 20_000
 SAMPLE_SIZE, SAMPLED_A_PART = 20_000, 256
 MOST_SAMPLED = 400_000
 TURNS = 2  # each leaves about a third of the misplaced; a turn takes little beside the fits of the parts

@@ -96,4 +96,5 @@ def top_tree(problem: Problem, _: int = 0) -> Arrays:
     before, after = (dasgupta_cost(found, frontier.similarity) for found in (start, tree))
     near, whole = splits(frontier.similarity.near, tree), splits(frontier.similarity, tree)
     told = {"children": tree.children, "near": near, "whole": whole, "sizes": frontier.similarity.sizes}
-    return {**told, "starts": frontier.starts, "costs": np.array([before, after])}
+    total = np.asarray(frontier.similarity.features()).sum(axis=0, dtype=np.float64)
+    return {**told, "starts": frontier.starts, "costs": np.array([before, after]), "total": total}
