@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._shared.arrays import Floats, Ints
@@ -94,8 +93,3 @@ def _degrees(problem: Problem) -> Floats:
     for part, piece in enumerate(problem.pieces("settled", problem.n_parts(), "degrees")):
         degrees[problem.store.one(problem.stage("leaves"), part, "ids")] = piece["degrees"]
     return degrees
-
-
-def labels_file(problem: Problem, stage: str) -> npt.NDArray[np.int64]:
-    """The flat clusters that a stage of cuts left, memory-mapped."""
-    return problem.store.one(stage, 0, "labels")

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from .._shared.files import replaced_atomically
 
 FORMAT = 1
+AT_ONCE = 1 << 16  # bytes: smaller files are read, since a map costs more than it saves
 Arrays = dict[str, npt.NDArray[Any]]
 Facts = dict[str, Any]  # what JSON can hold
 
@@ -164,11 +165,9 @@ def _manifest_of(facts: Facts) -> Facts:
 
 
 def _opened(path: Path) -> npt.NDArray[Any]:
-    array: npt.NDArray[Any] = np.load(path, mmap_mode="r" if path.stat().st_size > _HEADER else None, allow_pickle=False)
-    return array
-
-
-_HEADER = 1 << 16  # smaller files are read at once: a map costs more than it saves
+    # copied where it is written to: read-only arrays would be another kind to compile kernels for
+    mode: Any = "c" if path.stat().st_size > AT_ONCE else None
+    return np.asarray(np.load(path, mmap_mode=mode, allow_pickle=False))
 
 
 def _sha256(path: Path) -> str:

@@ -89,7 +89,7 @@ def fit_part(problem: Problem, part: int) -> Arrays:
 
     Below, with rows numbered by their place in the part: ``children``, similarities across each merge (``near`` of neighbours
     alone, ``whole`` of all), and the node of each subtree (``tops``). Above: ``upper`` joins subtrees. ``frontier`` is the
-    subtree of each leaf; ``sums``, ``squares`` and ``sizes`` are of their points.
+    subtree of each leaf, ``member`` a row of each subtree; ``sums``, ``squares`` and ``sizes`` are of their points.
     """
     similarity, leaf = part_similarity(problem, part), np.array(problem.store.one(problem.stage("leaves"), part, "leaf"))
     seed = (problem.recipe.seed + part) % 2**31
@@ -100,7 +100,12 @@ def fit_part(problem: Problem, part: int) -> Arrays:
     mix = sp.csr_array((np.ones(len(groups)), (groups, np.arange(len(groups)))))
     above = {"frontier": groups, "upper": collapsed(tree, groups).children}
     above |= {"sums": mix @ sums, "squares": mix @ squares, "sizes": mix @ leaves["sizes"]}
+    above["member"] = problem.store.one(problem.stage("leaves"), part, "ids")[_first_rows(groups[leaf])]
     return {**above, **_below(tree, similarity, groups, leaf)}
+
+
+def _first_rows(groups: Ints) -> Ints:
+    return np.unique(groups, return_index=True)[1]
 
 
 def _frontier_size(problem: Problem) -> float:

@@ -32,6 +32,7 @@ from .checkpoint import Arrays
 from .part_fits import fit_part, weights
 from .problem import Problem
 from .sampling import sample_tree, survey
+from .telling import Listener
 from .top_tree import coarsen, top_tree
 
 
@@ -94,17 +95,23 @@ def perform(problem: Problem, stage: Stage, number: int) -> None:
         problem.store.write(stage.name, number, stage.task(problem, number))
 
 
-def on_threads(n_jobs: int | None) -> Executor:
+def on_threads(n_jobs: int | None, tell: Listener = lambda stage, done, count: None) -> Executor:
     """Tasks on threads of this process."""
 
     def execute(task: Callable[[int], None], count: int, stage: str) -> None:
-        thread_map(task, range(count), n_jobs)
+        done = iter(range(1, count + 1))  # threads take the next number one at a time
+
+        def perform_and_tell(number: int) -> None:
+            task(number)
+            tell(stage, next(done), count)
+
+        tell(stage, 0, count)
+        thread_map(perform_and_tell, range(count), n_jobs)
 
     return execute
 
 
-def fit_by_parts(problem: Problem, execute: Executor) -> None:
-    """All stages, one after the other; what comes of them is in the problem's storage."""
-    problem.open()
-    for stage in stages(problem):
+def fit_by_parts(problem: Problem, execute: Executor, *more: Stage) -> None:
+    """All stages, one after the other, and ``more``; what comes of them is in the problem's storage, which is open."""
+    for stage in (*stages(problem), *more):
         execute(partial(perform, problem, stage), stage.count(problem), stage.name)

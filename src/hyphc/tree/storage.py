@@ -83,7 +83,8 @@ def load_mapped(folder: PathLike) -> Fields:
         if told.pop("format") != 1:
             raise ValueError("it was written by a later version")
         names = told.pop("arrays")
-        return {**told, **{name: np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in names}}
+        # copied where it is written to: read-only arrays would be another kind to compile kernels for
+        return {**told, **{name: np.asarray(np.load(Path(folder) / f"{name}.npy", mmap_mode="c")) for name in names}}
     except (FileNotFoundError, ValueError, KeyError) as error:
         raise ValueError(f"{os.fspath(folder)!r} is no folder of a saved tree ({error}).") from None
 
