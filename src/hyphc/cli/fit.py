@@ -20,6 +20,7 @@ from ..estimator import HypHC
 from ..io import Points, write_tree
 from ..similarity import Similarity
 from ..tree import Tree
+from .fit_by_parts import run_fit_by_parts
 from .common import check_usage, leaf_names, print_note, print_notes, read_data, similarity_of
 from .outputs import clusters_csv, require_writable_folder
 from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
@@ -49,6 +50,10 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     check_usage(arguments)
     folder = arguments.output or Path(_default_folder(arguments.file))
     require_writable_folder(folder)
+    if arguments.scheduler or arguments.workers or arguments.memory:
+        folder.mkdir(parents=True, exist_ok=True)
+        run_fit_by_parts(arguments, folder)
+        return None
     points = read_data(arguments, arguments.file)
     _check_clusters(arguments, points.n)
     similarity, notes = similarity_of(points, arguments)

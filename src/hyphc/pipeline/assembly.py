@@ -8,8 +8,8 @@ import numpy as np
 
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._shared.arrays import Floats, Ints
-from ..scores.heights import blend_heights, mean_heights
-from ..similarity import Blend
+from ..scores.heights import blend_heights, mean_heights, strongest_edge
+from ..similarity import Graph
 from ..tree.checks import order_by_height, renumbered
 from ..tree.storage import save_mapped
 from .checkpoint import Arrays
@@ -32,10 +32,11 @@ def settle(problem: Problem, part: int) -> Arrays:
         own = np.einsum("ij,ij->i", rows, rows)
         degrees = 0.5 * (problem.n - 1) + 0.5 * (rows @ total - own)
         return {"degrees": np.maximum(degrees, 0.0)[leaf], "far": np.array(far), "strongest": np.array(1.0)}
-    similarity, across = part_similarity(problem, part), problem.store.read("graph", part, "leaf", "weight")
-    assert isinstance(similarity, Blend)
-    weight = similarity.graph.degrees() + np.bincount(across["leaf"], across["weight"], minlength=len(sizes))
-    strongest = max(1.0 if sizes.max() > 1 else 0.0, similarity.graph.maximum())
+    graph, across = part_similarity(problem, part).near, problem.store.read("graph", part, "leaf", "weight", "single")
+    assert isinstance(graph, Graph)
+    weight = graph.degrees() + np.bincount(across["leaf"], across["weight"], minlength=len(sizes))
+    copied = 1.0 if sizes.max() > 1 else 0.0  # copies of a row are joined by 1
+    strongest = max(copied, strongest_edge(graph), float(across["single"].max(initial=0.0)))
     return {"degrees": (weight / sizes + sizes - 1)[leaf], "far": np.array(far), "strongest": np.array(strongest)}
 
 

@@ -148,7 +148,9 @@ def _keep_nearest(lists: tuple[Ints, Ints, Floats], rows: Ints, host: int, found
 
 
 def weigh(problem: Problem, part: int) -> Arrays:
-    """Undirected edges of a part's leaves, all points counted: within, as CSR, and across, sorted by the other part."""
+    """Undirected edges of a part's leaves, all points counted: within, as CSR, and across, sorted by the other part.
+
+    ``single`` is the weight across of two points, whatever number of copies they have."""
     sizes, own = _sizes(problem, part), _directed(problem, part)
     counted = sp.diags_array(sizes)
     inner = sp.csr_array(counted @ _undirected(own(part), own(part)) @ counted)
@@ -160,6 +162,7 @@ def weigh(problem: Problem, part: int) -> Arrays:
     for name, end in (("leaf", 0), ("other", 1)):
         told[name] = np.concatenate([empty, *(edges.coords[end] for edges in across)])
     ends = [sizes[edges.coords[0]] * _sizes(problem, q)[edges.coords[1]] for q, edges in zip(others, across, strict=True)]
+    told["single"] = np.concatenate([np.empty(0), *(edges.data for edges in across)])
     told["weight"] = np.concatenate([np.empty(0), *(e.data * s for e, s in zip(across, ends, strict=True))])
     return told
 

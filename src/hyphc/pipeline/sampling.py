@@ -22,7 +22,7 @@ from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Features, Graph, Similarity, unit_rows
 from ..similarity.blend import BlendRows
 from ..similarity.neighborhoods import Auto
-from ..similarity.neighbors import Index, closest_of, fuzzy_memberships
+from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of, fuzzy_memberships
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
 from ..tree import Tree
 from .blocks import Rows
@@ -60,8 +60,9 @@ def hashed(ids: Ints, seed: int) -> npt.NDArray[np.uint64]:
     >>> len(np.unique(hashed(np.arange(1000), 0) >> np.uint64(32)))
     1000
     """
-    mixed = ids.astype(np.uint64) + np.uint64(seed % 2**63) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
-    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
+    golden = 0x9E3779B97F4A7C15
+    # seeds far apart: the numbers of one must not be those of the next, moved by a row
+    mixed = (ids.astype(np.uint64) + np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)) * np.uint64(golden)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
@@ -83,6 +84,8 @@ def sample_tree(problem: Problem, _: int = 0) -> Arrays:
     chosen = np.sort(np.argsort(hashes, kind="stable")[: problem.sample_size])
     columns = scaling(problem) if problem.has_edges else None
     rows = placed(raw[chosen], columns)
+    if rows.shape[1] == 0:
+        raise ValueError("No column varies: all rows are equal, and every tree of them is as good.")
     similarity = _similarity(problem, rows)
     tree = with_similarity_heights(fitted(similarity, problem.recipe.seed, problem.recipe.effort, -1), similarity)
     cells = tree.cut(max_size=CELL)
@@ -106,7 +109,8 @@ def _similarity(problem: Problem, rows: Rows) -> Similarity:
     recipe = problem.recipe
     if not problem.has_edges:
         return Features(rows, offset=0.5, scale=0.5)
-    metric = Auto(recipe.n_neighbors, recipe.edge_weights, False, recipe.background, -1, recipe.seed)
+    n_jobs = -1 if len(rows) > EXACT_LIMIT else None  # few rows are searched by scikit-learn, which has threads of its own
+    metric = Auto(recipe.n_neighbors, recipe.edge_weights, False, recipe.background, n_jobs, recipe.seed)
     return metric.build(rows)
 
 

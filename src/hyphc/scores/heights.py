@@ -81,7 +81,7 @@ def mean_heights(means: Floats, largest: float) -> Floats:
 
 @heights_of.register
 def _(similarity: Graph, tree: Tree) -> Floats:
-    return _logarithmic(splits(similarity, tree) / _pairs_across(similarity, tree), _strongest(similarity))
+    return _logarithmic(splits(similarity, tree) / _pairs_across(similarity, tree), strongest_edge(similarity))
 
 
 @heights_of.register
@@ -91,7 +91,7 @@ def _(similarity: Blend, tree: Tree) -> Floats:
     nearest = background.slope * background.level + added
     seen = splits(background, tree) / across + added
     copied = 1.0 if (similarity.sizes > 1).any() else 0.0  # copies of a row are joined by 1
-    return blend_heights(splits(graph, tree) / across, seen, max(_strongest(graph), copied), nearest)
+    return blend_heights(splits(graph, tree) / across, seen, max(strongest_edge(graph), copied), nearest)
 
 
 def blend_heights(near: Floats, seen: Floats, strongest: float, nearest: float) -> Floats:
@@ -108,7 +108,7 @@ def _pairs_across(similarity: Similarity, tree: Tree) -> Floats:
     return np.asarray(points[tree._children[:, 0]] * points[tree._children[:, 1]])
 
 
-def _strongest(graph: Graph) -> float:
+def strongest_edge(graph: Graph) -> float:
     """The largest similarity of two points."""
     rows = np.repeat(graph.sizes, np.diff(graph.indptr))
     return float((graph.data / (rows * graph.sizes[graph.indices])).max(initial=0.0))
