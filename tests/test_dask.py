@@ -49,9 +49,8 @@ def file(rows, tmp_path_factory):
 
 
 def cluster(n_workers, *, processes=False):
-    return LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=processes, host="127.0.0.1", dashboard_address=None
-    )
+    host = {"host": "127.0.0.1"} if processes else {}  # threads of this process need no address
+    return LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=processes, dashboard_address=None, **host)
 
 
 @pytest.fixture(scope="module", params=["auto", "cosine"])
