@@ -86,7 +86,7 @@ def test_a_damaged_manifest_is_told(store):
 
 def test_a_storage_that_is_no_folder_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="The storage .* failed"):
+    with pytest.raises(OSError, match=r"The storage .* failed"):
         Checkpoint.opened(tmp_path / "file" / "store", {})
 
 
@@ -98,7 +98,7 @@ def test_a_full_disk_leaves_what_is_finished_and_nothing_half_written(store, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(files.os, "replace", full)
-        with pytest.raises(OSError, match="No space left on device. What is finished there stays") as told:
+        with pytest.raises(OSError, match=r"No space left on device\. What is finished there stays") as told:
             store.write("stage", 1, {"array": np.arange(3)})
     assert told.value.errno == errno.ENOSPC
     assert store.has("stage", 0)

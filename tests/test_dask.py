@@ -18,11 +18,10 @@ distributed = pytest.importorskip("distributed")
 
 from distributed import Client, LocalCluster  # noqa: E402
 from distributed.utils_test import gen_cluster  # noqa: E402
-from hyphc.dask import DaskHypHC  # noqa: E402
-from hyphc.dask import scheduling  # noqa: E402
+from hyphc.dask import DaskHypHC, scheduling  # noqa: E402
+from hyphc.pipeline.blocks import open_rows  # noqa: E402
 from hyphc.pipeline.flat import Cut  # noqa: E402
 from hyphc.pipeline.parts import fit_by_parts, on_threads, stages  # noqa: E402
-from hyphc.pipeline.blocks import open_rows  # noqa: E402
 from hyphc.pipeline.problem import Problem, Recipe  # noqa: E402
 
 SMALL = {"part_size": 120, "sample_size": 100, "effort": 0.1}

@@ -6,8 +6,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from hyphc import HypHC, Tree, dasgupta_cost, datasets
 from hyphc.pipeline import parts as parts_module
 from hyphc.pipeline.assignment import parts_of_cells, visits
@@ -20,6 +18,9 @@ from hyphc.pipeline.problem import Problem, Recipe
 from hyphc.pipeline.sampling import hashed, scaling
 from hyphc.pipeline.whole import whole_similarity
 from hyphc.similarity.scaling import Moments, column_scaling, moments_of, scaling_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from strategies import trees
 
 METRICS = ["auto", "cosine"]
@@ -305,7 +306,7 @@ def test_a_path_larger_than_the_limit_is_fitted_by_parts(rows, tmp_path):
 
 
 def test_a_limit_too_small_says_how_much_is_needed():
-    with pytest.raises(MemoryError, match="give at least 1.2e"):
+    with pytest.raises(MemoryError, match=r"give at least 1\.2e"):
         sizes_within(1e6, 10_000_000, 32, 2)
 
 

@@ -16,6 +16,7 @@ from . import (
     graphs,
     neighbors,
     nn,
+    parts,
     scores,
     search,
     snapshots,
@@ -43,6 +44,7 @@ _MODULES = (
     scores,
     neighbors,
     nn,
+    parts,
     explorer,
 )
 SUITES = {module.__name__.rsplit(".", 1)[1]: cast(Suite, module) for module in _MODULES}

@@ -19,8 +19,8 @@ from ._shared.arrays import Floats, Ints
 from ._shared.clock import Clock
 from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
-from .pipeline.duplicates import Distinct
 from .pipeline.blocks import Source
+from .pipeline.duplicates import Distinct
 from .pipeline.fit import carry_out, placed
 from .pipeline.flat import Cut, tree_of
 from .pipeline.from_disk import fit_from_disk, is_on_disk, is_too_large, opened
@@ -99,8 +99,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     memory_limit : float or str, optional
-        Bytes, or text such as "2GB", that a fit of a path or of a memory-mapped array may use; by default half of what is free. Rows
-        that need more are fitted by parts, from disk: docs/dask.md.
+        Bytes, or text such as "2GB", that a fit of a path or of a memory-mapped array may use; by default half of what is
+        free. Rows that need more are fitted by parts, from disk: docs/dask.md.
     random_state : int, RandomState or None
     n_jobs : int or None
         Threads; −1 is all cores. The result does not depend on it.
@@ -214,9 +214,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Parameters
         ----------
         X : array, frame, sparse matrix, Similarity or path
-            A path leads to rows in NPY, Parquet or Zarr. Those that need more memory than there is, and memory-mapped arrays that do,
-            are fitted by parts: then there is no ``similarity_`` and no ``embedding_``, and ``tree_`` is on disk as long as the model
-            is there.
+            A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
+            that do, are fitted by parts: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
+            is on disk as long as the model is there.
         y : ignored
         sample_weight : array (n,), optional
             How many points each row stands for, all positive: 2 counts like two equal rows.

@@ -20,8 +20,8 @@ from ..estimator import HypHC
 from ..io import Points, write_tree
 from ..similarity import Similarity
 from ..tree import Tree
-from .fit_by_parts import run_fit_by_parts
 from .common import check_usage, leaf_names, print_note, print_notes, read_data, similarity_of
+from .fit_by_parts import run_fit_by_parts
 from .outputs import clusters_csv, require_writable_folder
 from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
 from .report import (

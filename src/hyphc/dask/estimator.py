@@ -122,8 +122,8 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         Parameters
         ----------
         X : dask array or frame (n, d), or path
-            NPY, Parquet (a file, or a folder of them) or Zarr: read block by block on the workers. Blocks of a Dask collection are
-            computed once and written to the storage.
+            NPY, Parquet (a file, or a folder of them) or Zarr: read block by block on the workers. Blocks of a Dask
+            collection are computed once and written to the storage.
         y : ignored
         """
         self.client_ = chosen_client(self.client)
@@ -197,7 +197,9 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         if self.storage is not None:
             folder = os.fspath(self.storage)
             if "://" in folder:
-                raise ValueError(f"storage={folder!r} is an address; give a folder that all workers see, a mounted one say.")
+                raise ValueError(
+                    f"storage={folder!r} is an address; give a folder that all workers see, a mounted one say."
+                )
             return os.path.abspath(folder)
         folder = tempfile.mkdtemp(prefix="hyphc-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)

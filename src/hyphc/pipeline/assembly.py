@@ -55,7 +55,12 @@ def assemble(problem: Problem, _: int = 0) -> Arrays:
     order = order_by_height(heights)
     if order is not None:
         children, heights, near = renumbered(children, order), heights[order], near[order]
-    fields = {"children": children, "heights": heights, "split_weights": np.maximum(near, 0.0), "degrees": _degrees(problem)}
+    fields = {
+        "children": children,
+        "heights": heights,
+        "split_weights": np.maximum(near, 0.0),
+        "degrees": _degrees(problem),
+    }
     save_mapped(Path(problem.storage) / FOLDER, fields)
     return {"cost": np.array(cost)}
 

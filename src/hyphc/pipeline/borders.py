@@ -22,7 +22,7 @@ from .checkpoint import Arrays
 from .problem import Problem
 
 Matrix = sp.csr_array[np.float64]
-# Leaves of a part that are compared one by one: in the last turn as many as anywhere in the package, before only where it is quick.
+# Leaves of a part that are compared one by one: in the last turn as many as anywhere in the package, before it few.
 EXACT_AT_FIRST = 2_000
 
 
@@ -161,7 +161,9 @@ def weigh(problem: Problem, part: int) -> Arrays:
     told["part"] = np.repeat(np.array(others, dtype=np.int64), [edges.nnz for edges in across])
     for name, end in (("leaf", 0), ("other", 1)):
         told[name] = np.concatenate([empty, *(edges.coords[end] for edges in across)])
-    ends = [sizes[edges.coords[0]] * _sizes(problem, q)[edges.coords[1]] for q, edges in zip(others, across, strict=True)]
+    ends = [
+        sizes[edges.coords[0]] * _sizes(problem, q)[edges.coords[1]] for q, edges in zip(others, across, strict=True)
+    ]
     told["single"] = np.concatenate([np.empty(0), *(edges.data for edges in across)])
     told["weight"] = np.concatenate([np.empty(0), *(e.data * s for e, s in zip(across, ends, strict=True))])
     return told

@@ -49,7 +49,7 @@ def n_bytes(limit: float | str) -> float:
 
 def is_on_disk(X: Any) -> bool:
     """Whether X is a path or a memory-mapped array."""
-    return isinstance(X, str | os.PathLike) or isinstance(X, np.memmap)
+    return isinstance(X, str | os.PathLike | np.memmap)
 
 
 def opened(X: Any) -> Source:

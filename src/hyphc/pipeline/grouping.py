@@ -109,7 +109,9 @@ def collapsed(tree: TreeLike, groups: npt.ArrayLike) -> Tree:
     n_groups = int(members.max()) + 1
     above = np.flatnonzero(inside < 0)
     if len(above) != n_groups - 1:
-        raise ValueError(f"{n_groups} groups that are subtrees have {n_groups - 1} merges above them, not {len(above)}.")
+        raise ValueError(
+            f"{n_groups} groups that are subtrees have {n_groups - 1} merges above them, not {len(above)}."
+        )
     number = inside.copy()
     number[above] = n_groups + np.arange(len(above))
     return Tree(number[tree.children[above - tree.n_leaves]])

@@ -21,7 +21,10 @@ from .sampling import fitted
 
 # A leaf with more than so many times as much weight of edges to other parts as to its own may move by itself.
 STRAY = 0.5
-FRONTIER, MOST_FRONTIER = 256, 60_000  # subtrees of each part that are moved as one when borders are repaired; of all parts
+FRONTIER, MOST_FRONTIER = (
+    256,
+    60_000,
+)  # subtrees of each part that are moved as one when borders are repaired; of all parts
 
 
 def weights(problem: Problem, _: int = 0) -> Arrays:
@@ -32,7 +35,10 @@ def weights(problem: Problem, _: int = 0) -> Arrays:
     inner = across = n = squares = same = 0.0
     total: Floats | float = 0.0
     for part in range(problem.n_parts()):
-        graph, leaves = problem.store.read("graph", part, "data", "weight"), problem.store.read(problem.stage("leaves"), part)
+        graph, leaves = (
+            problem.store.read("graph", part, "data", "weight"),
+            problem.store.read(problem.stage("leaves"), part),
+        )
         inner, across = inner + float(graph["data"].sum()) / 2, across + float(graph["weight"].sum()) / 2
         sums, own = sums_of_leaves(leaves["rows"], leaves["sizes"])
         total, squares = total + sums.sum(axis=0), squares + float(own.sum())
@@ -91,7 +97,10 @@ def fit_part(problem: Problem, part: int) -> Arrays:
     alone, ``whole`` of all), and the node of each subtree (``tops``). Above: ``upper`` joins subtrees. ``frontier`` is the
     subtree of each leaf, ``member`` a row of each subtree; ``sums``, ``squares`` and ``sizes`` are of their points.
     """
-    similarity, leaf = part_similarity(problem, part), np.array(problem.store.one(problem.stage("leaves"), part, "leaf"))
+    similarity, leaf = (
+        part_similarity(problem, part),
+        np.array(problem.store.one(problem.stage("leaves"), part, "leaf")),
+    )
     seed = (problem.recipe.seed + part) % 2**31
     tree = fitted(similarity, seed, problem.recipe.effort, 1) if similarity.n > 1 else Tree(np.empty((0, 2), np.int64))
     groups = _frontier(problem, part, tree, similarity)

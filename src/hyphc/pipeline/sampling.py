@@ -109,7 +109,9 @@ def _similarity(problem: Problem, rows: Rows) -> Similarity:
     recipe = problem.recipe
     if not problem.has_edges:
         return Features(rows, offset=0.5, scale=0.5)
-    n_jobs = -1 if len(rows) > EXACT_LIMIT else None  # few rows are searched by scikit-learn, which has threads of its own
+    n_jobs = (
+        -1 if len(rows) > EXACT_LIMIT else None
+    )  # few rows are searched by scikit-learn, which has threads of its own
     metric = Auto(recipe.n_neighbors, recipe.edge_weights, False, recipe.background, n_jobs, recipe.seed)
     return metric.build(rows)
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._shared.checks import require_memory
-from ..similarity import Background, Blend, Features, Graph, Similarity
+from ..similarity import Background, Blend, Graph, Similarity
 from ..similarity.metrics import Cosine
 from ..similarity.neighborhoods import Auto, Placed, repeated
 from .part_fits import ground

@@ -450,7 +450,7 @@ class Tree:
     @classmethod
     def _mapped(cls, folder: PathLike) -> Tree:
         """The tree of a folder. Its arrays were checked when they were written, and are not read now."""
-        fields = {name: None for name in (*storage.CARRIED, "names", "n_clusters")} | storage.load_mapped(folder)
+        fields = dict.fromkeys((*storage.CARRIED, "names", "n_clusters")) | storage.load_mapped(folder)
         tree = cls.__new__(cls)
         for name, value in fields.items():
             setattr(tree, f"_{name}", tuple(value) if name == "names" and value is not None else value)
