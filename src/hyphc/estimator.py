@@ -30,7 +30,7 @@ from .pipeline.plan import check_parameters, plan_fit
 from .pipeline.problem import Problem
 from .pipeline.whole import whole_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
-from .scores.clusters import number_of_clusters
+from .scores.clusters import ClusterNumber, number_of_clusters
 from .scores.heights import with_similarity_heights
 from .scores.metrics import dasgupta_cost
 from .search import insert
@@ -259,10 +259,12 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         fitted = fit_from_disk(source, self.get_params())
         weakref.finalize(self, fitted.discard)
         self.similarity_: Any = None
-        self._parts, self._embedding = fitted, None
+        self._parts = fitted
+        self._embedding: Floats | None = None
         self.tree_, self.labels_, self.cost_ = fitted.tree, fitted.labels, fitted.cost
         self.n_leaves_, self.n_features_in_ = source.shape
-        self.n_clusters_, self.cluster_number_, self.interrupted_ = fitted.n_clusters, None, False
+        self.cluster_number_: ClusterNumber | None = None
+        self.n_clusters_, self.interrupted_ = fitted.n_clusters, False
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
         return self
 

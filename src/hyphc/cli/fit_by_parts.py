@@ -16,7 +16,7 @@ from .common import print_note
 
 # What a fit by parts has no answer for.
 LEFT_OUT = ("features", "labels", "names", "precomputed", "distances", "graph", "standardize", "time_budget")
-SCALES = {None: "auto", "auto": "auto", "yes": True, "no": False}
+SCALES: dict[str | None, str | bool] = {None: "auto", "auto": "auto", "yes": True, "no": False}
 
 
 def run_fit_by_parts(arguments: argparse.Namespace, folder: Path) -> None:

@@ -24,9 +24,10 @@ def chosen_client(client: Client | None) -> Client | None:
     if client is not None:
         return client
     try:
-        return default_client()
+        found: Client = default_client()
     except ValueError:
         return None
+    return found
 
 
 def on_dask(client: Client | None, tell: Listener) -> Executor:

@@ -31,7 +31,7 @@ def assign(problem: Problem, number: int) -> Arrays:
     rows = placed(raw, sample.columns)
     near, distances = sample.nearest(rows, problem.recipe.n_neighbors) if problem.has_edges else (None, None)
     cell = joined_clusters(sample.tree, sample.cells, sample.beside(rows, near, distances), 1)
-    told = {"cell": cell.astype(np.int32), "counts": np.bincount(cell, minlength=int(sample.cells.max()) + 1)}
+    told: Arrays = {"cell": cell.astype(np.int32), "counts": np.bincount(cell, minlength=int(sample.cells.max()) + 1)}
     if near is not None:
         told["near"] = sample.near_cells(rows, NEAR)
     return told
@@ -40,7 +40,8 @@ def assign(problem: Problem, number: int) -> Arrays:
 def divide(problem: Problem, _: int = 0) -> Arrays:
     """The part of each cell, −1 of those without rows, and how many rows each part has."""
     piece = problem.store.read("sample", 0, "children", "cells")
-    counts = sum(np.array(piece["counts"]) for piece in problem.pieces("assignment", problem.n_blocks, "counts"))
+    blocks = [piece["counts"] for piece in problem.pieces("assignment", problem.n_blocks, "counts")]
+    counts: Ints = np.sum(blocks, axis=0)
     part = parts_of_cells(Tree(np.array(piece["children"])), np.array(piece["cells"]), counts, problem.recipe.part_size)
     return {"of_cell": part, "counts": np.bincount(part[part >= 0], weights=counts[part >= 0]).astype(np.int64)}
 

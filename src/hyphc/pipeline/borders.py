@@ -34,7 +34,7 @@ def answer(problem: Problem, part: int, turn: int) -> Arrays:
     near, distances = _nearest(rows, None, k, exact)
     home, place, guests = _visitors(problem, part, turn)
     found, far = _nearest(rows, guests, k, exact)
-    told = {"near": near.astype(np.int32), "distances": distances, "home": home, "place": place}
+    told: Arrays = {"near": near.astype(np.int32), "distances": distances, "home": home, "place": place}
     return {**told, "found": found.astype(np.int32), "far": far}
 
 
@@ -157,7 +157,7 @@ def weigh(problem: Problem, part: int) -> Arrays:
     others = [q for q in _neighbouring(problem, part) if q != part]
     across = [_undirected(own(other), _directed(problem, other)(part)).tocoo() for other in others]
     empty = np.empty(0, dtype=np.int64)
-    told = {"indptr": inner.indptr, "indices": inner.indices, "data": inner.data}
+    told: Arrays = {"indptr": inner.indptr, "indices": inner.indices, "data": inner.data}
     told["part"] = np.repeat(np.array(others, dtype=np.int64), [edges.nnz for edges in across])
     for name, end in (("leaf", 0), ("other", 1)):
         told[name] = np.concatenate([empty, *(edges.coords[end] for edges in across)])

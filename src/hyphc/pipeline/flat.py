@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from .._shared.arrays import Ints
 from ..similarity import Blend
 from ..similarity.blend import BlendRows
-from ..similarity.neighbors import fuzzy_memberships
 from ..tree import Tree
 from ..tree.cut import most_clusters
 from .assembly import FOLDER
@@ -71,10 +70,7 @@ def predicted(problem: Problem, cut: Cut, raw: Rows) -> Ints:
     rows: Any = placed(raw, sample.columns)
     if isinstance(frontier.similarity, Blend):
         near, distances = sample.nearest(rows, problem.recipe.n_neighbors)
-        weights = np.ones_like(distances) if sample.edge_weights == "binary" else fuzzy_memberships(distances)
-        starts = np.arange(0, weights.size + 1, weights.shape[1])
-        shape = (len(rows), frontier.similarity.n)
-        edges = sp.csr_array((weights.ravel(), placement.node_of_sample[near].ravel(), starts), shape=shape)
+        edges = sample.ties(placement.node_of_sample[near], distances, frontier.similarity.n)
         # an edge leads to one row of a subtree, not to all of its points
         edges = sp.csr_array(edges @ sp.diags_array(1.0 / frontier.similarity.sizes))
         rows = BlendRows(edges, rows.astype(np.float64))

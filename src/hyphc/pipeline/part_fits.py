@@ -107,8 +107,9 @@ def fit_part(problem: Problem, part: int) -> Arrays:
     leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
     sums, squares = sums_of_leaves(leaves["rows"], leaves["sizes"])
     mix = sp.csr_array((np.ones(len(groups)), (groups, np.arange(len(groups)))))
-    above = {"frontier": groups, "upper": collapsed(tree, groups).children}
-    above |= {"sums": mix @ sums, "squares": mix @ squares, "sizes": mix @ leaves["sizes"]}
+    above: Arrays = {"frontier": groups, "upper": collapsed(tree, groups).children}
+    above |= {"sums": np.asarray(mix @ sums), "squares": np.asarray(mix @ squares)}
+    above["sizes"] = np.asarray(mix @ leaves["sizes"])
     above["member"] = problem.store.one(problem.stage("leaves"), part, "ids")[_first_rows(groups[leaf])]
     return {**above, **_below(tree, similarity, groups, leaf)}
 

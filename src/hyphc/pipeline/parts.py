@@ -73,14 +73,13 @@ def stages(problem: Problem) -> Iterator[Stage]:
 
 def _turn(problem: Problem, turn: int) -> Iterator[Stage]:
     """Rows to their parts, and neighbours within and across these."""
-    at = {"turn": turn}
     if turn > 0:
-        yield Stage(f"parts-{turn}", partial(count_moved, **at), "one")
-    yield Stage(f"shuffle-{turn}", partial(distribute, **at), "blocks")
-    yield Stage(f"leaves-{turn}", partial(gather, **at), "parts", turn)
+        yield Stage(f"parts-{turn}", partial(count_moved, turn=turn), "one")
+    yield Stage(f"shuffle-{turn}", partial(distribute, turn=turn), "blocks")
+    yield Stage(f"leaves-{turn}", partial(gather, turn=turn), "parts", turn)
     if problem.has_edges:
-        yield Stage(f"answers-{turn}", partial(answer, **at), "parts", turn)
-        yield Stage(f"edges-{turn}", partial(choose, **at), "parts", turn)
+        yield Stage(f"answers-{turn}", partial(answer, turn=turn), "parts", turn)
+        yield Stage(f"edges-{turn}", partial(choose, turn=turn), "parts", turn)
 
 
 class Executor(Protocol):

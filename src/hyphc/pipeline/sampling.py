@@ -140,10 +140,13 @@ class Sample:
         """The sample and further rows; ``near`` are the sample's rows nearest to each."""
         if near is None or distances is None:
             return self.similarity.extended(rows)
+        return self.similarity.extended(BlendRows(self.ties(near, distances, len(self.rows)), rows.astype(np.float64)))
+
+    def ties(self, ends: Ints, distances: Floats, n_ends: int) -> sp.csr_array[np.float64]:
+        """Edges of new rows to their nearest, as the new rows weigh them."""
         weights = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
         starts = np.arange(0, weights.size + 1, weights.shape[1])
-        edges = sp.csr_array((weights.ravel(), near.ravel(), starts), shape=(len(rows), len(self.rows)))
-        return self.similarity.extended(BlendRows(edges, rows.astype(np.float64)))
+        return sp.csr_array((weights.ravel(), ends.ravel(), starts), shape=(len(ends), n_ends))
 
     def near_cells(self, rows: Rows, k: int) -> npt.NDArray[np.int32]:
         """The k cells whose sampled rows have the nearest means, in no order: (m, k).
