@@ -278,3 +278,38 @@ def test_a_fit_on_threads_of_the_pipeline_is_the_same(alone, file, tmp_path):
     problem.open()
     fit_by_parts(problem, on_threads(2))
     assert float(problem.store.one("tree", 0, "cost")) == alone.cost_
+
+
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_command_line_fits_by_parts_and_goes_on(processes, file, tmp_path, capsys, monkeypatch):
+    from hyphc import Tree
+    from hyphc.cli import main
+
+    if not processes:
+        monkeypatch.setattr(distributed, "LocalCluster", lambda **options: cluster(options["n_workers"]))
+    command = ["fit", str(file), "--metric", "cosine", "--n-clusters", "3", "--effort", "0.1", "--workers", "1"]
+    command += ["--memory", "1GB", "--output", str(tmp_path / "out")]
+    assert not main(command)
+    told = capsys.readouterr().out
+    assert "400 rows, 3 clusters" in told
+    tree, labels = Tree.load(tmp_path / "out" / "checkpoint" / "tree"), np.load(tmp_path / "out" / "labels.npy")
+    np.testing.assert_array_equal(tree.cut(3), labels)
+    pieces = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "checkpoint").glob("*/*.json")}
+    assert not main(command)
+    assert {path: path.stat().st_mtime_ns for path in pieces} == pieces
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--scheduler", "tcp://127.0.0.1:1", "--workers", "2"], "--scheduler brings workers of its own"),
+        (["--workers", "2", "--labels", "a"], "--labels cannot be used with a fit by parts"),
+        (["--workers", "2", "--time-budget", "3"], "--time-budget cannot be used with a fit by parts"),
+        (["--memory", "lots"], "memory_limit='lots' is no amount of memory"),
+    ],
+)
+def test_the_command_line_tells_what_does_not_go_together(options, told, file, tmp_path, capsys):
+    from hyphc.cli import main
+
+    assert main(["fit", str(file), "--output", str(tmp_path / "out"), *options]) == 1
+    assert told in capsys.readouterr().err

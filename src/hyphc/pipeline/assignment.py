@@ -19,9 +19,7 @@ from .blocks import Rows
 from .checkpoint import Arrays
 from .new_points import joined_clusters
 from .problem import Problem
-from .sampling import placed, sample_of
-
-NEAR = 16  # cells near a row, in whose parts its neighbours may be: 99.9 % of them are
+from .sampling import NEAR, placed, sample_of
 
 
 def assign(problem: Problem, number: int) -> Arrays:

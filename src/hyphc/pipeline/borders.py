@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import CHUNK_BYTES
 from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of, many_memberships, nearest
-from .assignment import rows_before
+from .assignment import rows_before, sums_of_leaves
 from .checkpoint import Arrays
 from .problem import Problem
 
@@ -166,7 +166,13 @@ def weigh(problem: Problem, part: int) -> Arrays:
     ]
     told["single"] = np.concatenate([np.empty(0), *(edges.data for edges in across)])
     told["weight"] = np.concatenate([np.empty(0), *(e.data * s for e, s in zip(across, ends, strict=True))])
-    return told
+    return {**told, **_totals(problem, part, sizes, float(inner.data.sum() + told["weight"].sum()) / 2)}
+
+
+def _totals(problem: Problem, part: int, sizes: Floats, edges: float) -> Arrays:
+    """Of a part: Σ x; and the weight of its edges, half of those across, Σ s and Σ s² of its leaves' sizes, and Σ ‖x‖²."""
+    sums, squares = sums_of_leaves(problem.store.one(problem.stage("leaves"), part, "rows"), sizes)
+    return {"total": sums.sum(axis=0), "sums": np.array([edges, sizes.sum(), sizes @ sizes, squares.sum()])}
 
 
 def _neighbouring(problem: Problem, part: int) -> list[int]:

@@ -32,20 +32,12 @@ def weights(problem: Problem, _: int = 0) -> Arrays:
 
     As in ``metric="auto"``: β·W / Σ‖x − y‖² with W the total weight of the graph, and the mean squared distance.
     """
-    inner = across = n = squares = same = 0.0
-    total: Floats | float = 0.0
-    for part in range(problem.n_parts()):
-        graph, leaves = (
-            problem.store.read("graph", part, "data", "weight"),
-            problem.store.read(problem.stage("leaves"), part),
-        )
-        inner, across = inner + float(graph["data"].sum()) / 2, across + float(graph["weight"].sum()) / 2
-        sums, own = sums_of_leaves(leaves["rows"], leaves["sizes"])
-        total, squares = total + sums.sum(axis=0), squares + float(own.sum())
-        n, same = n + float(leaves["sizes"].sum()), same + float(leaves["sizes"] @ leaves["sizes"])
+    pieces = list(problem.pieces("graph", problem.n_parts(), "sums", "total"))
+    edges, n, same, squares = np.sum([piece["sums"] for piece in pieces], axis=0).tolist()
+    total = np.sum([piece["total"] for piece in pieces], axis=0)
     apart = max(0.0, n * squares - float(np.dot(total, total)))
     pairs = (n * n - same) / 2
-    slope = problem.recipe.background * (inner + across) / apart if apart > 0 else 0.0
+    slope = problem.recipe.background * edges / apart if apart > 0 else 0.0
     return {"slope": np.array(slope), "level": np.array(apart / pairs if pairs > 0 else 0.0)}
 
 
