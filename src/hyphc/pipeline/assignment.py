@@ -122,7 +122,7 @@ def visits(home: Ints, near: Ints) -> tuple[Ints, Ints]:
     Examples
     --------
     >>> visits(np.array([0, 0, 1]), np.array([[0, 1], [0, 0], [1, 0]]))
-    (array([0, 2]), array([1, 0]))
+    (array([2, 0]), array([0, 1]))
     """
     near = np.sort(near, axis=1)
     fresh = np.column_stack([np.ones(len(near), dtype=bool), near[:, 1:] != near[:, :-1]])

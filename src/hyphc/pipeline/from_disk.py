@@ -91,7 +91,7 @@ def sizes_within(limit: float, n: int, d: int, n_jobs: int | None) -> Sizes:
     Examples
     --------
     >>> sizes_within(2e9, 10_000_000, 32, 2)
-    Sizes(part=20000, sample=128000, block=65536, tasks=2)
+    Sizes(part=20000, sample=128000, block=61942, tasks=2)
     """
     row = _bytes_of_a_row(d)
     # the tree is put together when nothing else is there
