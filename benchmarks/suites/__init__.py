@@ -16,6 +16,7 @@ from . import (
     graphs,
     neighbors,
     nn,
+    parts,
     scores,
     search,
     snapshots,
@@ -46,6 +47,7 @@ _MODULES = (
     scores,
     neighbors,
     nn,
+    parts,
     explorer,
     support,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -18,15 +19,20 @@ from ._shared.arrays import Floats, Ints
 from ._shared.clock import Clock
 from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
+from .pipeline.blocks import Source
 from .pipeline.constrained_cuts import ConstrainedCut
 from .pipeline.constraints import Constraints, within
 from .pipeline.duplicates import Distinct
 from .pipeline.fit import Fit, carry_out, placed
+from .pipeline.flat import Cut, tree_of
+from .pipeline.from_disk import fit_from_disk, is_on_disk, is_too_large, opened
 from .pipeline.grouping import twins, weighted
 from .pipeline.new_points import joined_clusters
 from .pipeline.plan import FitPlan, check_parameters, plan_fit
+from .pipeline.problem import Problem
+from .pipeline.whole import whole_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
-from .scores.clusters import number_of_clusters
+from .scores.clusters import ClusterNumber, number_of_clusters
 from .scores.heights import with_similarity_heights
 from .scores.metrics import dasgupta_cost
 from .search import insert
@@ -99,6 +105,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         How much the search does, as a multiple of the usual; its time grows alike. docs/search.md tells what it buys.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
+    memory_limit : float or str, optional
+        Bytes, or text such as "2GB", that a fit of a path or of a memory-mapped array may use; by default half of what is
+        free. Rows that need more are fitted by parts, from disk: docs/dask.md.
     random_state : int, RandomState or None
     n_jobs : int or None
         Threads; −1 is all cores. The result does not depend on it.
@@ -175,6 +184,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         refine: bool = True,
         effort: float = 1.0,
         time_budget: float | None = None,
+        memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -201,6 +211,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self.refine = refine
         self.effort = effort
         self.time_budget = time_budget
+        self.memory_limit = memory_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -211,7 +222,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
         Parameters
         ----------
-        X : array, frame, sparse matrix or Similarity
+        X : array, frame, sparse matrix, Similarity or path
+            A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
+            that do, are fitted by parts: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
+            is on disk as long as the model is there.
         y : ignored
         sample_weight : array (n,), optional
             How many points each row stands for, all positive: 2 counts like two equal rows.
@@ -220,6 +234,11 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         -------
         self
         """
+        if is_on_disk(X):
+            source = opened(X)
+            if is_too_large(source, self.memory_limit):
+                return self._fit_by_parts(source, sample_weight)
+            X = source.read(0, source.shape[0])
         clock = Clock(self.time_budget, self.callback, self.verbose)
         X = self._checked(X, reset=True)
         self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
@@ -265,6 +284,47 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Of the continuous stage, checked."""
         return EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
 
+    def _fit_by_parts(self, source: Source, sample_weight: Any) -> Self:
+        """Fit rows that memory cannot hold, on threads of this process."""
+        if sample_weight is not None:
+            raise ValueError("sample_weight cannot be given for rows that are fitted by parts; raise memory_limit.")
+        self._check_parameters(source.shape[0])
+        fitted = fit_from_disk(source, self.get_params())
+        weakref.finalize(self, fitted.discard)
+        self.similarity_: Any = None
+        self._parts = fitted
+        self._embedding: Floats | None = None
+        self.tree_, self.labels_, self.cost_ = fitted.tree, fitted.labels, fitted.cost
+        self.n_leaves_, self.n_features_in_ = source.shape
+        self.cluster_number_: ClusterNumber | None = None
+        self.n_clusters_, self.interrupted_ = fitted.n_clusters, False
+        self.children_, self.distances_ = self.tree_.children, self.tree_.heights
+        return self
+
+    @classmethod
+    def of_parts(cls, problem: Problem, cut: Cut) -> HypHC:
+        """A model in memory of what was fitted by parts, as if it had been fitted at once."""
+        recipe, similarity = problem.recipe, whole_similarity(problem)
+        model = cls(
+            cut.n_clusters,
+            distance_threshold=cut.distance_threshold,
+            metric=recipe.metric,
+            scale=recipe.scale,
+            criterion=cut.criterion,
+            min_size=cut.min_size,
+            effort=recipe.effort,
+            random_state=recipe.seed,
+        )
+        if recipe.metric == "auto":
+            model.set_params(
+                n_neighbors=recipe.n_neighbors, edge_weights=recipe.edge_weights, background=recipe.background
+            )
+        model.n_features_in_, model.interrupted_ = problem.source.shape[1], False
+        model.plan_ = replace(plan_fit(similarity, EmbedSettings(), effort=recipe.effort), rows="fitted by parts")
+        model.loss_curve_, model.n_iter_ = np.empty(0), 0
+        model._settle(Tree(np.array(tree_of(problem).children)), similarity, None)
+        return model
+
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Add points to the fitted tree, one after the other, each where the cost rises least; without a tree, ``fit``.
 
@@ -285,6 +345,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """
         if not hasattr(self, "tree_"):
             return self.fit(X)
+        self._require_in_memory("partial_fit")
         similarity = self._with_new(X)
         self._check_parameters(similarity.n)
         self._settle(insert(self.tree_, similarity), similarity, None)
@@ -318,6 +379,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """
         check_is_fitted(self)
         X = self._checked(X, reset=False)
+        if self.similarity_ is None:
+            return self._parts.predicted(X)
         if isinstance(X, Similarity):
             return joined_clusters(self.tree_, self.labels_, X, self.n_jobs)
         rows = metric_of(self.similarity_).rows(self.similarity_, X)
@@ -328,7 +391,12 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     def optimality_gap(self, **settings: Any) -> OptimalityGap:
         """How far the tree can be from the optimum, with a confidence interval; settings as of ``hyphc.optimality_gap``."""
         check_is_fitted(self)
+        self._require_in_memory("optimality_gap")
         return optimality_gap(self.tree_, self.similarity_, **{"n_jobs": self.n_jobs, **settings})
+
+    def _require_in_memory(self, what: str) -> None:
+        if self.similarity_ is None:
+            raise ValueError(f"{what} needs all rows in memory, and this model was fitted by parts from disk.")
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """The rows as an array or CSR matrix; a Similarity as it is."""

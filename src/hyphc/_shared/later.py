@@ -9,3 +9,11 @@ from typing import Any
 def later(module: str, name: str) -> Any:
     """``name`` of ``hyphc.module``, imported now. Only methods of convenience, such as ``Tree.explore``, may use it."""
     return getattr(import_module(f"hyphc.{module}"), name)
+
+
+def require_package(module: str, what: str, extra: str) -> Any:
+    """A module of an optional package, or an error that says what to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{what} need {module.split('.')[0]}; pip install 'hyphc[{extra}]'.") from error

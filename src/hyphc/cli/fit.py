@@ -21,6 +21,7 @@ from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree
 from .common import check_usage, leaf_names, print_note, print_notes, read_data, similarity_of
+from .fit_by_parts import run_fit_by_parts
 from .outputs import clusters_csv, require_writable_folder
 from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
 from .report import (
@@ -52,6 +53,10 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         arguments.parser.error("--resample is about --support; say how many refits, for instance --support 100")
     folder = arguments.output or Path(_default_folder(arguments.file))
     require_writable_folder(folder)
+    if arguments.scheduler or arguments.workers or arguments.memory:
+        folder.mkdir(parents=True, exist_ok=True)
+        run_fit_by_parts(arguments, folder)
+        return None
     points = read_data(arguments, arguments.file)
     _check_clusters(arguments, points.n)
     similarity, notes = similarity_of(points, arguments)

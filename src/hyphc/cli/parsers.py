@@ -273,9 +273,21 @@ is then 130.""",
         help="of --support: what is drawn anew (default: columns, of a graph edges, of a table of similarities rows)",
     )
     _add_seed(parser)
+    _add_workers(parser)
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
     )
+
+
+def _add_workers(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "rows beyond memory or one machine",
+        "NPY, Parquet or Zarr files are then fitted by parts with Dask (pip install 'hyphc[dask]'). The results are "
+        "labels.npy and checkpoint/tree; begun again with the same --output, a fit goes on where it stopped.",
+    )
+    group.add_argument("--workers", type=_whole(1), metavar="N", help="so many processes of this machine")
+    group.add_argument("--memory", metavar="SIZE", help="of each worker, such as 2GB; without --workers there is one")
+    group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://head:8786")
 
 
 def _add_score(commands: Any) -> None:

@@ -75,12 +75,12 @@ def expanded(tree: TreeLike, groups: npt.ArrayLike, parts: Sequence[TreeLike] | 
     tree, members = as_tree(tree), _check_groups(groups)
     if int(members.max()) + 1 != tree.n_leaves:
         raise ValueError(f"The tree has {tree.n_leaves} leaves but there are {int(members.max()) + 1} groups.")
-    inside, tops = _balanced(members) if parts is None else _assembled(members, [as_tree(part) for part in parts])
+    inside, tops = balanced(members) if parts is None else _assembled(members, [as_tree(part) for part in parts])
     number = np.concatenate([tops, len(members) + len(inside) + np.arange(tree.n_leaves - 1)])
     return Tree(np.concatenate([inside, number[tree.children]]))
 
 
-def _balanced(members: Ints) -> tuple[Ints, Ints]:
+def balanced(members: Ints) -> tuple[Ints, Ints]:
     """Merges that join the points of each group in rounds, two neighbours at a time, and the node of each group."""
     order = np.argsort(members, kind="stable")
     nodes, group, merges, n_nodes = order, members[order], [np.empty((0, 2), dtype=np.int64)], len(members)
@@ -94,6 +94,33 @@ def _balanced(members: Ints) -> tuple[Ints, Ints]:
         n_nodes += len(left)
         nodes, group = nodes[first], group[first]
     return np.concatenate(merges), nodes
+
+
+def collapsed(tree: TreeLike, groups: npt.ArrayLike) -> Tree:
+    """The tree of groups that are subtrees: the inverse of ``expanded``.
+
+    Examples
+    --------
+    >>> collapsed(Tree([[0, 2], [3, 1]]), [0, 1, 0]).children
+    array([[0, 1]])
+    """
+    tree, members = as_tree(tree), _check_groups(groups)
+    inside = clusters_of_nodes(tree, members)
+    n_groups = int(members.max()) + 1
+    above = np.flatnonzero(inside < 0)
+    if len(above) != n_groups - 1:
+        raise ValueError(
+            f"{n_groups} groups that are subtrees have {n_groups - 1} merges above them, not {len(above)}."
+        )
+    number = inside.copy()
+    number[above] = n_groups + np.arange(len(above))
+    return Tree(number[tree.children[above - tree.n_leaves]])
+
+
+def clusters_of_nodes(tree: Tree, labels: Ints) -> Ints:
+    """The cluster, a subtree, that each node lies in, −1 above clusters: such a node has more leaves than that of any of them."""
+    own = labels[tree.leaf_order()][tree._first]
+    return np.where(tree.sizes <= np.bincount(labels)[own], own, -1)
 
 
 def _assembled(members: Ints, parts: list[Tree]) -> tuple[Ints, Ints]:

@@ -10,6 +10,7 @@ from ..search.run import ScratchPool
 from ..search.state import node_numbers, state_of
 from ..similarity import Similarity
 from ..tree import Tree
+from .grouping import clusters_of_nodes
 
 SLICE = 256  # points that one thread places at a time
 
@@ -23,14 +24,8 @@ def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: in
     m, n = tree.n_leaves, similarity.n
     state = state_of(tree, similarity)
     cluster = np.full(2 * n, -1)
-    cluster[node_numbers(m, n)] = _clusters_of_nodes(tree, labels)
+    cluster[node_numbers(m, n)] = clusters_of_nodes(tree, labels)
     new, joined = np.arange(m, n), np.empty(n - m, dtype=np.int64)
     slices = [slice(k, k + SLICE) for k in range(0, n - m, SLICE)]
     ScratchPool(state, n_jobs).map(lambda s, scratch: passes.join(state, scratch, new[s], cluster, joined[s]), slices)
     return joined
-
-
-def _clusters_of_nodes(tree: Tree, labels: Ints) -> Ints:
-    """The cluster that each node lies in, −1 above clusters: such a node has more leaves than the cluster of any of them."""
-    own = labels[tree.leaf_order()][tree._first]
-    return np.where(tree.sizes <= np.bincount(labels)[own], own, -1)

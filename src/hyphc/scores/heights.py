@@ -71,12 +71,17 @@ def _carrying(tree: Tree, similarity: Similarity, heights: Floats) -> Tree:
 @by_kind
 def heights_of(similarity: Similarity, tree: Tree) -> Floats:
     """The height of each merge, before any is raised."""
-    return np.maximum(similarity.maximum() - splits(similarity, tree) / _pairs_across(similarity, tree), 0.0)
+    return mean_heights(splits(similarity, tree) / _pairs_across(similarity, tree), similarity.maximum())
+
+
+def mean_heights(means: Floats, largest: float) -> Floats:
+    """Heights of features and matrices: w_max − w̄."""
+    return np.maximum(largest - means, 0.0)
 
 
 @heights_of.register
 def _(similarity: Graph, tree: Tree) -> Floats:
-    return _logarithmic(splits(similarity, tree) / _pairs_across(similarity, tree), _strongest(similarity))
+    return _logarithmic(splits(similarity, tree) / _pairs_across(similarity, tree), strongest_edge(similarity))
 
 
 @heights_of.register
@@ -85,9 +90,17 @@ def _(similarity: Blend, tree: Tree) -> Floats:
     added = background.from_furthest()
     nearest = background.slope * background.level + added
     seen = splits(background, tree) / across + added
-    seen[seen <= ROUNDING * nearest] = 0.0
     copied = 1.0 if (similarity.sizes > 1).any() else 0.0  # copies of a row are joined by 1
-    return _logarithmic(splits(graph, tree) / across + seen, max(_strongest(graph), copied) + nearest)
+    return blend_heights(splits(graph, tree) / across, seen, max(strongest_edge(graph), copied), nearest)
+
+
+def blend_heights(near: Floats, seen: Floats, strongest: float, nearest: float) -> Floats:
+    """Heights of blends from mean weights of edges and mean backgrounds, counted from the furthest pair, across each merge.
+
+    ``strongest`` is the largest weight of an edge, ``nearest`` the background of equal rows.
+    """
+    seen = np.where(seen <= ROUNDING * nearest, 0.0, seen)
+    return _logarithmic(near + seen, strongest + nearest)
 
 
 def _pairs_across(similarity: Similarity, tree: Tree) -> Floats:
@@ -95,7 +108,7 @@ def _pairs_across(similarity: Similarity, tree: Tree) -> Floats:
     return np.asarray(points[tree._children[:, 0]] * points[tree._children[:, 1]])
 
 
-def _strongest(graph: Graph) -> float:
+def strongest_edge(graph: Graph) -> float:
     """The largest similarity of two points."""
     rows = np.repeat(graph.sizes, np.diff(graph.indptr))
     return float((graph.data / (rows * graph.sizes[graph.indices])).max(initial=0.0))

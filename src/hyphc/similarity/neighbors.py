@@ -233,6 +233,10 @@ class Index:
             return neighbours, np.ldexp(distances, self._exponent)
         return neighbours, distances**2 / 2
 
+    def among(self) -> Ints:
+        """The k nearest others of each row, nearest first: (n, k)."""
+        return self._file.neighbours()[0]
+
     def _placed(self, rows: Floats) -> Floats:
         if self._metric == "euclidean":
             return np.ldexp(rows, -self._exponent) if self._exponent else rows
@@ -425,13 +429,13 @@ def _distances(points: Points, rows: Ints, candidates: Ints) -> Floats:
 
 
 def _fuzzy(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
-    memberships = _many_memberships(distances) if len(distances) > EXACT_LIMIT else fuzzy_memberships(distances)
+    memberships = many_memberships(distances) if len(distances) > EXACT_LIMIT else fuzzy_memberships(distances)
     directed = _directed(neighbours, memberships)
     reverse = directed.T.tocsr()
     return _finished(directed + reverse - directed * reverse)
 
 
-def _many_memberships(distances: Floats) -> Floats:
+def many_memberships(distances: Floats) -> Floats:
     """``fuzzy_memberships`` by a compiled loop, which only many rows are worth."""
     from .._kernels.similarity.memberships import memberships
 

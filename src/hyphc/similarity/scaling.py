@@ -84,13 +84,54 @@ def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Float
     """
     if (isinstance(scale, str) and scale != "auto") or not isinstance(scale, str | bool | np.bool_):
         raise ValueError(f"scale={scale!r} is unknown; choose 'auto', True or False.")
+    return scaling_of(moments_of(X, sizes), scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What the rule asks of columns; those of all rows follow from those of blocks of them (``together``)."""
+
+    n_points: float
+    centre: Floats
+    squares: Floats  # Σ (x − centre)²
+    smallest: Floats
+    largest: Floats
+    binary: npt.NDArray[np.bool_]  # no values but the smallest and the largest
+
+    @property
+    def deviations(self) -> Floats:
+        """Standard deviations, the population's."""
+        return np.asarray(np.sqrt(self.squares / self.n_points))
+
+    def together(self, other: Moments) -> Moments:
+        """Of the rows of both."""
+        n = self.n_points + other.n_points
+        step = other.centre - self.centre
+        squares = self.squares + other.squares + step**2 * (self.n_points * other.n_points / n)
+        ends = np.sort([self.smallest, self.largest, other.smallest, other.largest], axis=0)
+        two = (np.diff(ends, axis=0) > 0).sum(axis=0) <= 1
+        centre = self.centre + step * (other.n_points / n)
+        return Moments(n, centre, squares, ends[0], ends[-1], self.binary & other.binary & two)
+
+
+def moments_of(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
+    """Moments of columns; ``sizes`` says how many points each row stands for."""
     X = X.astype(np.float64, copy=False)
     n_points = len(X) if sizes is None else float(sizes.sum())
     centre = np.average(X, axis=0, weights=sizes)
-    deviations = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=sizes))
-    varies = deviations > CONSTANT * np.abs(X).max(axis=0, initial=0.0)
+    squares = np.average((X - centre) ** 2, axis=0, weights=sizes) * n_points
+    smallest, largest = X.min(axis=0), X.max(axis=0)
+    binary = ((smallest == X) | (largest == X)).all(axis=0)
+    return Moments(n_points, centre, squares, smallest, largest, binary)
+
+
+def scaling_of(moments: Moments, scale: str | bool) -> ColumnScaling:
+    """``column_scaling`` of columns of which only the moments are known."""
+    centre, deviations = moments.centre, moments.deviations
+    varies = deviations > CONSTANT * np.maximum(np.abs(moments.smallest), np.abs(moments.largest))
     if isinstance(scale, str):
-        scaled, why = _columns_differ(X[:, varies], n_points, centre[varies], deviations[varies])
+        binary = int(moments.binary[varies].sum())
+        scaled, why = _columns_differ(moments.n_points, centre[varies], deviations[varies], binary)
     else:
         scaled, why = bool(scale), "asked for"
     factor = np.where(varies, 1.0 / np.where(varies & scaled, deviations, 1.0), 0.0)
@@ -99,9 +140,9 @@ def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Float
     return ColumnScaling(centre, factor, words)
 
 
-def _columns_differ(X: Floats, n_points: float, centre: Floats, deviations: Floats) -> tuple[bool, str]:
-    """Whether varying columns have units of their own, and why."""
-    d = X.shape[1]
+def _columns_differ(n_points: float, centre: Floats, deviations: Floats, binary: int) -> tuple[bool, str]:
+    """Whether varying columns, of which ``binary`` have just two values, have units of their own, and why."""
+    d = len(deviations)
     if d < 2:
         return False, "fewer than two of them vary"
     if _are_components(n_points, centre, deviations):
@@ -109,7 +150,6 @@ def _columns_differ(X: Floats, n_points: float, centre: Floats, deviations: Floa
     ratio = float(deviations.max() / np.sort(deviations)[(d - 1) // 2])
     if ratio > WIDE:
         return True, f"the largest deviation is {ratio:.3g} times the median one"
-    binary = int(((X.min(axis=0) == X) | (X.max(axis=0) == X)).all(axis=0).sum())
     if FEW_BINARY * d <= binary < d:
         return True, f"{binary} of {d} have just two values"
     return False, f"they share one scale, with a largest deviation {ratio:.3g} times the median one"

@@ -457,14 +457,30 @@ class Tree:
         """Tree of the text that ``to_json`` wrote."""
         return cls(**storage.from_json(text))
 
-    def save(self, path: PathLike) -> None:
-        """Write the tree to ``path`` as an npz archive, without pickle; a file already there is replaced in one step."""
-        storage.save(self, path)
+    def save(self, path: PathLike, *, mapped: bool = False) -> None:
+        """Write the tree to ``path`` as an npz archive, without pickle; a file already there is replaced in one step.
+
+        ``mapped`` writes a folder of arrays instead, which ``load`` opens at once, whatever their size.
+        """
+        if not mapped:
+            return storage.save(self, path)
+        fields = {"children": self._children, "heights": self._heights, **storage.carried_fields(self)}
+        names = None if self._names is None else list(self._names)
+        storage.save_mapped(path, {**fields, "names": names, "n_clusters": self._n_clusters})
 
     @classmethod
     def load(cls, path: PathLike) -> Tree:
-        """Tree of a file that ``save`` wrote."""
-        return cls(**storage.load(path))
+        """Tree of a file that ``save`` wrote; of a folder, its arrays are memory-mapped, and read when they are used."""
+        return cls._mapped(path) if Path(path).is_dir() else cls(**storage.load(path))
+
+    @classmethod
+    def _mapped(cls, folder: PathLike) -> Tree:
+        """The tree of a folder. Its arrays were checked when they were written, and are not read now."""
+        fields = dict.fromkeys((*storage.CARRIED, "names", "n_clusters")) | storage.load_mapped(folder)
+        tree = cls.__new__(cls)
+        for name, value in fields.items():
+            setattr(tree, f"_{name}", tuple(value) if name == "names" and value is not None else value)
+        return tree
 
     def explore(self, path: PathLike, **options: Any) -> Path:
         """Write a page for the browser in which the tree can be explored; options as of ``hyphc.explore``."""

@@ -175,7 +175,7 @@ def chosen_nodes(
     elif min_size != 1:
         raise ValueError(f"min_size={min_size} goes with n_clusters, not with {chosen[0]}; leave it out.")
     else:
-        nodes = _tops(tree, _low_merges(tree, height, max_size))
+        nodes = tops(tree, _low_merges(tree, height, max_size))
     return by_smallest_leaf(tree, nodes)
 
 
@@ -224,7 +224,7 @@ def _best_nodes(
         raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
     _require_possible(tree, n_clusters, min_size)
     if criterion == "height" and min_size == 1:  # the last merges are the highest: no need to search
-        return _tops(tree, np.arange(n - 1) < n - n_clusters)
+        return tops(tree, np.arange(n - 1) < n - n_clusters)
     return best_prunings(tree, n_clusters, criterion, min_size, within).nodes(n_clusters)
 
 
@@ -240,7 +240,7 @@ def _low_merges(tree: Tree, height: float | None, max_size: float | None) -> npt
     return np.asarray(tree._points[tree.n_leaves :] <= max_size * (1 + ROUNDING))
 
 
-def _tops(tree: Tree, kept: npt.NDArray[np.bool_]) -> Ints:
+def tops(tree: Tree, kept: npt.NDArray[np.bool_]) -> Ints:
     """The nodes that are leaves or kept merges and whose parent is not; what is below a kept merge is kept."""
     is_kept = np.concatenate([np.ones(tree.n_leaves, dtype=bool), kept])
     below_kept = np.zeros(len(is_kept), dtype=bool)

@@ -1,9 +1,10 @@
-"""A tree as JSON and as an npz archive: all that it carries, without pickle."""
+"""A tree as JSON, as an npz archive and as a folder of arrays: all that it carries, without pickle."""
 
 from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 Fields = dict[str, Any]  # arguments of Tree
 
+_MAPPED = "tree.json"
 # left out where a tree has none: older files are read alike
 CARRIED = ("split_weights", "degrees", "leaf_sizes", "leaf_weights", "split_squares", "support")
 
@@ -65,6 +67,32 @@ def save(tree: Tree, path: PathLike) -> None:
     with replaced_atomically(path) as file:
         arrays = {"children": tree.children, "heights": tree.heights, "names": names, **carried_fields(tree)}
         np.savez_compressed(file, **arrays, **_number(tree))
+
+
+def save_mapped(folder: PathLike, fields: Fields) -> None:
+    """Write arrays, in order of height, to a folder, ``tree.json`` last: ``load`` opens them without reading them."""
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    arrays = {name: values for name, values in fields.items() if isinstance(values, np.ndarray)}
+    for name, values in arrays.items():
+        with replaced_atomically(target / f"{name}.npy") as file:
+            np.save(file, values, allow_pickle=False)
+    others = {name: values for name, values in fields.items() if name not in arrays}
+    with replaced_atomically(target / _MAPPED) as file:
+        file.write(json.dumps({"format": 1, "arrays": sorted(arrays), **others}).encode())
+
+
+def load_mapped(folder: PathLike) -> Fields:
+    """What ``save_mapped`` wrote, memory-mapped."""
+    try:
+        told = json.loads((Path(folder) / _MAPPED).read_text(encoding="utf-8"))
+        if told.pop("format") != 1:
+            raise ValueError("it was written by a later version")
+        names = told.pop("arrays")
+        # copied where it is written to: read-only arrays would be another kind to compile kernels for
+        return {**told, **{name: np.asarray(np.load(Path(folder) / f"{name}.npy", mmap_mode="c")) for name in names}}
+    except (FileNotFoundError, ValueError, KeyError) as error:
+        raise ValueError(f"{os.fspath(folder)!r} is no folder of a saved tree ({error}).") from None
 
 
 def load(path: PathLike) -> Fields:

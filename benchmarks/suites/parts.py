@@ -1,0 +1,168 @@
+"""Fits by parts: cost, purity, time and memory beside a fit of all rows at once, and the seconds of each stage.
+
+Both trees are scored under the similarity of the fit at once. "above" is the difference of costs as a share of the cost of the
+graph's part (of all of it for cosines): the level of a background is arbitrary, and so is a share of a cost that includes it.
+"Above on its graph" is the same under the similarity that the parts made, beside a fit at once of that one. Planted data
+have a decay of 0.95. ``billion`` puts measured seconds of tasks on many machines and adds up.
+"""
+
+from __future__ import annotations
+
+import heapq
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from hyphc import HypHC, Tree, as_similarity, dasgupta_cost, datasets, dendrogram_purity
+
+from ..harness.markdown import spaced, table
+from ..harness.points import WORDNET, points
+from ..harness.store import Store
+from ..harness.task import MINUTE, Record, Task
+
+SOURCES = ("_shared", "_kernels", "similarity", "search", "pipeline", "dask")
+SIZES = (20_000, 100_000, 200_000, 1_000_000)
+METRICS = ("cosine", "auto")
+CASES = (*(f"planted-{n}" for n in SIZES), WORDNET)
+SMALL_PARTS = {20_000: {"part_size": 4_000, "sample_size": 2_500}}  # so that there are several
+MACHINES, CORES = 100, 16
+
+
+def tasks() -> list[Task]:
+    kinds = [(case, metric) for case in CASES for metric in METRICS]
+    return [Task("parts", case, metric, "by parts", limit=120 * MINUTE) for case, metric in kinds]
+
+
+def records(task: Task) -> Iterator[Record]:
+    """Both fits, their costs under one similarity, their purities, and the seconds of each stage with its number of tasks."""
+    X, labels = _points(task.case)
+    yield {"n": len(X)}
+    begin = time.perf_counter()
+    alone = HypHC(len(np.unique(labels)), metric=task.kind, random_state=0).fit(X)
+    seconds = time.perf_counter() - begin
+    with tempfile.TemporaryDirectory() as folder:
+        stages, tree, own, same = _by_parts(X, task.kind, Path(folder))
+    similarity = alone.similarity_ if task.kind == "auto" else as_similarity(X, task.kind)
+    whole, parts = alone.cost_, dasgupta_cost(tree, similarity)
+    yield {
+        "seconds": seconds,
+        "seconds by parts": sum(spent for _, _, spent in stages),
+        "above": (parts - whole) / dasgupta_cost(alone.tree_, similarity.near),
+        "cost": whole,
+        "cost by parts": parts,
+        "own cost": own,
+        "above on its graph": same,
+        "recall": similarity.recall_,
+        "purity": dendrogram_purity(alone.tree_, labels),
+        "purity by parts": dendrogram_purity(tree, labels),
+        "stages": stages,
+    }
+
+
+def _points(case: str) -> tuple[np.ndarray, np.ndarray]:
+    if case == WORDNET:
+        found = points(WORDNET)
+        return found.rows.astype(np.float32), np.asarray(found.labels)
+    found = datasets.planted(int(case.removeprefix("planted-")), 32, decay=0.95, random_state=0)
+    return found.data, found.labels
+
+
+def _by_parts(X: np.ndarray, metric: str, folder: Path) -> tuple[list[tuple[str, int, float]], Tree, float, float]:
+    from hyphc.pipeline.blocks import open_rows
+    from hyphc.pipeline.flat import tree_of
+    from hyphc.pipeline.parts import on_threads, perform, stages
+    from hyphc.pipeline.problem import Problem, Recipe
+    from hyphc.pipeline.whole import whole_similarity
+
+    np.save(folder / "x.npy", X)
+    recipe = Recipe(metric=metric, **SMALL_PARTS.get(len(X), {}))
+    problem = Problem(open_rows(folder / "x.npy"), recipe, str(folder / "store"))
+    problem.open()
+    spent = []
+    for stage in stages(problem):
+        begin, count = time.perf_counter(), stage.count(problem)
+        on_threads(-1)(partial(perform, problem, stage), count, stage.name)
+        spent.append((stage.name, count, time.perf_counter() - begin))
+    cost, similarity = float(problem.store.one("tree", 0, "cost")), whole_similarity(problem)
+    alone = HypHC(2, random_state=0).fit(similarity)
+    above = (cost - alone.cost_) / dasgupta_cost(alone.tree_, similarity.near)
+    return spent, Tree(np.array(tree_of(problem).children)), cost, above  # the folder goes
+
+
+def cost_table(store: Store) -> str:
+    """Costs, purities and times side by side."""
+    rows = []
+    for task in tasks():
+        result = store.get(task.suite, task.case, task.kind, task.method)
+        if result is None or not result["records"]:
+            continue
+        found = result["records"][0]
+        figures = [f"{100 * found[name]:.4f} %" for name in ("above", "above on its graph")]
+        figures += [f"{found['recall']:.3f}"]
+        figures += [f"{found['purity']:.3f}", f"{found['purity by parts']:.3f}"]
+        figures += [f"{found['seconds']:.1f}", f"{found['seconds by parts']:.1f}"]
+        rows.append([task.case, spaced(result["n"]), task.kind, *figures])
+    header = [
+        "data",
+        "points",
+        "similarity",
+        "above",
+        "above on its graph",
+        "recall at once",
+        "purity at once",
+        "purity by parts",
+    ]
+    return table([*header, "seconds at once", "seconds by parts"], rows, "parts")
+
+
+def simulated(costs: list[tuple[str, int, float]], workers: int) -> list[tuple[str, int, float]]:
+    """Stages one after the other, each a list of equal tasks that free workers take: (name, tasks, seconds of the stage)."""
+    finished = []
+    for name, count, seconds in costs:
+        free = [0.0] * workers
+        for _ in range(count):
+            heapq.heappush(free, heapq.heappop(free) + seconds)
+        finished.append((name, count, max(free)))
+    return finished
+
+
+def billion(stages: list[tuple[str, int, float]], n: int) -> list[tuple[str, int, float]]:
+    """Tasks of a fit of 10⁹ rows and the seconds of each, from those of a fit of n rows on two cores.
+
+    There are 1 000 blocks and 50 000 parts of 20 000 rows; a task's seconds are in proportion to its rows. The sample has 400 000
+    rows, and the tree of the frontier 60 000 leaves whatever n is. What one task does with the whole tree grows with n.
+    """
+    costs = []
+    for name, count, spent in stages:
+        processor = 2 * spent if count > 1 else spent
+        kind = name.split("-")[0]
+        if kind in ("survey", "assignment", "shuffle"):
+            costs.append((name, 1_000, processor * 1e6 / n))
+        elif kind in ("sample", "top"):
+            costs.append((name, 1, processor * 20))
+        elif kind in ("parts", "weights", "tree"):
+            costs.append((name, 1, processor * 1e9 / n))
+        else:
+            costs.append((name, 50_000, processor * 2e4 / n))
+    return costs
+
+
+def billion_table(store: Store) -> str:
+    """The stages of 10⁹ rows on 100 machines of 16 cores, simulated with measured seconds."""
+    rows = []
+    for metric in METRICS:
+        result = store.get("parts", "planted-100000", metric, "by parts")
+        if result is None or not result["records"]:
+            continue
+        costs = billion([tuple(stage) for stage in result["records"][0]["stages"]], result["n"])
+        for (name, count, task), (_, _, wall) in zip(costs, simulated(costs, MACHINES * CORES), strict=True):
+            rows.append([metric, name, spaced(count), f"{task:.2f}", f"{wall:.0f}"])
+        total = sum(wall for _, _, wall in simulated(costs, MACHINES * CORES))
+        rows.append([metric, "all", spaced(sum(count for _, count, _ in costs)), "", f"{total:.0f}"])
+    return table(["similarity", "stage", "tasks", "seconds a task", "seconds of the stage"], rows, "parts")
+
+
+TABLES: dict[str, Callable[[Store], str]] = {"parts-costs": cost_table, "parts-billion": billion_table}

@@ -1,0 +1,70 @@
+"""Dask arrays and frames as rows in the storage: each block is computed on a worker and written there by it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client
+
+from ..pipeline.blocks import FINGERPRINT_ROWS, Rows, StoredRows, rows_of_a_block
+from ..pipeline.checkpoint import Checkpoint
+from .scheduling import finished
+
+
+def as_array(X: Any) -> Any:
+    """A Dask array (n, d) whose number of rows is known."""
+    array = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
+    if array.ndim != 2:
+        raise ValueError(f"X has shape {array.shape}; a table (n, d) of rows is needed.")
+    if np.isnan(array.shape[0]):
+        array = array.compute_chunk_sizes()
+    return array
+
+
+def stored_rows(array: Any, storage: str, block_rows: int | None) -> tuple[Any, StoredRows]:
+    """The array in blocks of the rows that a fit reads at a time, and what it will be in the storage."""
+    n, d = array.shape
+    dtype = np.dtype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
+    rows = block_rows or rows_of_a_block(n, d)
+    blocks = array.rechunk((rows, -1)).astype(dtype)
+    return blocks, StoredRows(storage, (n, d), str(dtype), rows, _fingerprint(array))
+
+
+def _fingerprint(array: Any) -> str:
+    """Shape, type and some rows: of a few chunks, whichever they are cut into."""
+    n = array.shape[0]
+    some = np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64))
+    rows = np.ascontiguousarray(array[some].compute())
+    return hashlib.sha256(f"{array.shape} {array.dtype} ".encode() + rows.tobytes()).hexdigest()
+
+
+def write_rows(blocks: Any, storage: str, client: Client | None) -> None:
+    """Compute the blocks that are not in the storage, each on a worker, which writes it."""
+    store = Checkpoint(storage)
+    write = dask.delayed(_write, pure=False)
+    parts = blocks.to_delayed().ravel()
+    tasks = [write(part, storage, number) for number, part in enumerate(parts) if not store.has("rows", number)]
+    if client is None:
+        dask.compute(*tasks, scheduler="threads")
+    else:
+        finished(client, client.compute(tasks), lambda done: None)
+
+
+def _write(rows: Rows, storage: str, number: int) -> None:
+    Checkpoint(storage).write("rows", number, {"rows": np.ascontiguousarray(rows)})
+
+
+def labels_array(storage: str, stage: str, n: int, step: int) -> Any:
+    """Labels in the storage as a Dask array, read block by block where they are needed."""
+    read = dask.delayed(_read_labels, pure=True)
+    starts = range(0, n, step)
+    blocks = [da.from_delayed(read(storage, stage, b, min(b + step, n)), (min(step, n - b),), np.int64) for b in starts]
+    return da.concatenate(blocks)
+
+
+def _read_labels(storage: str, stage: str, start: int, stop: int) -> Any:
+    return np.array(Checkpoint(storage).one(stage, 0, "labels")[start:stop])

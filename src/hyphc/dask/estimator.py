@@ -1,0 +1,231 @@
+"""``DaskHypHC``: a fit by parts behind scikit-learn's interface, on a Dask cluster."""
+
+from __future__ import annotations
+
+import operator
+import os
+import shutil
+import tempfile
+import weakref
+from typing import Any, Self
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimator import HypHC
+from ..pipeline.blocks import Rows, Source, open_rows
+from ..pipeline.flat import Cut, predicted, tree_of
+from ..pipeline.parts import fit_by_parts
+from ..pipeline.plan import check_parameters
+from ..pipeline.problem import PART_SIZE, Problem, Recipe
+from ..pipeline.telling import Telling
+from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
+from ..tree import Tree
+from .collections import as_array, labels_array, stored_rows, write_rows
+from .scheduling import chosen_client, on_dask, require_seen
+
+
+class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """``HypHC`` for rows that one machine cannot hold, on a Dask cluster or on a laptop's disk.
+
+    A sample's tree divides the rows into parts; each part is fitted by a worker; the tree above them has the exact similarities
+    between parts, and is repaired across their borders. Every task is a pure function of rows and seed: the tree is the same
+    whatever the number of workers, and a worker that is lost costs only its tasks. docs/dask.md tells what it costs.
+
+    Parameters
+    ----------
+    n_clusters, distance_threshold, criterion, min_size
+        As of ``HypHC``. With neither of the first two, there are as many clusters as the sample's tree has.
+    metric : {"auto", "cosine"}
+    n_neighbors, edge_weights, scale, background
+        As of ``HypHC``; edge weights are "fuzzy" or "binary".
+    effort : float
+        Of the search in each part and above them.
+    random_state : int or None
+        None is 0: a fit that is begun again must go on with the same sample.
+    part_size : int
+        Rows of a part, at most: a worker's memory holds some thousand bytes for each, and their columns a few times.
+    sample_size : int, optional
+        Rows of the sample; by default 20 000, more where there are many parts.
+    storage : path, optional
+        A folder that this machine and all workers see. Finished pieces are kept there: a fit that is begun again with the same
+        rows and parameters goes on where it stopped. Default: a temporary folder, for workers on this machine.
+    verbose : int
+        1 shows a line of progress on standard error.
+    client : distributed.Client, optional
+        Default: the current client, and Dask's threads in this process where there is none.
+
+    Attributes
+    ----------
+    labels_ : dask array (n,)
+    cost_ : float
+        Dasgupta's cost, exact for the similarity that the parts made.
+    tree_ : Tree
+        Its arrays are memory-mapped, in ``storage_``/tree: ``Tree.load`` opens them anywhere.
+    n_clusters_, n_leaves_, n_features_in_ : int
+    storage_ : str
+    client_ : distributed.Client or None
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.from_array(np.random.default_rng(0).normal(size=(60, 3)), chunks=(20, 3))
+    >>> model = DaskHypHC(2, metric="cosine", part_size=20).fit(X)
+    >>> model.labels_.compute().shape, model.tree_.n_leaves
+    ((60,), 60)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        distance_threshold: float | None = None,
+        metric: str = "auto",
+        n_neighbors: int | None = None,
+        edge_weights: str = "fuzzy",
+        scale: str | bool = "auto",
+        background: float | None = None,
+        criterion: str = "dasgupta",
+        min_size: float = 1,
+        effort: float = 1.0,
+        random_state: int | None = None,
+        part_size: int = PART_SIZE,
+        sample_size: int | None = None,
+        storage: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+        client: Client | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.distance_threshold = distance_threshold
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.edge_weights = edge_weights
+        self.scale = scale
+        self.background = background
+        self.criterion = criterion
+        self.min_size = min_size
+        self.effort = effort
+        self.random_state = random_state
+        self.part_size = part_size
+        self.sample_size = sample_size
+        self.storage = storage
+        self.verbose = verbose
+        self.client = client
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows of a Dask array or frame, or of a file that all workers see.
+
+        Parameters
+        ----------
+        X : dask array or frame (n, d), or path
+            NPY, Parquet (a file, or a folder of them) or Zarr: read block by block on the workers. Blocks of a Dask
+            collection are computed once and written to the storage.
+        y : ignored
+        """
+        self.client_ = chosen_client(self.client)
+        self.storage_ = self._folder()
+        blocks, source = self._rows(X)
+        check_parameters(source.shape[0], self.n_clusters, self.distance_threshold, None)
+        problem, cut, told = Problem(source, self._recipe(), self.storage_), self._cut(), Telling()
+        with told.shown(self.verbose):
+            problem.open()
+            require_seen(self.client_, self.storage_)
+            if blocks is not None:
+                write_rows(blocks, self.storage_, self.client_)
+            fit_by_parts(problem, on_dask(self.client_, told), cut.stage())
+        return self._settle(problem, cut)
+
+    def _settle(self, problem: Problem, cut: Cut) -> Self:
+        self._problem, self._fitted_cut = problem, cut
+        labels = problem.store.read(cut.stage().name)
+        self.cost_, self.n_clusters_ = float(problem.store.one("tree", 0, "cost")), int(labels["n_clusters"])
+        self.n_leaves_, self.n_features_in_ = problem.source.shape
+        self.labels_ = labels_array(self.storage_, cut.stage().name, problem.n, problem.block_rows)
+        return self
+
+    @property
+    def tree_(self) -> Tree:
+        """The tree, its arrays memory-mapped."""
+        if not hasattr(self, "_problem"):
+            raise AttributeError("This DaskHypHC is not fitted yet and has no tree_; call fit first.")
+        return tree_of(self._problem)
+
+    def predict(self, X: Any) -> Any:
+        """The flat cluster that each new row would join: of a Dask array or frame, or a path, as a Dask array.
+
+        A row is placed among the small subtrees of all parts, of some ten to a few hundred rows each. NumPy arrays give one.
+        """
+        check_is_fitted(self, "cost_")
+        if isinstance(X, str | os.PathLike):
+            source = open_rows(X)
+            return _predicted_file(self._problem, self._fitted_cut, source)
+        if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
+            rows = as_array(X).rechunk({1: -1})
+            return rows.map_blocks(_predict, self._problem, self._fitted_cut, drop_axis=1, dtype=np.int64, meta=_NONE)
+        return _predict(np.asarray(X), self._problem, self._fitted_cut)
+
+    def fit_predict(self, X: Any, y: Any = None) -> Any:
+        """``fit(X).labels_``."""
+        return self.fit(X).labels_
+
+    def to_local(self) -> HypHC:
+        """A fitted ``HypHC`` with this tree and all rows in memory, independent of cluster and storage."""
+        check_is_fitted(self, "cost_")
+        return HypHC.of_parts(self._problem, self._fitted_cut)
+
+    def _recipe(self) -> Recipe:
+        return Recipe(
+            metric=self.metric,
+            n_neighbors=N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors,
+            edge_weights=self.edge_weights,
+            scale=self.scale,
+            background=BACKGROUND if self.background is None else self.background,
+            effort=self.effort,
+            seed=0 if self.random_state is None else operator.index(self.random_state),
+            part_size=self.part_size,
+            sample_size=self.sample_size,
+        )
+
+    def _cut(self) -> Cut:
+        return Cut(self.n_clusters, self.distance_threshold, self.criterion, self.min_size)
+
+    def _folder(self) -> str:
+        if self.storage is not None:
+            folder = os.fspath(self.storage)
+            if "://" in folder:
+                raise ValueError(
+                    f"storage={folder!r} is an address; give a folder that all workers see, a mounted one say."
+                )
+            return os.path.abspath(folder)
+        folder = tempfile.mkdtemp(prefix="hyphc-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def _rows(self, X: Any) -> tuple[Any, Source]:
+        """Blocks of a Dask collection, None of a file, and the rows as tasks read them."""
+        if isinstance(X, str | os.PathLike):
+            return None, open_rows(X)
+        if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
+            return stored_rows(as_array(X), self.storage_, None)
+        raise TypeError(
+            f"X is a {type(X).__name__}; pass a Dask array or frame, or the path of a .npy, .parquet or .zarr file. "
+            "hyphc.HypHC takes what fits into memory."
+        )
+
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+def _predict(rows: Rows, problem: Problem, cut: Cut) -> Any:
+    return predicted(problem, cut, rows)
+
+
+def _predicted_file(problem: Problem, cut: Cut, source: Source) -> Any:
+    n, step = source.shape[0], problem.block_rows
+    task = dask.delayed(lambda b, e: predicted(problem, cut, source.read(b, e)), pure=False)
+    ends = [(b, min(b + step, n)) for b in range(0, n, step)]
+    return da.concatenate([da.from_delayed(task(b, e), (e - b,), np.int64) for b, e in ends])

@@ -1,0 +1,70 @@
+"""Tasks of a fit by parts on a Dask cluster, or on Dask's threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import dask
+from distributed import Client, as_completed, default_client
+
+from ..pipeline.parts import Executor
+from ..pipeline.telling import Listener
+
+# A task that a worker left undone is done by another by itself; one that raised is tried again so often: a storage may be slow to
+# show what another machine wrote.
+RETRIES = 2
+
+
+def chosen_client(client: Client | None) -> Client | None:
+    """The client given, else the default one; None if there is none."""
+    if client is not None:
+        return client
+    try:
+        found: Client = default_client()
+    except ValueError:
+        return None
+    return found
+
+
+def on_dask(client: Client | None, tell: Listener) -> Executor:
+    """Tasks on a client's workers; without a client, on Dask's threads in this process."""
+    return partial(_on_threads if client is None else partial(_on_cluster, client), tell)
+
+
+def _on_cluster(client: Client, tell: Listener, task: Callable[[int], None], count: int, stage: str) -> None:
+    tell(stage, 0, count)
+    # keys of their own: a scheduler that still knows tasks of an earlier fit must not take them for these
+    keys = [f"hyphc-{stage}-{uuid4().hex[:8]}-{number}" for number in range(count)]
+    futures = client.map(task, range(count), key=keys, pure=False, retries=RETRIES)
+    finished(client, futures, lambda done: tell(stage, done, count))
+
+
+def finished(client: Client, futures: list[Any], tell: Callable[[int], object]) -> None:
+    """Wait for all; the first error is raised, and what has not begun is not begun."""
+    try:
+        for done, future in enumerate(as_completed(futures), start=1):
+            future.result()
+            tell(done)
+    finally:
+        client.cancel([future for future in futures if not future.done()], reason="the fit has ended")
+
+
+def _on_threads(tell: Listener, task: Callable[[int], None], count: int, stage: str) -> None:
+    tell(stage, 0, count)
+    dask.compute(*(dask.delayed(task)(number) for number in range(count)), scheduler="threads")
+    tell(stage, count, count)
+
+
+def require_seen(client: Client | None, storage: str) -> None:
+    """Raise unless every worker sees the storage."""
+    seen = {} if client is None else client.run(os.path.isfile, os.path.join(storage, "manifest.json"))
+    blind = sorted(worker for worker, found in seen.items() if not found)
+    if blind:
+        raise OSError(
+            f"storage={storage!r} is not seen by {blind[0]}{f' and {len(blind) - 1} more' if len(blind) > 1 else ''}; give a "
+            "folder that this machine and all workers share."
+        )

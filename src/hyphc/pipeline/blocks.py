@@ -1,0 +1,264 @@
+"""Rows that need not fit into memory, read block by block: NPY, Parquet and Zarr files, and arrays at hand.
+
+Blocks are runs of the data's own rows. How many a block has depends on the shape of the data alone, never on who reads it: all
+that is computed from blocks is then the same whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .._shared.checks import as_floats, require_finite
+from .._shared.later import require_package
+from .checkpoint import Checkpoint
+
+Rows = npt.NDArray[Any]  # float32 or float64
+
+# A block has so many rows, more of very many so that there are not too many blocks, and fewer where rows are wide.
+BLOCK_ROWS, MOST_BLOCKS = 65_536, 1_000
+BLOCK_BYTES = 256 << 20
+FINGERPRINT_ROWS = 64  # rows that are read to tell one data set from another
+
+
+class Source(Protocol):
+    """Rows (n, d) of float32 or float64 that can be read in part, by whoever holds this object; it must be small to pickle."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+
+    def read(self, start: int, stop: int) -> Rows:
+        """The rows start … stop − 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRows:
+    """An array (n, d) at hand, a memory-mapped one among them: for threads of one process."""
+
+    array: npt.NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return _float_dtype(self.array.dtype)
+
+    def read(self, start: int, stop: int) -> Rows:
+        return as_floats(self.array[start:stop], "X")
+
+
+@dataclass(frozen=True)
+class NpyRows:
+    """A two-dimensional array in an NPY file."""
+
+    path: str
+
+    @cached_property
+    def _rows(self) -> ArrayRows:
+        array = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        if array.ndim != 2:
+            raise ValueError(f"{self.path!r} has shape {array.shape}; a table (n, d) of rows is needed.")
+        return ArrayRows(array)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._rows.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._rows.dtype
+
+    def read(self, start: int, stop: int) -> Rows:
+        return self._rows.read(start, stop)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}  # a worker opens the file itself
+
+
+@dataclass(frozen=True)
+class ZarrRows:
+    """A two-dimensional Zarr array."""
+
+    path: str
+
+    @cached_property
+    def _rows(self) -> Any:
+        array = require_package("zarr", "Zarr arrays", "dask").open_array(self.path, mode="r")
+        if len(array.shape) != 2:
+            raise ValueError(f"{self.path!r} has shape {array.shape}; a table (n, d) of rows is needed.")
+        return array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._rows.shape[0], self._rows.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return _float_dtype(self._rows.dtype)
+
+    def read(self, start: int, stop: int) -> Rows:
+        return as_floats(self._rows[start:stop], "X")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}
+
+
+@dataclass(frozen=True)
+class ParquetRows:
+    """The columns of numbers of a Parquet file, or of a folder of them in the order of their names."""
+
+    path: str
+
+    @cached_property
+    def _groups(self) -> list[tuple[str, int, int, int]]:
+        """File, row group, first row and one past the last."""
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        found, begin = [], 0
+        for file in self._files:
+            metadata = parquet.read_metadata(file)
+            for group in range(metadata.num_row_groups):
+                end = begin + metadata.row_group(group).num_rows
+                found.append((file, group, begin, end))
+                begin = end
+        return found
+
+    @cached_property
+    def _files(self) -> list[str]:
+        folder = Path(self.path)
+        files = sorted(map(str, folder.glob("*.parquet"))) if folder.is_dir() else [self.path]
+        if not files:
+            raise ValueError(f"{self.path!r} holds no file *.parquet.")
+        return files
+
+    @cached_property
+    def _columns(self) -> list[str]:
+        types = require_package("pyarrow", "Parquet files", "dask").types
+        schema = require_package("pyarrow.parquet", "Parquet files", "dask").read_schema(self._files[0])
+        numbers = [f for f in schema if types.is_floating(f.type) or types.is_integer(f.type)]
+        if not numbers:
+            raise ValueError(f"{self.path!r} has no column of numbers.")
+        return [field.name for field in numbers]
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        return (self._groups[-1][3] if self._groups else 0), len(self._columns)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        schema = require_package("pyarrow.parquet", "Parquet files", "dask").read_schema(self._files[0])
+        single = all(str(schema.field(name).type) in ("float", "halffloat") for name in self._columns)
+        return np.dtype(np.float32 if single else np.float64)
+
+    def read(self, start: int, stop: int) -> Rows:
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        rows = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
+        for file, group, begin, end in self._groups:
+            low, high = max(begin, start), min(end, stop)
+            if low < high:
+                table = parquet.ParquetFile(file).read_row_group(group, columns=self._columns)
+                for j, name in enumerate(self._columns):
+                    column = table.column(name).to_numpy()
+                    rows[low - start : high - start, j] = column[low - begin : high - begin]
+        return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Blocks of rows that were written to the storage of a fit."""
+
+    storage: str
+    shape: tuple[int, int]
+    kind: str  # the name of the dtype
+    block_rows: int
+    fingerprint: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.kind)
+
+    def read(self, start: int, stop: int) -> Rows:
+        store, step = Checkpoint(self.storage), self.block_rows
+        numbers = range(start // step, -(-stop // step))
+        rows = [store.one("rows", k, "rows")[max(start - k * step, 0) : stop - k * step] for k in numbers]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+
+_FORMATS: dict[str, type[NpyRows] | type[ParquetRows] | type[ZarrRows]] = {
+    ".npy": NpyRows,
+    ".parquet": ParquetRows,
+    ".zarr": ZarrRows,
+}
+
+
+def open_rows(path: str | os.PathLike[str]) -> Source:
+    """The rows of a file or folder, by its extension; a folder without one holds Parquet files.
+
+    Examples
+    --------
+    >>> open_rows("embeddings.csv")
+    Traceback (most recent call last):
+    ValueError: 'embeddings.csv' cannot be read block by block; convert it to .npy, .parquet, .zarr.
+    """
+    text = os.fspath(path)
+    kind = _FORMATS.get(Path(text).suffix.lower(), ParquetRows if Path(text).is_dir() else None)
+    if kind is None:
+        raise ValueError(f"{text!r} cannot be read block by block; convert it to {', '.join(_FORMATS)}.")
+    if not Path(text).exists():
+        raise FileNotFoundError(f"{text!r} does not exist, or this machine does not see it.")
+    return kind(str(Path(text).resolve()))
+
+
+def rows_of_a_block(n: int, d: int) -> int:
+    """How many rows of a table (n, d) are read at a time."""
+    wanted = max(BLOCK_ROWS, -(-n // MOST_BLOCKS))
+    return max(1, min(wanted, BLOCK_BYTES // (8 * max(1, d))))
+
+
+def checked_block(source: Source, start: int, stop: int) -> Rows:
+    """The rows of a block, if all are finite."""
+    rows = source.read(start, stop)
+    try:
+        require_finite(rows, "X")
+    except ValueError:
+        i, j = np.argwhere(~np.isfinite(rows))[0]
+        raise ValueError(
+            f"X[{start + i}, {j}] is {rows[i, j]}; remove or impute missing and infinite values first."
+        ) from None
+    return rows
+
+
+def fingerprint(source: Source) -> str:
+    """What tells one table from another without reading it: shape, type and some rows, evenly spread."""
+    if isinstance(source, StoredRows):
+        return source.fingerprint
+    n, d = source.shape
+    digest = hashlib.sha256(f"{n} {d} {source.dtype}".encode())
+    for row in _spread(n):
+        digest.update(source.read(row, row + 1).tobytes())
+    return digest.hexdigest()
+
+
+def _spread(n: int) -> Iterator[int]:
+    yield from np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64)).tolist()
+
+
+def _float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)

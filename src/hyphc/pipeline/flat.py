@@ -1,0 +1,109 @@
+"""Flat clusters of a tree fitted by parts, and those that new rows would join."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._shared.arrays import Ints
+from ..similarity import Blend
+from ..similarity.blend import BlendRows
+from ..tree import Tree
+from ..tree.cut import most_clusters
+from .assembly import FOLDER
+from .blocks import Rows
+from .checkpoint import Arrays
+from .new_points import joined_clusters
+from .parts import Stage
+from .problem import Problem
+from .sampling import placed, sample_of
+from .top_tree import Frontier, frontier_of
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Which flat clusters: as the parameters of ``HypHC`` say."""
+
+    n_clusters: int | None = None
+    distance_threshold: float | None = None
+    criterion: str = "dasgupta"
+    min_size: float = 1
+
+    def stage(self) -> Stage:
+        """The stage that makes them: another cut of the same tree is another stage."""
+        name = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+        return Stage(f"labels-{name}", partial(_labels, cut=self), "one")
+
+
+def _labels(problem: Problem, _: int, cut: Cut) -> Arrays:
+    tree = tree_of(problem)
+    if cut.distance_threshold is not None:
+        labels = tree.cut(height=np.nextafter(cut.distance_threshold, -np.inf))
+    else:
+        labels = tree.cut(_number(problem, tree, cut), criterion=cut.criterion, min_size=cut.min_size)
+    return {"labels": labels.astype(np.int64), "n_clusters": np.array(int(labels.max()) + 1)}
+
+
+def _number(problem: Problem, tree: Tree, cut: Cut) -> int:
+    """As many as asked for, or as the sample's tree has, found as ``HypHC`` finds it."""
+    if cut.n_clusters is not None:
+        return cut.n_clusters
+    found = int(problem.store.one("sample", 0, "n_clusters"))
+    return max(1, min(found, most_clusters(tree, cut.min_size)))
+
+
+def tree_of(problem: Problem) -> Tree:
+    """The whole tree, memory-mapped."""
+    return Tree.load(Path(problem.storage) / FOLDER)
+
+
+def predicted(problem: Problem, cut: Cut, raw: Rows) -> Ints:
+    """The flat cluster that each new row would join at its cheapest place among the small subtrees of all parts."""
+    placement = _placement(problem.storage, problem.store.digest(cut.stage().name), problem, cut)
+    sample, frontier = sample_of(problem), placement.frontier
+    rows: Any = placed(raw, sample.columns)
+    if isinstance(frontier.similarity, Blend):
+        near, distances = sample.nearest(rows, problem.recipe.n_neighbors)
+        edges = sample.ties(placement.node_of_sample[near], distances, frontier.similarity.n)
+        # an edge leads to one row of a subtree, not to all of its points
+        edges = sp.csr_array(edges @ sp.diags_array(1.0 / frontier.similarity.sizes))
+        rows = BlendRows(edges, rows.astype(np.float64))
+    joined = joined_clusters(placement.tree, placement.labels, frontier.similarity.extended(rows), 1)
+    return np.asarray(placement.names[joined])
+
+
+@dataclass(frozen=True, eq=False)
+class _Placement:
+    """The tree of small subtrees, with the cluster of each, and the subtree of each sampled row."""
+
+    frontier: Frontier
+    tree: Tree
+    labels: Ints
+    names: Ints
+    node_of_sample: Ints
+
+
+@lru_cache(maxsize=1)
+def _placement(storage: str, digest: str, problem: Problem, cut: Cut) -> _Placement:
+    frontier, tree = frontier_of(problem), Tree(np.array(problem.store.one("top", 0, "children")))
+    members = np.concatenate([piece["member"] for piece in problem.pieces("fits", problem.n_parts(), "member")])
+    names, labels = np.unique(problem.store.one(cut.stage().name, 0, "labels")[members], return_inverse=True)
+    return _Placement(frontier, tree, labels, names, _nodes_of_sample(problem, frontier.starts))
+
+
+def _nodes_of_sample(problem: Problem, starts: Ints) -> Ints:
+    sampled = problem.store.one("sample", 0, "ids")
+    node = np.full(len(sampled), -1)
+    for part in range(problem.n_parts()):
+        leaves = problem.store.read(problem.stage("leaves"), part, "ids", "leaf")
+        place = np.searchsorted(leaves["ids"], sampled)
+        here = np.append(leaves["ids"], -1)[place] == sampled
+        frontier = problem.store.one("fits", part, "frontier")
+        node[here] = starts[part] + frontier[leaves["leaf"][place[here]]]
+    return node

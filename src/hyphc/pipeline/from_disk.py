@@ -1,0 +1,204 @@
+"""A fit of rows that memory cannot hold, on threads of one process, within a limit of memory."""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._shared.arrays import Ints
+from .._shared.memory import available_memory
+from .._shared.parallel import n_threads
+from ..continuous.solver import TEMPERATURE
+from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
+from ..tree import Tree
+from .blocks import ArrayRows, Rows, Source, open_rows, rows_of_a_block
+from .flat import Cut, predicted, tree_of
+from .parts import fit_by_parts, on_threads
+from .problem import PART_SIZE, SAMPLE_SIZE, Problem, Recipe
+from .telling import Telling
+
+# What a row takes while it is fitted: its columns in double precision so many times (rows, sums of subtrees, copies of both), and
+# so many bytes for its node of the tree, its edges and the search. Measured at 20 000 rows, 32 columns.
+COPIES, BYTES = 6, 2_500
+TREE_BYTES = 120  # a row, when the whole tree is put together
+SMALLEST_PART = 1_000
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def n_bytes(limit: float | str) -> float:
+    """Bytes of a number or of text.
+
+    Examples
+    --------
+    >>> n_bytes("2GB"), n_bytes("1.5 MiB")
+    (2000000000.0, 1572864.0)
+    """
+    found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", str(limit).lower())
+    if found is None or found[2].upper() not in UNITS or float(found[1]) <= 0:
+        raise ValueError(f"memory_limit={limit!r} is no amount of memory; give bytes, or text such as '2GB'.")
+    return float(found[1]) * UNITS[found[2].upper()]
+
+
+def is_on_disk(X: Any) -> bool:
+    """Whether X is a path or a memory-mapped array."""
+    return isinstance(X, str | os.PathLike | np.memmap)
+
+
+def opened(X: Any) -> Source:
+    """The rows of a path or of a memory-mapped array."""
+    return ArrayRows(X) if isinstance(X, np.memmap) else open_rows(X)
+
+
+def allowed(memory_limit: float | str | None) -> float:
+    """Bytes that a fit may use: half of what is free where nobody says."""
+    return available_memory() / 2 if memory_limit is None else n_bytes(memory_limit)
+
+
+def is_too_large(source: Source, memory_limit: float | str | None) -> bool:
+    """Whether a fit of all rows at once needs more than the limit."""
+    n, d = source.shape
+    return n * _bytes_of_a_row(d) > allowed(memory_limit)
+
+
+def _bytes_of_a_row(d: int) -> int:
+    return 8 * COPIES * d + BYTES
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a limit of memory allows: rows of a part, of the sample and of a block, and how many tasks at a time.
+
+    All but the last follow from the shape of the data and the limit alone, so that the tree does not depend on the threads.
+    """
+
+    part: int
+    sample: int
+    block: int
+    tasks: int
+
+
+def sizes_within(limit: float, n: int, d: int, n_jobs: int | None) -> Sizes:
+    """Parts, sample and blocks that a limit of memory allows; the tree itself must fit as well.
+
+    Examples
+    --------
+    >>> sizes_within(2e9, 10_000_000, 32, 2)
+    Sizes(part=20000, sample=128000, block=61942, tasks=2)
+    """
+    row = _bytes_of_a_row(d)
+    # the tree is put together when nothing else is there
+    least = max(TREE_BYTES * n, 4 * row * SMALLEST_PART)
+    if limit < least:
+        raise MemoryError(
+            f"memory_limit={limit:.3g} is too little for {n} rows of {d} columns; give at least {least:.3g} bytes."
+        )
+    part = int(min(PART_SIZE, limit / (4 * row)))
+    sample = int(min(max(SAMPLE_SIZE, 256 * n / part), limit / (2 * row)))
+    block = int(min(rows_of_a_block(n, d), max(SMALLEST_PART, limit / (8 * row))))
+    return Sizes(part, min(sample, n), block, max(1, min(n_threads(n_jobs), int(limit / (2 * row * part)))))
+
+
+@dataclass(frozen=True, eq=False)
+class FromDisk:
+    """What came of it; its storage is there until ``discard``."""
+
+    problem: Problem
+    cut: Cut
+
+    @property
+    def tree(self) -> Tree:
+        """The tree, memory-mapped."""
+        return tree_of(self.problem)
+
+    @property
+    def labels(self) -> Ints:
+        """Flat clusters."""
+        return self.problem.store.one(self.cut.stage().name, 0, "labels")
+
+    @property
+    def n_clusters(self) -> int:
+        """How many."""
+        return int(self.problem.store.one(self.cut.stage().name, 0, "n_clusters"))
+
+    @property
+    def cost(self) -> float:
+        """Exact."""
+        return float(self.problem.store.one("tree", 0, "cost"))
+
+    def predicted(self, rows: npt.NDArray[Any]) -> Ints:
+        """The cluster that each new row would join."""
+        steps = range(0, len(rows), self.problem.block_rows)
+        found = [predicted(self.problem, self.cut, _block(rows, b, self.problem.block_rows)) for b in steps]
+        return np.concatenate(found)
+
+    def discard(self) -> None:
+        """Remove the storage."""
+        shutil.rmtree(self.problem.storage, ignore_errors=True)
+
+
+def _block(rows: Rows, begin: int, step: int) -> Rows:
+    return rows[begin : begin + step]
+
+
+# What a fit of all rows at once knows and one by parts does not, and what it is there if nobody has asked for it.
+_AT_ONCE_ONLY: dict[str, Any] = {
+    "refine": True,
+    "time_budget": None,
+    "callback": None,
+    "constraints": None,
+    "init": "auto",
+    "n_init": 1,
+    "n_components": 2,
+    "temperature": TEMPERATURE,
+    "max_iter": None,
+    "max_triplets": None,
+    "spread_penalty": 0.0,
+}
+
+
+def fit_from_disk(source: Source, parameters: dict[str, Any]) -> FromDisk:
+    """Fit by parts, with the parameters of ``HypHC``, in a temporary folder."""
+    sizes = sizes_within(allowed(parameters["memory_limit"]), *source.shape, parameters["n_jobs"])
+    problem = Problem(source, recipe_of(parameters, sizes), tempfile.mkdtemp(prefix="hyphc-"))
+    cut = Cut(*(parameters[name] for name in ("n_clusters", "distance_threshold", "criterion", "min_size")))
+    told = Telling()
+    try:
+        with told.shown(parameters["verbose"]):
+            problem.open()
+            fit_by_parts(problem, on_threads(sizes.tasks, told), cut.stage())
+    except BaseException:
+        shutil.rmtree(problem.storage, ignore_errors=True)
+        raise
+    return FromDisk(problem, cut)
+
+
+def recipe_of(parameters: dict[str, Any], sizes: Sizes) -> Recipe:
+    """The parameters of ``HypHC`` that a fit by parts has."""
+    neighbors, background, seed = (parameters[name] for name in ("n_neighbors", "background", "random_state"))
+    for name, default in _AT_ONCE_ONLY.items():
+        value = parameters.get(name, default)
+        if not (isinstance(value, type(default)) and value == default):
+            raise ValueError(
+                f"{name}={value!r} has no meaning for a fit by parts; leave it out, or raise memory_limit."
+            )
+    return Recipe(
+        metric=parameters["metric"],
+        n_neighbors=N_NEIGHBORS if neighbors is None else neighbors,
+        edge_weights=parameters["edge_weights"],
+        scale=parameters["scale"],
+        background=BACKGROUND if background is None else background,
+        effort=parameters["effort"],
+        seed=0 if seed is None else operator.index(seed),
+        part_size=sizes.part,
+        sample_size=sizes.sample,
+        block_rows=sizes.block,
+    )

@@ -1,0 +1,100 @@
+"""The tree above the parts: first of parts as weighted leaves, then of small subtrees of all parts, which may change places.
+
+A subtree of many points is a leaf that carries the sum of their rows and of their edges, so that similarities between subtrees
+are exact, and what a move gains for this tree it gains for the whole.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._shared.arrays import Floats, Ints
+from .._shared.clock import Clock
+from ..scores.metrics import dasgupta_cost, splits
+from ..search.stages import refine_by
+from ..similarity import Similarity
+from ..tree import Tree
+from .checkpoint import Arrays
+from .grouping import expanded, grouped
+from .part_fits import ground, similarity_of
+from .problem import Problem
+from .sampling import fitted
+
+
+def coarsen(problem: Problem, part: int) -> Arrays:
+    """Edges of a part between subtrees of the frontier, summed, each pair of subtrees once: subtree, part, subtree, weight."""
+    graph, own = problem.store.read("graph", part), np.array(problem.store.one("fits", part, "frontier"))
+    inner = sp.csr_array((graph["data"], graph["indices"], graph["indptr"]), shape=(len(own), len(own))).tocoo()
+    once = inner.coords[0] < inner.coords[1]
+    edges = [_summed(own[inner.coords[0][once]], own[inner.coords[1][once]], inner.data[once])]
+    parts = [np.full(len(edges[0].weight), part)]
+    for other in np.unique(graph["part"][graph["part"] > part]).tolist():
+        run = slice(*np.searchsorted(graph["part"], [other, other + 1]))
+        theirs = np.array(problem.store.one("fits", other, "frontier"))
+        edges.append(_summed(own[graph["leaf"][run]], theirs[graph["other"][run]], graph["weight"][run]))
+        parts.append(np.full(len(edges[-1].weight), other))
+    told = {name: np.concatenate(values) for name, values in zip(_Edges._fields, zip(*edges, strict=True), strict=True)}
+    return {**told, "part": np.concatenate(parts)}
+
+
+class _Edges(NamedTuple):
+    one: Ints
+    other: Ints
+    weight: Floats
+
+
+def _summed(one: Ints, other: Ints, weight: Floats) -> _Edges:
+    """Edges of the same two ends as one."""
+    if len(one) == 0:
+        return _Edges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    summed = sp.csr_array(sp.coo_array((weight, (one, other)))).tocoo()
+    return _Edges(summed.coords[0].astype(np.int64), summed.coords[1].astype(np.int64), summed.data)
+
+
+class Frontier(NamedTuple):
+    """Small subtrees of all parts as weighted leaves, the part of each, and where each part's begin."""
+
+    similarity: Similarity
+    part: Ints
+    starts: Ints
+
+
+def frontier_of(problem: Problem) -> Frontier:
+    """The leaves of the tree above, with their exact similarities."""
+    fits = list(problem.pieces("fits", problem.n_parts(), "sums", "squares", "sizes"))
+    sums, squares, sizes = (np.concatenate([piece[name] for piece in fits]) for name in ("sums", "squares", "sizes"))
+    counts = [len(piece["sizes"]) for piece in fits]
+    starts = np.append(0, np.cumsum(counts))
+    graph = _graph(problem, starts) if problem.has_edges else None
+    similarity = similarity_of(sums, squares, sizes, graph, ground(problem))
+    return Frontier(similarity, np.repeat(np.arange(len(counts)), counts), starts)
+
+
+def _graph(problem: Problem, starts: Ints) -> sp.csr_array[np.float64]:
+    ends = []
+    for part, piece in enumerate(problem.pieces("coarse", problem.n_parts())):
+        ends.append((starts[part] + piece["one"], starts[piece["part"]] + piece["other"], piece["weight"]))
+    i, j, weight = (np.concatenate(values) for values in zip(*ends, strict=True))
+    different = i != j  # what lies within a subtree stays there
+    edges = (weight[different], (i[different], j[different]))
+    upper = sp.csr_array(edges, shape=(starts[-1], starts[-1]))
+    return sp.csr_array(upper + upper.T)
+
+
+def top_tree(problem: Problem, _: int = 0) -> Arrays:
+    """The tree of the frontier: that of the parts, with theirs above the frontier, then improved by moves across borders."""
+    frontier = frontier_of(problem)
+    uppers = [Tree(np.array(piece["upper"])) for piece in problem.pieces("fits", problem.n_parts(), "upper")]
+    seed, effort = problem.recipe.seed, problem.recipe.effort
+    parts = grouped(frontier.similarity, frontier.part)
+    coarse = fitted(parts, seed, effort, -1) if parts.n > 1 else Tree(np.empty((0, 2), np.int64))
+    start = expanded(coarse, frontier.part, uppers)
+    tree = refine_by(Clock(), start, frontier.similarity, seed, -1, effort=effort)
+    before, after = (dasgupta_cost(found, frontier.similarity) for found in (start, tree))
+    near, whole = splits(frontier.similarity.near, tree), splits(frontier.similarity, tree)
+    told = {"children": tree.children, "near": near, "whole": whole, "sizes": frontier.similarity.sizes}
+    total = np.asarray(frontier.similarity.features()).sum(axis=0, dtype=np.float64)
+    return {**told, "starts": frontier.starts, "costs": np.array([before, after]), "total": total}

@@ -1,0 +1,345 @@
+"""A fit by parts: the same tree whoever runs its tasks, its exact cost, and hardly dearer than a fit of all rows at once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hyphc import HypHC, Tree, dasgupta_cost, datasets
+from hyphc.pipeline import parts as parts_module
+from hyphc.pipeline.assignment import parts_of_cells, visits
+from hyphc.pipeline.blocks import ArrayRows, NpyRows, ParquetRows, ZarrRows, open_rows, rows_of_a_block
+from hyphc.pipeline.flat import Cut, predicted, tree_of
+from hyphc.pipeline.from_disk import n_bytes, sizes_within
+from hyphc.pipeline.grouping import collapsed, expanded
+from hyphc.pipeline.parts import Stage, fit_by_parts, on_threads, perform, stages
+from hyphc.pipeline.problem import Problem, Recipe
+from hyphc.pipeline.sampling import hashed, scaling
+from hyphc.pipeline.whole import whole_similarity
+from hyphc.similarity.scaling import Moments, column_scaling, moments_of, scaling_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import trees
+
+METRICS = ["auto", "cosine"]
+
+
+def problem_of(X, folder, **recipe):
+    small = {"part_size": 200, "sample_size": 150, "block_rows": 170, "effort": 0.1, **recipe}
+    problem = Problem(ArrayRows(np.asarray(X)), Recipe(**small), str(folder))
+    problem.open()
+    return problem
+
+
+def fitted(X, folder, n_jobs=1, cut=None, **recipe):
+    problem = problem_of(X, folder, **recipe)
+    fit_by_parts(problem, on_threads(n_jobs), *([] if cut is None else [cut.stage()]))
+    return problem
+
+
+def cost_of(problem):
+    return float(problem.store.one("tree", 0, "cost"))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X = datasets.planted(600, 6, decay=0.95, random_state=0).data
+    X[100:130] = X[100]  # copies are one leaf of a part
+    return X
+
+
+@pytest.fixture(scope="module", params=METRICS)
+def fit(request, rows, tmp_path_factory):
+    return fitted(rows, tmp_path_factory.mktemp("fit") / "store", metric=request.param, cut=Cut(4))
+
+
+def test_the_cost_is_that_of_the_whole_tree(fit):
+    similarity = whole_similarity(fit)
+    assert cost_of(fit) == pytest.approx(dasgupta_cost(tree_of(fit), similarity), rel=1e-9)
+
+
+def test_the_tree_carries_what_a_fit_at_once_gives_it(fit):
+    tree, local = tree_of(fit), HypHC.of_parts(fit, Cut(4))
+    assert local.tree_ == tree
+    for name in ("heights", "split_weights", "degrees"):
+        np.testing.assert_allclose(getattr(tree, name), getattr(local.tree_, name), rtol=1e-6, atol=1e-6)
+    labels = fit.store.one(Cut(4).stage().name, 0, "labels")
+    np.testing.assert_array_equal(labels, local.labels_)
+
+
+def test_the_tree_is_the_same_for_any_threads_and_order_of_tasks(fit, rows, tmp_path):
+    def backwards(task, count, stage):
+        for number in reversed(range(count)):
+            task(number)
+
+    metric = fit.recipe.metric
+    for name, execute in (("threads", on_threads(4)), ("backwards", backwards)):
+        other = problem_of(rows, tmp_path / name, metric=metric)
+        fit_by_parts(other, execute)
+        np.testing.assert_array_equal(tree_of(other).children, tree_of(fit).children)
+        assert cost_of(other) == cost_of(fit)
+
+
+def test_a_tree_by_parts_is_hardly_dearer_than_one_of_all_rows(fit, rows):
+    similarity = whole_similarity(fit)
+    alone = HypHC(random_state=0).fit(similarity)
+    scale = dasgupta_cost(alone.tree_, similarity.near)
+    assert dasgupta_cost(tree_of(fit), similarity) <= alone.cost_ + 0.02 * scale
+
+
+def test_neighbours_are_those_of_all_rows(rows, tmp_path):
+    X = np.unique(rows, axis=0)
+    graph = whole_similarity(fitted(X, tmp_path / "store", metric="auto")).near
+    truth = HypHC(metric="auto", random_state=0)._metric().similarity(X).near
+    found = graph.to_csr().minimum(truth.to_csr()).sum() / truth.to_csr().sum()
+    assert found > 0.99
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_what_is_finished_is_not_done_again(rows, tmp_path, metric, monkeypatch):
+    """The fit is stopped after each stage in turn, and begun again each time."""
+
+    class Stopped(Exception):
+        pass
+
+    done: list[tuple[str, int]] = []
+    write = parts_module.perform
+
+    def counted(problem: Problem, stage: Stage, number: int) -> None:
+        if not problem.store.has(stage.name, number):
+            done.append((stage.name, number))
+        write(problem, stage, number)
+
+    monkeypatch.setattr(parts_module, "perform", counted)
+    problem = problem_of(rows, tmp_path / "store", metric=metric)
+    names = [stage.name for stage in stages(problem)]
+    for last in names:
+
+        def until(task, count, stage, last=last):
+            on_threads(1)(task, (count + 1) // 2 if stage == last else count, stage)
+            if stage == last:
+                raise Stopped
+
+        with pytest.raises(Stopped):
+            fit_by_parts(problem_of(rows, tmp_path / "store", metric=metric), until)
+    fit_by_parts(problem, on_threads(1))
+    assert len(done) == len(set(done))
+    whole = fitted(rows, tmp_path / "whole", metric=metric)
+    np.testing.assert_array_equal(tree_of(problem).children, tree_of(whole).children)
+
+
+def test_a_damaged_piece_is_made_again(rows, tmp_path):
+    problem = fitted(rows, tmp_path / "store", metric="cosine")
+    before = np.array(tree_of(problem).children)
+    path = next((tmp_path / "store" / "fits").glob("*.children.npy"))
+    path.write_bytes(path.read_bytes()[:-8])
+    fit_by_parts(problem, on_threads(1))
+    np.testing.assert_array_equal(tree_of(problem).children, before)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_few_rows_have_a_tree_too(n, metric, tmp_path):
+    X = np.random.default_rng(n).normal(size=(n, 3))
+    if n == 1 and metric == "auto":
+        with pytest.raises(ValueError, match="No column varies"):
+            fitted(X, tmp_path / "store", metric=metric, part_size=2)
+        return
+    problem = fitted(X, tmp_path / "store", metric=metric, part_size=2, block_rows=2)
+    assert tree_of(problem).n_leaves == n
+    assert cost_of(problem) == pytest.approx(dasgupta_cost(tree_of(problem), whole_similarity(problem)), abs=1e-9)
+
+
+def test_rows_that_are_mostly_copies_have_a_tree(tmp_path):
+    X = np.repeat(np.random.default_rng(0).normal(size=(12, 4)), 50, axis=0)
+    problem = fitted(X, tmp_path / "store", metric="auto", sample_size=100)
+    tree = tree_of(problem)
+    assert cost_of(problem) == pytest.approx(dasgupta_cost(tree, whole_similarity(problem)), rel=1e-9)
+    for first in range(0, 600, 50):  # copies are together, with nothing else among them
+        assert tree.sizes[tree.lca(first, np.arange(first + 1, first + 50)).max()] == 50
+
+
+def test_new_rows_join_the_clusters_of_rows_like_them(fit, rows):
+    labels = np.array(fit.store.one(Cut(4).stage().name, 0, "labels"))
+    assert (predicted(fit, Cut(4), rows[:100]) == labels[:100]).mean() > 0.9
+
+
+def test_other_rows_or_parameters_in_one_storage_are_an_error(rows, tmp_path):
+    problem_of(rows, tmp_path / "store")
+    with pytest.raises(ValueError, match="a fit with data="):
+        problem_of(rows + 1, tmp_path / "store")
+    with pytest.raises(ValueError, match="a fit with part_size=200, not 100"):
+        problem_of(rows, tmp_path / "store", part_size=100)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "told"),
+    [
+        ({"metric": "rbf"}, "metric='rbf' cannot be fitted by parts"),
+        ({"edge_weights": "shared"}, "edge_weights='shared' cannot be fitted by parts"),
+        ({"part_size": 0}, "part_size=0 is no whole number"),
+        ({"background": -1.0}, "background=-1.0 must be"),
+    ],
+)
+def test_what_cannot_be_fitted_by_parts_is_told_before_the_work(rows, tmp_path, recipe, told):
+    with pytest.raises(ValueError, match=told):
+        problem_of(rows, tmp_path / "store", **recipe)
+
+
+def test_a_missing_number_is_told_with_its_row(rows, tmp_path):
+    broken = rows.copy()
+    broken[500, 2] = np.nan
+    with pytest.raises(ValueError, match=r"X\[500, 2\] is nan"):
+        fitted(broken, tmp_path / "store")
+
+
+@given(st.integers(0, 2**40), st.integers(1, 200))
+def test_hashes_depend_on_the_row_and_the_seed_alone(seed, n):
+    ids = np.arange(n)
+    np.testing.assert_array_equal(hashed(ids, seed)[n // 2 :], hashed(ids[n // 2 :], seed))
+    assert len(np.unique(hashed(ids, seed))) == n
+    assert not np.array_equal(hashed(ids, seed), hashed(ids, seed + 1))
+
+
+@given(st.integers(1, 5), st.integers(0, 1000), st.sampled_from(["numbers", "binary", "mixed"]))
+def test_moments_of_blocks_together_are_those_of_all_rows(n_blocks, seed, kind):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3)) * [1, 100, 1]
+    if kind != "numbers":
+        X[:, : 3 if kind == "binary" else 1] = rng.integers(0, 2, size=(40, 3 if kind == "binary" else 1))
+    pieces = [moments_of(block) for block in np.array_split(X, n_blocks)]
+    found = pieces[0]
+    for piece in pieces[1:]:
+        found = Moments.together(found, piece)
+    whole = moments_of(X)
+    for name in ("centre", "deviations", "smallest", "largest"):
+        np.testing.assert_allclose(getattr(found, name), getattr(whole, name), atol=1e-9)
+    np.testing.assert_array_equal(found.binary, whole.binary)
+    assert scaling_of(found, "auto").why == column_scaling(X).why
+
+
+def test_columns_are_scaled_as_in_a_fit_of_all_rows(tmp_path):
+    X = np.random.default_rng(0).normal(size=(500, 3)) * [1, 1000, 1]
+    problem = fitted(X, tmp_path / "store", metric="auto")
+    whole = column_scaling(X)
+    np.testing.assert_allclose(scaling(problem).factor, whole.factor)
+    assert scaling(problem).why == whole.why
+
+
+@given(trees(min_leaves=1, max_leaves=30), st.integers(1, 20), st.data())
+@settings(max_examples=50)
+def test_parts_are_the_largest_subtrees_of_few_rows(tree, part_size, data):
+    cells = tree.cut(max_size=2)
+    n_cells = int(cells.max()) + 1
+    counts = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n_cells, max_size=n_cells)))
+    part = parts_of_cells(tree, cells, counts, part_size)
+    assert ((part < 0) <= (counts == 0)).all()
+    for k in range(part.max() + 1):
+        own = part == k
+        assert counts[own].sum() <= part_size or own.sum() == 1
+        assert counts[own].sum() > 0
+
+
+@given(trees(min_leaves=2, max_leaves=30), st.integers(1, 10))
+def test_a_tree_is_its_groups_tree_with_their_trees_in_it(tree, size):
+    groups = tree.cut(max_size=size)
+    coarse = collapsed(tree, groups)
+    assert coarse.n_leaves == groups.max() + 1
+    balanced = expanded(coarse, groups)
+    np.testing.assert_array_equal(collapsed(balanced, groups).children, coarse.children)
+
+
+@given(st.integers(1, 6), st.integers(0, 1000))
+def test_visits_are_all_pairs_of_a_row_and_another_part_near_it(n_parts, seed):
+    rng = np.random.default_rng(seed)
+    home, near = rng.integers(0, n_parts, 20), rng.integers(-1, n_parts, (20, 4))
+    row, part = visits(home, near)
+    expected = {(i, p) for i in range(20) for p in near[i] if p not in (-1, home[i])}
+    assert set(zip(row.tolist(), part.tolist(), strict=True)) == expected
+    assert len(row) == len(expected)
+    assert (np.diff(part) >= 0).all()
+
+
+def test_files_of_all_formats_give_the_same_rows(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    zarr = pytest.importorskip("zarr")
+    X = np.random.default_rng(0).normal(size=(100, 3)).astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    table = pa.table({"name": [f"row {i}" for i in range(100)], **{f"c{j}": X[:, j] for j in range(3)}})
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=33)
+    (tmp_path / "many").mkdir()
+    for k in range(4):
+        pq.write_table(table.slice(25 * k, 25), tmp_path / "many" / f"{k}.parquet")
+    zarr.create_array(str(tmp_path / "x.zarr"), shape=X.shape, chunks=(30, 3), dtype=X.dtype)[:] = X
+    kinds = {"x.npy": NpyRows, "x.parquet": ParquetRows, "many": ParquetRows, "x.zarr": ZarrRows}
+    for name, kind in kinds.items():
+        source = open_rows(tmp_path / name)
+        assert isinstance(source, kind)
+        assert (source.shape, source.dtype) == (X.shape, X.dtype)
+        np.testing.assert_array_equal(source.read(20, 77), X[20:77])
+
+
+def test_blocks_depend_on_the_shape_alone_and_stay_small():
+    assert rows_of_a_block(1_000, 32) == 65_536
+    assert rows_of_a_block(10**9, 32) == 10**6
+    assert rows_of_a_block(10**6, 10**6) * 10**6 * 8 <= 256 << 20
+
+
+def test_a_path_larger_than_the_limit_is_fitted_by_parts(rows, tmp_path):
+    np.save(tmp_path / "x.npy", rows)
+    whole = HypHC(3, metric="cosine", memory_limit="1GB", random_state=0).fit(tmp_path / "x.npy")
+    assert whole.similarity_ is not None
+    many = np.tile(rows, (12, 1)) + np.random.default_rng(0).normal(size=(7200, 6)) / 100
+    np.save(tmp_path / "many.npy", many)
+    limit = {"effort": 0.1, "memory_limit": "15MB", "random_state": 0}
+    model = HypHC(3, metric="cosine", **limit).fit(str(tmp_path / "many.npy"))
+    assert model.similarity_ is None
+    assert model.tree_.n_leaves == len(model.labels_) == 7200
+    assert model.n_clusters_ == 3
+    assert (model.predict(many[:50]) == model.labels_[:50]).mean() > 0.9
+    mapped = HypHC(3, metric="cosine", n_jobs=1, **limit).fit(np.load(tmp_path / "many.npy", mmap_mode="r"))
+    assert mapped.tree_ == model.tree_
+    with pytest.raises(ValueError, match="optimality_gap needs all rows in memory"):
+        model.optimality_gap()
+
+
+def test_a_limit_too_small_says_how_much_is_needed():
+    with pytest.raises(MemoryError, match=r"give at least 1\.2e"):
+        sizes_within(1e6, 10_000_000, 32, 2)
+
+
+@pytest.mark.parametrize("text", ["two", "-1GB", "0", "3 parsecs"])
+def test_what_is_no_amount_of_memory_is_told(text):
+    with pytest.raises(ValueError, match="is no amount of memory"):
+        n_bytes(text)
+
+
+def test_sizes_do_not_depend_on_the_threads():
+    one, many = (sizes_within(1e9, 10**6, 64, n_jobs) for n_jobs in (1, 8))
+    assert (one.part, one.sample, one.block) == (many.part, many.sample, many.block)
+    assert one.tasks == 1
+
+
+def test_a_saved_folder_opens_as_the_same_tree(tmp_path):
+    tree = HypHC(2, random_state=0).fit(np.random.default_rng(0).normal(size=(40, 3))).tree_
+    tree = tree.with_names([f"leaf {i}" for i in range(40)])
+    tree.save(tmp_path / "tree", mapped=True)
+    found = Tree.load(tmp_path / "tree")
+    assert found == tree
+    assert found.names == tree.names
+    np.testing.assert_array_equal(found.cut(5), tree.cut(5))
+    np.testing.assert_array_equal(found.heights, tree.heights)
+    with pytest.raises(ValueError, match="is no folder of a saved tree"):
+        Tree.load(tmp_path)
+
+
+def test_a_task_is_small_to_send(rows, tmp_path):
+    import pickle
+
+    np.save(tmp_path / "x.npy", rows)
+    problem = Problem(open_rows(tmp_path / "x.npy"), Recipe(), str(tmp_path / "store"))
+    problem.source.read(0, 10)  # opened files are not sent along
+    stage = next(stages(problem))
+    assert len(pickle.dumps(partial(perform, problem, stage))) < 2_000
