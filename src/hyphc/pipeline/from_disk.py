@@ -26,7 +26,7 @@ from .problem import PART_SIZE, SAMPLE_SIZE, Problem, Recipe
 from .telling import Telling
 
 # What a row takes while it is fitted: its columns in double precision so many times (rows, sums of subtrees, copies of both), and
-# so many bytes for its node of the tree, its edges and the search. Measured at 20 000 rows, 32 columns.
+# so many bytes for its node of the tree, its edges and the search. An estimate, not yet measured.
 COPIES, BYTES = 6, 2_500
 TREE_BYTES = 120  # a row, when the whole tree is put together
 SMALLEST_PART = 1_000

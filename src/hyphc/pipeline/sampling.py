@@ -35,7 +35,7 @@ CELL = 8  # leaves of the sample's tree at most, in the smallest subtree that a 
 # Candidates of a sample of m rows: so many standard deviations above m, so that hardly ever too few are kept.
 SURPLUS = 6.0
 EXACT_UP_TO = 2_000  # rows of a sample that are compared one by one with others
-NEAR = 16  # cells near a row, in whose parts its neighbours may be: 99.9 % of them were, where it was counted
+NEAR = 16  # cells near a row, in whose parts its neighbours may be: 99.9 % were, in one planted set of 100 000
 MOMENTS = ("centre", "squares", "smallest", "largest", "binary")
 
 
