@@ -182,7 +182,7 @@ def _add_similarity(parser: argparse.ArgumentParser) -> None:
         "--n-neighbors",
         type=_whole(1),
         metavar="K",
-        help="neighbours of each row (default of auto: 15); with cosine or euclidean: cluster their graph alone",
+        help="neighbours of each row (default of auto: 15); with cosine, a correlation or a distance: cluster their graph alone",
     )
     group.add_argument(
         "--scale",
@@ -282,8 +282,9 @@ is then 130.""",
 def _add_workers(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "rows beyond memory or one machine",
-        "NPY, Parquet or Zarr files are then fitted by parts with Dask (pip install 'hyphc[dask]'). The results are "
-        "labels.npy and checkpoint/tree; begun again with the same --output, a fit goes on where it stopped.",
+        "NPY, Parquet or Zarr files are then fitted by parts with Dask (pip install 'hyphc[dask]').\n"
+        "The results are labels.npy and checkpoint/tree; begun again with the same --output, a fit\n"
+        "goes on where it stopped.",
     )
     group.add_argument("--workers", type=_whole(1), metavar="N", help="so many processes of this machine")
     group.add_argument("--memory", metavar="SIZE", help="of each worker, such as 2GB; without --workers there is one")
