@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import to_rgb
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 from PIL import Image
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
@@ -123,10 +123,14 @@ def draw_speed(store: Store, path: Path) -> None:
         axis.set_yscale("symlog", linthresh=0.01)
         axis.set_ylim(bottom=0)
         axis.yaxis.set_major_formatter(PLAIN)
+        axis.xaxis.set_minor_formatter(
+            NullFormatter()
+        )  # where seconds span less than a decade, their labels would collide
         axis.grid(alpha=0.3)
-        axis.legend(fontsize="x-small", frameon=False)
     for axis in axes[:, 0]:
         axis.set_ylabel("cost above the lowest known, %")
+    for axis, place in ((axes[0, -1], "center right"), (axes[1, 0], "lower left")):  # methods are the same in a row
+        axis.legend(fontsize="x-small", frameon=False, loc=place)
     _save(figure, path)
 
 
