@@ -49,7 +49,9 @@ def file(rows, tmp_path_factory):
 
 def cluster(n_workers, *, processes=False):
     host = {"host": "127.0.0.1"} if processes else {}  # threads of this process need no address
-    return LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=processes, dashboard_address=None, **host)
+    return LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=processes, dashboard_address="127.0.0.1:0", **host
+    )
 
 
 @pytest.fixture(scope="module", params=["auto", "cosine"])
