@@ -261,6 +261,15 @@ is then 130.""",
         metavar="SECONDS",
         help="search for so long (default: until little is gained)",
     )
+    _add_support(parser)
+    _add_seed(parser)
+    _add_workers(parser)
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
+    )
+
+
+def _add_support(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--support",
         type=_whole(1),
@@ -271,11 +280,6 @@ is then 130.""",
         "--resample",
         choices=("columns", "rows", "edges"),
         help="of --support: what is drawn anew (default: columns, of a graph edges, of a table of similarities rows)",
-    )
-    _add_seed(parser)
-    _add_workers(parser)
-    parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
     )
 
 
