@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, baselines, dasgupta_cost, datasets
+from hyphc.baselines import agglomerate
 from hyphc.baselines.agglomerate import graph_agglomeration
 from hyphc.similarity import Graph
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from oracles import clusters
 
@@ -68,6 +70,19 @@ def test_every_merge_along_edges_is_that_of_the_naive_algorithm(example):
     # beyond them there are only joins of whole parts, which cost nothing
     parts = [A for A in naive if not any(A < B for B in naive)]
     assert all(any(A <= B for B in parts) or all(not A & B or B <= A for B in parts) for A in clusters(tree))
+
+
+def test_triangles_counted_by_many_threads_are_those_of_the_definition(monkeypatch):
+    monkeypatch.setattr(agglomerate, "ROWS", 3)
+    rng = np.random.default_rng(0)
+    for n in (2, 7, 40):
+        A = np.triu(rng.integers(0, 4, (n, n)) * (rng.random((n, n)) < 0.3), 1).astype(float)
+        A[0, 1:] = 1.0  # a hub
+        graph = Graph(sp.csr_array(A + A.T), sizes=1.0 + rng.integers(0, 2, n))
+        W = graph.to_csr().toarray() * 2.0 ** -np.frexp(graph.maximum())[1]
+        together = (W > 0) * (graph.sizes[:, None] * graph.sizes)
+        closeness = W * W.sum() + agglomerate.TRIANGLES * together.sum() * (W / graph.sizes) @ W
+        assert_allclose(agglomerate._closeness(graph, graph.indices.astype(np.int64)), closeness[W > 0])
 
 
 @given(whole_graphs())

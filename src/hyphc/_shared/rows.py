@@ -41,14 +41,16 @@ def _chunks(items: Ints) -> list[Ints]:
 
 def _row_hashes(rows: Any) -> Hashes:
     """A 64-bit number for each row, equal for equal rows."""
-    factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
-        1
-    )
     if isinstance(rows, np.ndarray):
-        return np.asarray((_mixed(rows) * factors).sum(axis=1, dtype=np.uint64))
-    terms = _mixed(rows.data) * factors[rows.indices]
+        return np.asarray((_mixed(rows) * _factors(np.arange(rows.shape[1]))).sum(axis=1, dtype=np.uint64))
+    terms = _mixed(rows.data) * _factors(rows.indices)
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
     return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+
+
+def _factors(columns: Ints) -> Hashes:
+    """An odd number for each column, from its number alone: a table of a sparse matrix' columns would be as long as the data."""
+    return _mixed(columns + 1) | np.uint64(1)
 
 
 def _mixed(values: npt.NDArray[Any]) -> Hashes:

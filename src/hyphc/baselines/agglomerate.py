@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .._kernels.baselines import agglomerate as kernels
 from .._shared.arrays import Records
+from .._shared.parallel import thread_map
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Graph, Similarity
 from ..tree import Tree
@@ -22,6 +23,7 @@ from .linkage import average_linkage
 TRIANGLES = 0.25
 # Components that average linkage joins in a moment.
 FEW = 2_000
+ROWS = 1 << 15  # whose triangles one thread counts at a time
 
 
 def graph_agglomeration(similarity: Similarity) -> Tree:
@@ -126,7 +128,11 @@ def _closeness(graph: Graph, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.f
     """w' of each stored edge, times the sum of all weights: exact for whole numbers, so that ties stay ties."""
     weights = np.ldexp(graph.data, -np.frexp(graph.maximum())[1])  # near 1, so that no product under- or overflows
     shared = np.zeros(len(weights))
-    kernels.add_shared_neighbours(graph.indptr, indices, weights, graph.sizes, shared)
+    edges = graph.indptr, indices, weights, graph.sizes, shared
+    begins = range(0, graph.n, ROWS)
+    thread_map(
+        lambda begin: kernels.add_shared_neighbours(*edges, begin, min(begin + ROWS, graph.n)), begins, n_jobs=-1
+    )
     rows = np.repeat(graph.sizes, np.diff(graph.indptr))
     n_pairs = rows @ graph.sizes[indices]
     return np.asarray(weights * weights.sum() + TRIANGLES * n_pairs * shared)

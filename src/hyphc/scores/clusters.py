@@ -19,14 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._kernels.tree import lca as lca_kernels
 from .._kernels.tree import passes as kernels
 from .._shared.arrays import Floats
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
 from ..tree import Tree
 from ..tree.cut import best_prunings, widest_gap
-from .metrics import splits
+from .metrics import merges_of_edges, splits
 
 CROSSING = 0.37  # of the law for one cloud
 # Depths beyond this, and parts that no edge joins, are all alike: two clusters for sure.
@@ -110,10 +109,9 @@ def _depths(tree: Tree, graph: Graph) -> Floats:
     """How far the density falls between the sides of each merge."""
     density, children = _smooth_density(graph), tree._children
     i, j, _ = graph.edges()
-    p, q = tree._first[i], tree._first[j]
-    merges = lca_kernels.lca_merges(*tree._lca_tables, np.minimum(p, q), np.maximum(p, q) + 1)
+    merges = merges_of_edges(graph, tree)
     passes = np.full(tree.n_leaves - 1, -np.inf)
-    np.maximum.at(passes, merges, np.minimum(density[i], density[j]))
+    np.maximum.at(passes, merges[merges >= 0], np.minimum(density[i], density[j]))
     peaks = kernels.largest_below(children, density)
     lower = np.minimum(peaks[children[:, 0]], peaks[children[:, 1]])
     return np.asarray(np.clip(lower - passes, 0.0, DEEPEST))

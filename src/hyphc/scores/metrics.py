@@ -22,6 +22,7 @@ Units = Literal["pairs", "ordered", "mean"]
 COLUMN_BLOCK = (
     32  # columns that one thread sums: two cache lines of float32, and the same sums for any number of threads
 )
+ROWS = 1 << 15  # whose edges one thread looks up at a time
 
 
 def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
@@ -90,10 +91,21 @@ def _(similarity: Dense, tree: Tree) -> Floats:
 
 @splits.register
 def _(similarity: Graph, tree: Tree) -> Floats:
-    i, j, weights = similarity.edges()
-    p, q = tree._first[i], tree._first[j]
-    merges = lca_kernels.lca_merges(*tree._lca_tables, np.minimum(p, q), np.maximum(p, q) + 1)
-    return np.bincount(merges, weights=weights, minlength=tree.n_leaves - 1).astype(np.float64, copy=False)
+    across = np.zeros(tree.n_leaves - 1)
+    kernels.sum_of_edges(merges_of_edges(similarity, tree), similarity.data, across)
+    return across
+
+
+def merges_of_edges(graph: Graph, tree: Tree) -> npt.NDArray[np.int32]:
+    """For each stored edge (i, j), i < j, the merge that joins its ends; −1 for those stored the other way round."""
+    found = np.empty(len(graph.data), dtype=np.int32)
+    tables = *tree._lca_tables, tree._first, graph.indptr, graph.indices
+
+    def find(begin: int) -> None:
+        lca_kernels.merges_of_edges(*tables, begin, min(begin + ROWS, graph.n), found)
+
+    thread_map(find, range(0, graph.n, ROWS), n_jobs=-1)
+    return found
 
 
 def _products(tree: Tree, X: npt.NDArray[Any]) -> list[Floats]:

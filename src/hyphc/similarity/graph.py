@@ -43,8 +43,19 @@ class Graph(Similarity):
         matrix.data[is_rounding(matrix.data)] = 0.0
         matrix.eliminate_zeros()
         matrix.sort_indices()
-        super().__init__(matrix.shape[0], sizes)
         _require_valid_edges(matrix)
+        self._store(matrix, sizes)
+
+    @classmethod
+    def _known(cls, matrix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
+        """A graph made of a graph: symmetric, without a diagonal, nothing to check again."""
+        graph = cls.__new__(cls)
+        matrix.sort_indices()
+        graph._store(matrix, sizes)
+        return graph
+
+    def _store(self, matrix: sp.csr_array[np.float64], sizes: npt.ArrayLike | None) -> None:
+        super().__init__(matrix.shape[0], sizes)
         self.indptr = matrix.indptr.astype(np.int64)
         self.indices = matrix.indices.astype(np.int32)
         self.data = matrix.data
@@ -84,7 +95,7 @@ class Graph(Similarity):
 
     def subset(self, index: npt.ArrayLike) -> Graph:
         index = np.asarray(index)
-        return Graph(self.to_csr()[index][:, index], sizes=self.sizes[index])
+        return Graph._known(self.to_csr()[index][:, index], self.sizes[index])
 
     @property
     def n_pairs(self) -> int:
@@ -98,7 +109,7 @@ class Graph(Similarity):
 
     def combined(self, mix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
         upper = sp.triu(mix @ self.to_csr() @ mix.T, 1, format="csr")
-        return Graph(upper + upper.T, sizes=sizes)
+        return Graph._known(upper + upper.T, sizes)
 
     def extended(self, rows: Any) -> Graph:
         across = sp.csr_array(rows) @ sp.diags_array(self.sizes)
@@ -106,8 +117,9 @@ class Graph(Similarity):
         return Graph(sp.block_array([[self.to_csr(), across.T], [across, None]], format="csr"), sizes=sizes)
 
     def signatures(self) -> Callable[[Ints], Any]:
-        inverse = sp.diags_array(1.0 / self.sizes)
-        matrix = sp.csr_array(inverse @ self.to_csr() @ inverse)
+        inverse = 1.0 / self.sizes
+        data = np.repeat(inverse, np.diff(self.indptr)) * self.data * inverse[self.indices]
+        matrix = sp.csr_array((data, self.indices, self.indptr), shape=(self.n, self.n))
         largest = np.asarray(matrix.max(axis=1).toarray()).ravel()
         complete = sp.csr_array(matrix + sp.diags_array(largest))
         return lambda index: complete[index]

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import CHUNK_BYTES, as_floats, require_finite
+from .._shared.parallel import thread_map
 from .directions import DIRECTIONS
 from .other_distances import DISTANCES, Distance, closest_by
 
@@ -440,8 +441,11 @@ def many_memberships(distances: Floats) -> Floats:
     from .._kernels.similarity.memberships import memberships
 
     ties = np.empty_like(distances)
-    for chunk in _chunks(len(distances), 16 * distances.shape[1]):
+
+    def fill(chunk: slice) -> None:
         memberships(distances[chunk], MIN_SIGMA, NEWTON_STEPS, NEWTON_RTOL, ties[chunk])
+
+    thread_map(fill, _chunks(len(distances), 16 * distances.shape[1]), n_jobs=-1)
     return ties
 
 

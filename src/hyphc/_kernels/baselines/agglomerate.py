@@ -59,26 +59,45 @@ def find(clusters: Records, v: int) -> int:
     return root
 
 
+@part
+def _place(indices: Ints, wanted: int, low: int, end: int) -> int:
+    """The first place in the sorted indices[low : end] that is not below the one wanted: near ``low`` it is found at once."""
+    step = 1
+    while low + step < end and indices[low + step - 1] < wanted:
+        low += step
+        step += step
+    end = min(end, low + step)
+    while low < end:
+        middle = (low + end) >> 1
+        if indices[middle] < wanted:
+            low = middle + 1
+        else:
+            end = middle
+    return low
+
+
 @kernel
-def add_shared_neighbours(indptr: Ints, indices: Ints, weights: Floats, points: Floats, shared: Floats) -> None:
-    """Σ_k w_ik·w_kj / |k| for each stored edge (i, j): O(Σ min(deg i, deg j)·log) for sorted indices, no n² for hubs."""
-    for i in range(indptr.shape[0] - 1):
-        for e in range(indptr[i], indptr[i + 1]):
+def add_shared_neighbours(
+    indptr: Ints, indices: Ints, weights: Floats, points: Floats, shared: Floats, begin: int, end: int
+) -> None:
+    """Σ_k w_ik·w_kj / |k| for each edge i < j of the rows begin ≤ i < end, in both places where it is stored.
+
+    O(Σ min(deg i, deg j)·log(deg)) for sorted indices, no n² for hubs. Edges of different rows may be tried at the same time.
+    """
+    for i in range(begin, end):
+        for e in range(_place(indices, i, indptr[i], indptr[i + 1]), indptr[i + 1]):
             few, many = i, indices[e]
-            length, other = indptr[few + 1] - indptr[few], indptr[many + 1] - indptr[many]
-            # the order does not depend on the direction of the edge, so that both sums round alike
-            if length > other or (length == other and few > many):
+            if indptr[few + 1] - indptr[few] > indptr[many + 1] - indptr[many]:
                 few, many = many, few
+            total, low, last = 0.0, indptr[many], indptr[many + 1]
             for f in range(indptr[few], indptr[few + 1]):
-                low, end = indptr[many], indptr[many + 1]
-                while low < end:
-                    middle = (low + end) >> 1
-                    if indices[middle] < indices[f]:
-                        low = middle + 1
-                    else:
-                        end = middle
-                if low < indptr[many + 1] and indices[low] == indices[f]:
-                    shared[e] += weights[f] * weights[low] / points[indices[f]]
+                low = _place(indices, indices[f], low, last)
+                if low == last:
+                    break
+                if indices[low] == indices[f]:
+                    total += weights[f] * weights[low] / points[indices[f]]
+            shared[e] = total
+            shared[_place(indices, i, indptr[indices[e]], indptr[indices[e] + 1])] = total
 
 
 @part

@@ -1,4 +1,4 @@
-"""x(v) = Σ w_ij over i in one child of v and j in the other, for features and for matrices."""
+"""x(v) = Σ w_ij over i in one child of v and j in the other, for features, matrices and edges."""
 
 from __future__ import annotations
 
@@ -88,3 +88,11 @@ def _sum_across(
                 across[parent - n] += total
                 end = stop
             node = parent
+
+
+@kernel
+def sum_of_edges(merges: npt.NDArray[np.int32], weights: Floats, across: Floats) -> None:
+    """Add the weight of each edge to the merge that joins its ends; −1 is no merge."""
+    for e in range(merges.shape[0]):
+        if merges[e] >= 0:
+            across[merges[e]] += weights[e]

@@ -71,3 +71,21 @@ def _find_merges(merges: Merges, table: Merges, left: Ints, right: Ints, found: 
             found[q] = -1
         else:
             found[q] = largest_between(merges, table, left[q], right[q] - 1)
+
+
+@kernel
+def merges_of_edges(
+    merges: Merges, table: Merges, first: Ints, indptr: Ints, indices: Merges, begin: int, end: int, found: Merges
+) -> None:
+    """For each edge i < j of the rows begin ≤ i < end of a graph the merge that joins its ends; −1 where it is stored as j > i.
+
+    ``first`` is the position of each leaf.
+    """
+    for i in range(begin, end):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if i < j:
+                left, right = min(first[i], first[j]), max(first[i], first[j])
+                found[e] = largest_between(merges, table, left, right)
+            else:
+                found[e] = -1
