@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import HypHC
 from hyphc._kernels.similarity import cells as cell_kernels
+from hyphc._kernels.similarity import nearest as nearest_kernels
 from hyphc._kernels.similarity.memberships import memberships
 from hyphc.datasets import planted
 from hyphc.similarity import as_similarity, inverted_file, neighbors
@@ -121,7 +122,7 @@ def test_equal_rows_are_neighbours_at_distance_0(n_equal: int) -> None:
 def test_points_whose_cells_hold_too_few_are_searched_for_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(3).normal(size=(1_200, 7))
     search = InvertedFile(X, 100, 0, None)
-    search.n_probes = 1  # at most 64 points
+    search.n_probes_at_first = 1  # at most 64 points
     neighbours, distances = search.neighbours()
     K_th = np.sort(cdist(X, X), axis=1)[:, 100]
     assert_allclose(distances[:, -1], K_th, rtol=1e-6)
@@ -131,11 +132,27 @@ def test_points_whose_cells_hold_too_few_are_searched_for_everywhere(monkeypatch
 def test_all_cells_searched_is_the_exact_search() -> None:
     X = np.random.default_rng(4).normal(size=(1_100, 7))
     search = InvertedFile(X, K, 0, 2)
-    search.n_probes = 10_000
+    search.n_probes_at_first = 10_000
     search._near = np.tile(np.arange(len(search._centres), dtype=np.int32), (len(search._centres), 1))
     _, distances = search.neighbours()
     assert_allclose(distances, true_distances(X, X), rtol=1e-12)
     assert search.recall(distances) == 1.0
+
+
+def test_neighbours_of_neighbours_are_the_nearest_of_all_lists_within_reach() -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(60, 5)).astype(np.float32)
+    half = (cdist(X, X) ** 2 / 2).astype(np.float32)
+    places = np.array([rng.choice(np.delete(np.arange(60), i), 4, replace=False) for i in range(60)], np.int32)
+    places = np.take_along_axis(places, np.argsort(np.take_along_axis(half, places, 1), axis=1), 1)
+    places[7, 2:] = -1  # a short list
+    far = np.where(places < 0, np.inf, np.take_along_axis(half, np.maximum(places, 0), 1)).astype(np.float32)
+    near, nearer = np.empty_like(places), np.empty_like(far)
+    nearest_kernels.neighbours_of_neighbours(X, places, far, 0, 60, np.zeros(60, np.int32), near, nearer)
+    for i in range(60):
+        within = {j for t in places[i][places[i] >= 0] for j in (t, *places[t][places[t] >= 0])} - {i}
+        assert near[i].tolist() == sorted(within, key=lambda j: half[i, j])[:4]
+        assert_allclose(nearer[i], half[i, near[i]], rtol=1e-5)
 
 
 def test_every_point_lies_in_one_cell_and_none_is_overfull() -> None:
@@ -192,7 +209,7 @@ def test_compiled_memberships_are_those_of_the_formula() -> None:
 
 
 def test_a_fitted_similarity_knows_its_recall_and_places_new_points_by_its_index() -> None:
-    data = planted(1_500, 9, n_classes=4, random_state=2)
+    data = planted(1_500, 40, n_classes=4, decay=0.3, noise=1.0, random_state=2)
     model = HypHC(n_clusters=4, random_state=0, time_budget=1.0).fit(data.data)
     assert 0.9 < model.similarity_.recall_ < 1.0
     assert "of the nearest neighbours found" in model.plan_.rows

@@ -1,4 +1,5 @@
-"""Approximate nearest neighbours of many points: cells of near points, and a search of the few cells nearest to each."""
+"""Approximate nearest neighbours of many points: cells of near points, a search of the few cells nearest to each, and then of the
+neighbours' neighbours."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ from .._shared.parallel import thread_map
 
 Rows = npt.NDArray[Any]  # float32 or float64
 Places = npt.NDArray[np.int32]
+Singles = npt.NDArray[np.float32]
+Lists = tuple[Places, Singles]  # the places of those nearest to each point, and half their squared distances
 
 CELL_SIZE = 256  # at most, before points move to the nearest centre: halves hold between 128 and 256
 FULL = 2 * CELL_SIZE  # no cell takes more points than this
@@ -24,11 +27,17 @@ NEAR_CELLS = 256  # cells among which a point seeks those nearest to it: the one
 LOOK_AT = 8  # times as many near cells are looked at as are searched
 MOVE_WITHIN = 128  # near cells that a point may move to
 SAMPLE = 1_000  # rows whose true neighbours say how many cells must be searched, and what was found
-RECALL = 0.96  # of the sample's true neighbours must lie in the cells searched, or all near cells are
+# Of the sample's true neighbours so many must lie in the cells searched, or all near cells are: of new points, and of the points
+# themselves, which then look at their neighbours' neighbours.
+RECALL, RECALL_AT_FIRST = 0.96, 0.93
+# Few cells take little time: up to so many are searched for nearly all neighbours. Of a point without any true neighbour every
+# edge is a wrong one, and may cross the whole tree.
+FEW_PROBES, ALMOST_ALL = 16, 0.9999
 SPARE = 2  # candidates beyond k: single precision may take the k-th for the next
 _SPLIT_TOGETHER = 16  # runs longer than n / 16 are halved one after the other
 _CELLS_A_TASK = 8
 _QUERIES_A_TASK = 128
+_LISTS_A_TASK = 1 << 15
 
 
 class InvertedFile:
@@ -49,12 +58,14 @@ class InvertedFile:
     Attributes
     ----------
     n_probes : int
-        Cells searched for each point: as many as hold ``RECALL`` of the true neighbours of a sample.
+        Cells searched for each new point: as many as hold ``RECALL`` of the true neighbours of a sample, and more while few.
+    n_probes_at_first : int
+        Those searched for each of the points, before it looks at its neighbours' neighbours.
 
     Notes
     -----
-    O(n·d·log n) for the cells, O((n / 128)²·d) for which are near each other, O(n·d·points searched) for the neighbours;
-    memory O(n·(d + k)).
+    O(n·d·log n) for the cells, O((n / 128)²·d) for which are near each other, O(n·d·points searched) for the neighbours and
+    O(n·d·k²) for theirs; memory O(n·(d + k)).
     """
 
     def __init__(self, points: Rows, k: int, seed: int, n_jobs: int | None) -> None:
@@ -73,23 +84,39 @@ class InvertedFile:
 
     def neighbours(self) -> tuple[Ints, Floats]:
         """The k nearest others of each point, and their distances: both (n, k), nearest first."""
-        n = len(self._points)
-        numbers, distances = np.empty((n, self.k), np.int64), np.empty((n, self.k))
+        n, d = self._points.shape
+        lists = _empty_lists(n, self.k)
 
         def fill(cells: range) -> None:
-            own = np.arange(self._starts[cells.start], self._starts[cells.stop], dtype=np.int32)
-            bounds = self._starts[cells.start : cells.stop + 1] - self._starts[cells.start]
+            own = slice(self._starts[cells.start], self._starts[cells.stop])
+            bounds = self._starts[cells.start : cells.stop + 1] - own.start
             groups = [slice(b, e) for b, e in pairwise(bounds)]
-            rows = self._order[own]
-            numbers[rows], distances[rows] = self._around(list(cells), groups, self._points[own], own)
+            selves = np.arange(own.start, own.stop, dtype=np.int32)
+            queries, n_probes = self._points[own], self.n_probes_at_first
+            lists[0][own], lists[1][own] = self._around(list(cells), groups, queries, selves, n_probes)
 
         thread_map(fill, _tasks(len(self._centres), _CELLS_A_TASK), self._n_jobs)
-        short = np.flatnonzero(numbers[:, -1] < 0)  # so few points in the cells searched
+        short = np.flatnonzero(lists[0][:, self.k - 1] < 0).astype(np.int32)  # so few points in the cells searched
         if len(short):
-            place = np.empty(n, np.int32)
-            place[self._order] = np.arange(n, dtype=np.int32)
-            numbers[short], distances[short] = self._everywhere(place[short])
+            lists[0][short], lists[1][short] = self._everywhere(short)
+        places, _ = self._neighbours_of_neighbours(*lists)
+        numbers, distances = np.empty((n, self.k), np.int64), np.empty((n, self.k))
+        for block in _tasks(n, max(1, CHUNK_BYTES // (8 * (d + self.k)))):
+            own = slice(block.start, block.stop)
+            rows = self._order[own]
+            numbers[rows], distances[rows] = self._ranked(self._points[own], places[own])
         return numbers, distances
+
+    def _neighbours_of_neighbours(self, places: Places, far: Singles) -> Lists:
+        """Lists that are at least as near: each point has looked at the lists of those in its own."""
+        n, nearer = len(places), (np.empty_like(places), np.empty_like(far))
+
+        def look(block: range) -> None:
+            seen = np.zeros(n, np.int32)
+            nearest_kernels.neighbours_of_neighbours(self._points, places, far, block.start, block.stop, seen, *nearer)
+
+        thread_map(look, _tasks(n, _LISTS_A_TASK), self._n_jobs)
+        return nearer
 
     def closest(self, new: Rows) -> tuple[Ints, Floats]:
         """The k points nearest to each new row, and their distances: both (m, k), nearest first."""
@@ -102,7 +129,8 @@ class InvertedFile:
             rows = groups[cell]
             if len(rows):
                 nobody = np.full(len(rows), -1, np.int32)
-                numbers[rows], distances[rows] = self._around([cell], [slice(None)], new[rows], nobody)
+                places, _ = self._around([cell], [slice(None)], new[rows], nobody, self.n_probes)
+                numbers[rows], distances[rows] = self._ranked(new[rows], places)
 
         thread_map(fill, range(len(groups)), self._n_jobs)
         return numbers, distances
@@ -122,14 +150,14 @@ class InvertedFile:
         n, width = len(self._points), self._near.shape[1]
         sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
         self._sample = np.sort(sample).astype(np.int32)
-        numbers, distances = self._everywhere(self._sample)
-        self._reach = distances[:, -1]
-        place = np.empty(n, np.int64)
-        place[self._order] = np.arange(n)
-        homes = self._cell_of(place[numbers])
+        places, _ = self._everywhere(self._sample)
+        self._reach = self._ranked(self._points[self._sample], places)[1][:, -1]
+        homes = self._cell_of(places[:, : self.k])
         ranks = np.concatenate([self._ranks(i, cells) for i, cells in zip(self._sample, homes, strict=True)])
         found = np.cumsum(np.bincount(ranks, minlength=width + 1)[:width]) / len(ranks)
-        self.n_probes = min(int(np.searchsorted(found, RECALL)) + 1, width)
+        at_first, enough, all_but_few = np.searchsorted(found, (RECALL_AT_FIRST, RECALL, ALMOST_ALL)).tolist()
+        few = min(all_but_few + 1, FEW_PROBES)
+        self.n_probes_at_first, self.n_probes = (min(max(probes + 1, few), width) for probes in (at_first, enough))
 
     def _cell_of(self, places: npt.NDArray[Any]) -> Ints:
         return np.searchsorted(self._starts, places, side="right") - 1
@@ -148,12 +176,12 @@ class InvertedFile:
     def _nearest_cells(self, rows: Rows) -> Ints:
         return np.asarray(np.argmin(cell_kernels.squared_distances(rows, self._centres), axis=1))
 
-    def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places) -> tuple[Ints, Floats]:
-        """The k nearest of the queries, of which each group belongs to a cell.
+    def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places, n_probes: int) -> Lists:
+        """The nearest of the queries, of which each group belongs to a cell.
 
         Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
         """
-        near = self._near[cells, : LOOK_AT * self.n_probes]
+        near = self._near[cells, : LOOK_AT * n_probes]
         union, place = np.unique(near, return_inverse=True)
         rank = np.full(len(union), near.shape[1])
         np.minimum.at(rank, place.ravel(), np.tile(np.arange(near.shape[1]), len(cells)))
@@ -162,14 +190,14 @@ class InvertedFile:
         column[order] = np.arange(len(union))
         probed = np.zeros((len(union), len(queries)), np.bool_)
         for cell, group, own, around in zip(cells, groups, column[place.reshape(near.shape)], near, strict=True):
-            probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, self.n_probes)
+            probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, n_probes)
         return self._searched(queries, selves, union[order], probed)
 
-    def _everywhere(self, places: Places) -> tuple[Ints, Floats]:
-        """The k nearest others of the points at these places in all cells."""
+    def _everywhere(self, places: Places) -> Lists:
+        """The nearest others of the points at these places in all cells."""
         every = np.arange(len(self._centres), dtype=np.int32)
 
-        def search(rows: range) -> tuple[Ints, Floats]:
+        def search(rows: range) -> Lists:
             some = places[rows.start : rows.stop]
             probed = np.ones((len(every), len(some)), np.bool_)
             return self._searched(self._points[some], some, every, probed)
@@ -177,16 +205,23 @@ class InvertedFile:
         parts = thread_map(search, _tasks(len(places), _QUERIES_A_TASK), self._n_jobs)
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
-    def _searched(
-        self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]
-    ) -> tuple[Ints, Floats]:
-        q, kept = len(queries), self.k + SPARE
-        places, far = np.full((q, kept), -1, np.int32), np.full((q, kept), np.inf, np.float32)
+    def _searched(self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]) -> Lists:
+        """The nearest of the queries in the cells that each probes."""
+        lists = _empty_lists(len(queries), self.k)
         blocks = self._starts, self._lanes, self._centres, self._panels, self._squares
-        nearest_kernels.search(queries, selves, cells, probed, *blocks, places, far)
-        numbers, distances = np.empty((q, self.k), np.int64), np.empty((q, self.k))
+        nearest_kernels.search(queries, selves, cells, probed, *blocks, *lists)
+        return lists
+
+    def _ranked(self, queries: Rows, places: Places) -> tuple[Ints, Floats]:
+        """The numbers of the k nearest, and their distances, computed anew."""
+        numbers, distances = np.empty((len(queries), self.k), np.int64), np.empty((len(queries), self.k))
         nearest_kernels.rank(queries, self._points, self._order, places, numbers, distances)
         return numbers, distances
+
+
+def _empty_lists(n: int, k: int) -> Lists:
+    """Lists to be filled with places and half squared distances, nearest first."""
+    return np.full((n, k + SPARE), -1, np.int32), np.full((n, k + SPARE), np.inf, np.float32)
 
 
 class _Cells:

@@ -110,6 +110,43 @@ def search(
             _scan(found[s], squares[b:e], own[s], starts[cells[j]], selves[i], ids[i], far[i])
 
 
+@part(fastmath=_FINE)
+def _half_square(x: Rows, y: Rows) -> float:
+    """‖x − y‖² / 2 in single precision."""
+    total = np.float32(0.0)
+    for c in range(x.shape[0]):
+        step = np.float32(x[c] - y[c])
+        total += step * step
+    return total * np.float32(0.5)
+
+
+@kernel
+def neighbours_of_neighbours(
+    points: Rows, places: Order, far: Singles, begin: int, end: int, seen: Order, near: Order, nearer: Singles
+) -> None:
+    """For begin ≤ i < end the nearest of point i's list and of the lists of those in it.
+
+    ``seen`` (n,) comes with zeros: who has been looked at last by whom, plus 1.
+    """
+    for i in range(begin, end):
+        seen[i] = i + 1
+        for t in range(places.shape[1]):
+            near[i, t], nearer[i, t] = places[i, t], far[i, t]
+            if places[i, t] >= 0:
+                seen[places[i, t]] = i + 1
+        for j in places[i]:
+            if j < 0:
+                break
+            for other in places[j]:
+                if other < 0:
+                    break
+                if seen[other] != i + 1:
+                    seen[other] = i + 1
+                    value = _half_square(points[i], points[other])
+                    if value < nearer[i, -1]:
+                        _keep(near[i], nearer[i], other, value)
+
+
 @kernel
 def choose(queries: Rows, cell: int, near: Order, centres: Floats, n_probes: int) -> npt.NDArray[np.bool_]:
     """The ``n_probes`` of the cells ``near`` whose centres are nearest to each query of a cell: (near, queries)."""
