@@ -9,7 +9,12 @@ import scipy.sparse as sp
 
 from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats, Ints
+from .._shared.clock import Clock
+from ..baselines import bisecting_kmeans
+from ..baselines.agglomerate import graph_agglomeration
 from ..scores.metrics import splits
+from ..search.run import LARGE
+from ..search.stages import refine_by
 from ..similarity import Background, Blend, Features, Graph, Similarity
 from ..tree import Tree
 from ..tree.cut import by_smallest_leaf, labels_of, tops
@@ -25,6 +30,9 @@ FRONTIER, MOST_FRONTIER = (
     256,
     60_000,
 )  # subtrees of each part that are moved as one when borders are repaired; of all parts
+
+
+SWEEPS = 100  # of a part's tree at most; they end by themselves long before
 
 
 def weights(problem: Problem, _: int = 0) -> Arrays:
@@ -94,7 +102,7 @@ def fit_part(problem: Problem, part: int) -> Arrays:
         np.array(problem.store.one(problem.stage("leaves"), part, "leaf")),
     )
     seed = (problem.recipe.seed + part) % 2**31
-    tree = fitted(similarity, seed, problem.recipe.effort, 1) if similarity.n > 1 else Tree(np.empty((0, 2), np.int64))
+    tree = _tree(problem, similarity, seed)
     groups = _frontier(problem, part, tree, similarity)
     leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
     sums, squares = sums_of_leaves(leaves["rows"], leaves["sizes"])
@@ -104,6 +112,16 @@ def fit_part(problem: Problem, part: int) -> Arrays:
     above["sizes"] = np.asarray(mix @ leaves["sizes"])
     above["member"] = problem.store.one(problem.stage("leaves"), part, "ids")[_first_rows(groups[leaf])]
     return {**above, **_below(tree, similarity, groups, leaf)}
+
+
+def _tree(problem: Problem, similarity: Similarity, seed: int) -> Tree:
+    """The tree of a part: by sweeps alone where a fit at once of all rows would do with them."""
+    if similarity.n == 1:
+        return Tree(np.empty((0, 2), np.int64))
+    if problem.n <= LARGE:
+        return fitted(similarity, seed, problem.recipe.effort, 1)
+    start = graph_agglomeration(similarity) if similarity.has_edges else bisecting_kmeans(similarity)
+    return refine_by(Clock(), start, similarity, seed, 1, max_sweeps=SWEEPS, effort=problem.recipe.effort)
 
 
 def _first_rows(groups: Ints) -> Ints:
