@@ -16,21 +16,20 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import CHUNK_BYTES
-from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of, many_memberships, nearest
+from ..similarity.neighbors import Index, closest_of, many_memberships, nearest
 from .assignment import rows_before, sums_of_leaves
 from .checkpoint import Arrays
 from .problem import Problem
 
 Matrix = sp.csr_array[np.float64]
-# Leaves of a part that are compared one by one: in the last turn as many as anywhere in the package, before it few.
-EXACT_AT_FIRST = 2_000
+EXACT_UP_TO = 2_000  # leaves of a part that are compared one by one
 
 
 def answer(problem: Problem, part: int, turn: int) -> Arrays:
     """The nearest of a part's leaves to each of them, and to each visitor, who is known by part and place of its row there."""
     rows = np.array(problem.store.one(problem.stage("leaves", turn), part, "rows"))
     k = problem.recipe.n_neighbors
-    exact = len(rows) <= (EXACT_LIMIT if turn == problem.n_turns else EXACT_AT_FIRST)
+    exact = len(rows) <= EXACT_UP_TO
     near, distances = _nearest(rows, None, k, exact)
     home, place, guests = _visitors(problem, part, turn)
     found, far = _nearest(rows, guests, k, exact)

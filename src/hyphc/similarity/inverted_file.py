@@ -24,8 +24,9 @@ CELL_SIZE = 256  # at most, before points move to the nearest centre: halves hol
 FULL = 2 * CELL_SIZE  # no cell takes more points than this
 MOVES = 3  # times that points move to the nearest centre, and centres to the mean of their points
 NEAR_CELLS = 256  # cells among which a point seeks those nearest to it: the ones around its own
-LOOK_AT = 8  # times as many near cells are looked at as are searched
+LOOK_AT = 16  # times as many near cells are looked at as are searched
 MOVE_WITHIN = 128  # near cells that a point may move to
+LOST = 16  # one of so many points, those furthest from the nearest cell they know of, looks at all cells
 SAMPLE = 1_000  # rows whose true neighbours say how many cells must be searched, and what was found
 # Of the sample's true neighbours so many must lie in the cells searched, or all near cells are: of new points, and of the points
 # themselves, which then look at their neighbours' neighbours.
@@ -87,13 +88,16 @@ class InvertedFile:
         n, d = self._points.shape
         lists = _empty_lists(n, self.k)
 
+        seekers = np.argsort(self._cells.home, kind="stable").astype(np.int32)
+        starts = np.searchsorted(self._cells.home[seekers], np.arange(len(self._centres) + 1))
+
         def fill(cells: range) -> None:
-            own = slice(self._starts[cells.start], self._starts[cells.stop])
-            bounds = self._starts[cells.start : cells.stop + 1] - own.start
-            groups = [slice(b, e) for b, e in pairwise(bounds)]
-            selves = np.arange(own.start, own.stop, dtype=np.int32)
-            queries, n_probes = self._points[own], self.n_probes_at_first
-            lists[0][own], lists[1][own] = self._around(list(cells), groups, queries, selves, n_probes)
+            bounds = starts[cells.start : cells.stop + 1]
+            groups = [slice(b, e) for b, e in pairwise(bounds - bounds[0])]
+            own = seekers[bounds[0] : bounds[-1]]
+            lists[0][own], lists[1][own] = self._around(
+                list(cells), groups, self._points[own], own, self.n_probes_at_first
+            )
 
         thread_map(fill, _tasks(len(self._centres), _CELLS_A_TASK), self._n_jobs)
         short = np.flatnonzero(lists[0][:, self.k - 1] < 0).astype(np.int32)  # so few points in the cells searched
@@ -122,7 +126,7 @@ class InvertedFile:
         """The k points nearest to each new row, and their distances: both (m, k), nearest first."""
         new = np.ascontiguousarray(new, dtype=self._points.dtype)
         numbers, distances = np.empty((len(new), self.k), np.int64), np.empty((len(new), self.k))
-        cell_of = np.concatenate(thread_map(self._nearest_cells, _row_blocks(new, len(self._centres)), self._n_jobs))
+        cell_of = np.concatenate(thread_map(self._cells.nearest, _row_blocks(new, len(self._centres)), self._n_jobs))
         groups = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(np.bincount(cell_of))[:-1])
 
         def fill(cell: int) -> None:
@@ -172,9 +176,6 @@ class InvertedFile:
         rank = np.full(len(self._centres), len(near))
         rank[near[np.argsort(scores, kind="stable")]] = np.arange(len(near))
         return rank[cells]
-
-    def _nearest_cells(self, rows: Rows) -> Ints:
-        return np.asarray(np.argmin(cell_kernels.squared_distances(rows, self._centres), axis=1))
 
     def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places, n_probes: int) -> Lists:
         """The nearest of the queries, of which each group belongs to a cell.
@@ -235,25 +236,53 @@ class _Cells:
         for _ in range(MOVES):
             self._move(points, n_jobs)
             self.near = _near_cells(self.centres, n_jobs)
+        self.home = self._homes(points, n_jobs)
 
     def _move(self, points: Rows, n_jobs: int | None) -> None:
         """Each point to the near cell whose centre is nearest, if that is not full, and each centre to its points' mean."""
-        wanted = np.empty(len(points), np.int32)
-
-        def assign(cells: range) -> None:
-            for cell in cells:
-                own = slice(self.starts[cell], self.starts[cell + 1])
-                cell_kernels.assign(
-                    points, self.order[own], self.centres, cell, self.near[cell, :MOVE_WITHIN], wanted[own]
-                )
-
-        thread_map(assign, _tasks(len(self.centres), _CELLS_A_TASK), n_jobs)
+        wanted = self._wanted(points, self.order, self.starts, MOVE_WITHIN, n_jobs)
         sizes = np.diff(self.starts)
         labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         cell_kernels.move(labels, wanted, sizes, FULL)
         self.order = self.order[np.argsort(labels, kind="stable")]
         self.starts = np.append(0, np.cumsum(sizes))
         cell_kernels.means(points, self.order, self.starts, self.centres)
+
+    def _homes(self, points: Rows, n_jobs: int | None) -> Places:
+        """The cell around which each place seeks its neighbours: the nearest, also where that is full or nowhere near its own.
+
+        Those furthest from the cell that is nearest by its own's account look at all cells.
+        """
+        home = self._wanted(points, self.order, self.starts, NEAR_CELLS, n_jobs)
+        far = np.empty(len(home), np.float32)
+
+        def measure(block: range) -> None:
+            own = slice(block.start, block.stop)
+            apart = points[self.order[own]] - self.centres[home[own]]
+            far[own] = np.einsum("ij,ij->i", apart, apart)
+
+        thread_map(measure, _tasks(len(home), _LISTS_A_TASK), n_jobs)
+        n_lost = len(home) // LOST
+        lost = np.sort(np.argpartition(-far, n_lost)[:n_lost])
+        found = thread_map(self.nearest, _row_blocks(points[self.order[lost]], len(self.centres)), n_jobs)
+        home[lost] = np.concatenate([np.empty(0, np.int64), *found])
+        return home
+
+    def nearest(self, rows: Rows) -> Ints:
+        """The cell nearest to each row."""
+        return np.asarray(np.argmin(cell_kernels.squared_distances(rows, self.centres), axis=1))
+
+    def _wanted(self, points: Rows, order: Places, starts: Ints, within: int, n_jobs: int | None) -> Places:
+        """The cell nearest to each point in the order, among those near the cell in whose run it is."""
+        wanted = np.empty(len(order), np.int32)
+
+        def assign(cells: range) -> None:
+            for cell in cells:
+                own = slice(starts[cell], starts[cell + 1])
+                cell_kernels.assign(points, order[own], self.centres, cell, self.near[cell, :within], wanted[own])
+
+        thread_map(assign, _tasks(len(self.centres), _CELLS_A_TASK), n_jobs)
+        return wanted
 
 
 def _halves(points: Rows, seed: int, n_jobs: int | None) -> tuple[Places, Ints]:

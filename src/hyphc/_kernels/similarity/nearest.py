@@ -117,7 +117,7 @@ def _half_square(x: Rows, y: Rows) -> float:
     for c in range(x.shape[0]):
         step = np.float32(x[c] - y[c])
         total += step * step
-    return total * np.float32(0.5)
+    return total * np.float32(0.5)  # type: ignore[return-value]
 
 
 @kernel
