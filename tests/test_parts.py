@@ -130,6 +130,18 @@ def test_what_is_finished_is_not_done_again(rows, tmp_path, metric, monkeypatch)
     np.testing.assert_array_equal(tree_of(problem).children, tree_of(whole).children)
 
 
+def test_what_nothing_reads_again_is_removed_and_a_fit_that_needs_it_says_so(rows, tmp_path):
+    problem = fitted(rows, tmp_path / "store")
+    kept = {path.parent.name for path in (tmp_path / "store").glob("*/000000.json")}
+    assert "assignment" not in kept
+    assert not any(name.startswith(("shuffle", "answers", "edges")) for name in kept)
+    assert {"leaves-2", "graph", "fits", "tree"} <= kept
+    fit_by_parts(problem_of(rows, tmp_path / "store"), on_threads(1))  # nothing to do
+    next((tmp_path / "store" / "graph").glob("*.npy")).write_bytes(b"")
+    with pytest.raises(ValueError, match=r"is damaged: what came of '(edges|answers|shuffle)-2' is needed again"):
+        fit_by_parts(problem_of(rows, tmp_path / "store"), on_threads(1))
+
+
 def test_a_damaged_piece_is_made_again(rows, tmp_path):
     problem = fitted(rows, tmp_path / "store", metric="cosine")
     before = np.array(tree_of(problem).children)

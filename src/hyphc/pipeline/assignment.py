@@ -71,7 +71,10 @@ def parts_of_cells(tree: Tree, cells: Ints, counts: Ints, part_size: int) -> Int
 
 
 def distribute(problem: Problem, number: int, turn: int) -> Arrays:
-    """A block's rows in the order of their parts, where each part begins, and which rows look for neighbours in which parts."""
+    """A block's rows in the order of their parts, where each part begins, and which rows look for neighbours in which parts.
+
+    ``hosts`` are the parts that rows of each part visit, once each; those of a part begin where ``hosted`` says.
+    """
     raw, start = problem.block(number)
     rows = placed(raw, sample_of(problem).columns)
     part, near = _at_first(problem, number) if turn == 0 else _moved(problem, number, turn)
@@ -80,9 +83,11 @@ def distribute(problem: Problem, number: int, turn: int) -> Arrays:
     found = {"rows": rows[order], "ids": start + order, "starts": np.searchsorted(part[order], bounds)}
     if near is None:
         return found
-    near = near[order]
-    visitor, visited = visits(part[order], near)
-    return {**found, "near": near, "visitor": visitor, "visited": np.searchsorted(visited, bounds)}
+    near, home = near[order], part[order]
+    visitor, visited = visits(home, near)
+    pairs = np.unique(np.column_stack([home[visitor], visited]), axis=0)
+    hosts = {"hosts": pairs[:, 1], "hosted": np.searchsorted(pairs[:, 0], bounds)}
+    return {**found, **hosts, "near": near, "visitor": visitor, "visited": np.searchsorted(visited, bounds)}
 
 
 def _at_first(problem: Problem, number: int) -> tuple[Ints, Ints | None]:

@@ -81,12 +81,8 @@ def _visitors(problem: Problem, part: int, turn: int) -> tuple[Ints, Ints, npt.N
 
 def hosts(problem: Problem, part: int, turn: int) -> Ints:
     """The parts that a part's rows have visited."""
-    found: list[Ints] = []
-    names = problem.stage("shuffle", turn), problem.n_blocks, "starts", "visitor", "visited"
-    for piece in problem.pieces(*names):
-        visited = np.repeat(np.arange(len(piece["visited"]) - 1), np.diff(piece["visited"]))
-        own = (piece["visitor"] >= piece["starts"][part]) & (piece["visitor"] < piece["starts"][part + 1])
-        found.append(np.unique(visited[own]))
+    pieces = problem.pieces(problem.stage("shuffle", turn), problem.n_blocks, "hosts", "hosted")
+    found = [piece["hosts"][slice(*piece["hosted"][part : part + 2])] for piece in pieces]
     return np.unique(np.concatenate(found))
 
 

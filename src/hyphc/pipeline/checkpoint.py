@@ -3,6 +3,7 @@
     manifest.json               format, version of the package, and what is fitted: data and parameters
     <stage>/<number>.<name>.npy one array of a piece
     <stage>/<number>.json       names, sizes and SHA-256 of a piece's arrays, written last: without it the piece is not there
+    <stage>/released.json       in place of all pieces of a stage that was finished and that nothing needs any more
 
 Pieces are pure functions of data and parameters, so that two workers that write the same piece write the same bytes.
 """
@@ -97,6 +98,7 @@ class Checkpoint:
     def read(self, stage: str, number: int = 0, *names: str) -> Arrays:
         """The arrays of a piece, memory-mapped: all, or those named."""
         with _told(self.folder):
+            self._require_kept(stage)
             files = self._files(stage, number)
             if files is None:
                 raise FileNotFoundError(errno.ENOENT, "No such piece", os.fspath(self._record(stage, number)))
@@ -105,7 +107,31 @@ class Checkpoint:
     def one(self, stage: str, number: int, name: str) -> npt.NDArray[Any]:
         """One array of a piece, memory-mapped."""
         with _told(self.folder):
+            self._require_kept(stage)
             return _opened(self._array(stage, number, name))
+
+    def release(self, stage: str) -> None:
+        """Remove the pieces of a finished stage that nothing will read again, and remember that it is finished."""
+        with _told(self.folder):
+            marker = self._released(stage)
+            self._write_json(marker, {"format": FORMAT})
+            for path in (self.folder / stage).iterdir():
+                if path != marker:
+                    path.unlink(missing_ok=True)
+
+    def is_released(self, stage: str) -> bool:
+        """Whether a stage is finished and gone."""
+        return self._released(stage).exists()
+
+    def _require_kept(self, stage: str) -> None:
+        if self.is_released(stage):
+            raise ValueError(
+                f"{os.fspath(self.folder)!r} is damaged: what came of {stage!r} is needed again, and {stage!r} was removed "
+                "when it was finished; remove the folder and fit anew."
+            )
+
+    def _released(self, stage: str) -> Path:
+        return self.folder / stage / "released.json"
 
     def digest(self, stage: str, number: int = 0) -> str:
         """A checksum of a piece."""

@@ -44,6 +44,7 @@ class Stage:
     task: Callable[[Problem, int], Arrays]
     over: Literal["blocks", "parts", "one"]
     turn: int | None = None
+    releases: tuple[str, ...] = ()  # stages that nothing reads again once this one is finished
 
     def count(self, problem: Problem) -> int:
         """How many tasks it has; of parts, known once they are divided."""
@@ -61,7 +62,7 @@ def stages(problem: Problem) -> Iterator[Stage]:
     for turn in range(problem.n_turns + 1):
         yield from _turn(problem, turn)
     if problem.has_edges:
-        yield Stage("graph", weigh, "parts")
+        yield Stage("graph", weigh, "parts", releases=_of_turn(problem.n_turns, "shuffle", "answers", "edges"))
         yield Stage("weights", weights, "one")
     yield Stage("fits", fit_part, "parts")
     if problem.has_edges:
@@ -75,11 +76,16 @@ def _turn(problem: Problem, turn: int) -> Iterator[Stage]:
     """Rows to their parts, and neighbours within and across these."""
     if turn > 0:
         yield Stage(f"parts-{turn}", partial(count_moved, turn=turn), "one")
-    yield Stage(f"shuffle-{turn}", partial(distribute, turn=turn), "blocks")
+    before = ("assignment",) if turn == 0 else _of_turn(turn - 1, "shuffle", "leaves", "answers", "edges")
+    yield Stage(f"shuffle-{turn}", partial(distribute, turn=turn), "blocks", releases=before)
     yield Stage(f"leaves-{turn}", partial(gather, turn=turn), "parts", turn)
     if problem.has_edges:
         yield Stage(f"answers-{turn}", partial(answer, turn=turn), "parts", turn)
         yield Stage(f"edges-{turn}", partial(choose, turn=turn), "parts", turn)
+
+
+def _of_turn(turn: int, *names: str) -> tuple[str, ...]:
+    return tuple(f"{name}-{turn}" for name in names)
 
 
 class Executor(Protocol):
@@ -113,4 +119,8 @@ def on_threads(n_jobs: int | None, tell: Listener = lambda stage, done, count: N
 def fit_by_parts(problem: Problem, execute: Executor, *more: Stage) -> None:
     """All stages, one after the other, and ``more``; what comes of them is in the problem's storage, which is open."""
     for stage in (*stages(problem), *more):
+        if problem.store.is_released(stage.name):
+            continue
         execute(partial(perform, problem, stage), stage.count(problem), stage.name)
+        for name in stage.releases:
+            problem.store.release(name)
