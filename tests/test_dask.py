@@ -252,7 +252,8 @@ def test_a_client_that_is_killed_goes_on_where_it_stopped(file, tmp_path, metric
             os.kill(process.pid, signal.SIGKILL)
         process.wait()
         records = {path: path.stat().st_mtime_ns for path in store.glob("*/*.json")}
-        assert {path: records[path] for path in written} == written
+        # those of stages that nothing reads again are gone, the others as they were
+        assert all(records.get(path, time_written) == time_written for path, time_written in written.items())
         written = records
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert float(out) == whole.cost_
