@@ -2,8 +2,8 @@
 
     python -m benchmarks.harness.cluster_client ROWS STORAGE METRIC WORKERS MEMORY KILLS
 
-KILLS is ``none``, a number of seconds after which one worker is killed, or ``stages``: one in each stage, at a random moment. Prints
-JSON: seconds of the fit and of each stage, cost, clusters, the most memory that each worker held, the workers killed.
+KILLS is ``none``, a number of seconds after which one worker is killed, or ``stages``: one in each stage, at a random moment.
+Prints JSON: seconds of the fit and of each stage, cost, clusters, the most memory that each worker held, the workers killed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def main() -> None:
     rows, storage, metric, workers, memory, kills = sys.argv[1:]
     stages: dict[str, list[float]] = {}
     with (
-        LocalCluster(n_workers=int(workers), threads_per_worker=1, memory_limit=memory, dashboard_address=None) as cluster,
+        LocalCluster(
+            n_workers=int(workers), threads_per_worker=1, memory_limit=memory, dashboard_address=None
+        ) as cluster,
         Client(cluster) as client,
     ):
         killer = Killer(client, kills)

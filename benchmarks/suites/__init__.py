@@ -9,6 +9,7 @@ from ..harness.task import Suite, Task
 from . import (
     certificate,
     classification,
+    cluster,
     continuous,
     curves,
     decoding,
@@ -48,6 +49,7 @@ _MODULES = (
     neighbors,
     nn,
     parts,
+    cluster,
     explorer,
     support,
 )
