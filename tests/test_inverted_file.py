@@ -122,7 +122,7 @@ def test_equal_rows_are_neighbours_at_distance_0(n_equal: int) -> None:
 def test_points_whose_cells_hold_too_few_are_searched_for_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(3).normal(size=(1_200, 7))
     search = InvertedFile(X, 100, 0, None)
-    search.n_probes_at_first = 1  # at most 64 points
+    search.n_probes = 1  # at most 64 points
     neighbours, distances = search.neighbours()
     K_th = np.sort(cdist(X, X), axis=1)[:, 100]
     assert_allclose(distances[:, -1], K_th, rtol=1e-6)
@@ -132,7 +132,7 @@ def test_points_whose_cells_hold_too_few_are_searched_for_everywhere(monkeypatch
 def test_all_cells_searched_is_the_exact_search() -> None:
     X = np.random.default_rng(4).normal(size=(1_100, 7))
     search = InvertedFile(X, K, 0, 2)
-    search.n_probes_at_first = 10_000
+    search.n_probes = 10_000
     search._near = np.tile(np.arange(len(search._centres), dtype=np.int32), (len(search._centres), 1))
     _, distances = search.neighbours()
     assert_allclose(distances, true_distances(X, X), rtol=1e-12)

@@ -131,7 +131,7 @@ def test_what_is_finished_is_not_done_again(rows, tmp_path, metric, monkeypatch)
 
 
 def test_what_nothing_reads_again_is_removed_and_a_fit_that_needs_it_says_so(rows, tmp_path):
-    problem = fitted(rows, tmp_path / "store")
+    fitted(rows, tmp_path / "store")
     kept = {path.parent.name for path in (tmp_path / "store").glob("*/000000.json")}
     assert "assignment" not in kept
     assert not any(name.startswith(("shuffle", "answers", "edges")) for name in kept)

@@ -28,9 +28,7 @@ LOOK_AT = 16  # times as many near cells are looked at as are searched
 MOVE_WITHIN = 128  # near cells that a point may move to
 LOST = 16  # one of so many points, those furthest from the nearest cell they know of, looks at all cells
 SAMPLE = 1_000  # rows whose true neighbours say how many cells must be searched, and what was found
-# Of the sample's true neighbours so many must lie in the cells searched, or all near cells are: of new points, and of the points
-# themselves, which then look at their neighbours' neighbours.
-RECALL, RECALL_AT_FIRST = 0.96, 0.93
+RECALL = 0.96  # of the sample's true neighbours must lie in the cells searched, or all near cells are
 # Few cells take little time: up to so many are searched for nearly all neighbours. Of a point without any true neighbour every
 # edge is a wrong one, and may cross the whole tree.
 FEW_PROBES, ALMOST_ALL = 16, 0.9999
@@ -59,9 +57,7 @@ class InvertedFile:
     Attributes
     ----------
     n_probes : int
-        Cells searched for each new point: as many as hold ``RECALL`` of the true neighbours of a sample, and more while few.
-    n_probes_at_first : int
-        Those searched for each of the points, before it looks at its neighbours' neighbours.
+        Cells searched for each point: as many as hold ``RECALL`` of the true neighbours of a sample, and more while few.
 
     Notes
     -----
@@ -95,9 +91,7 @@ class InvertedFile:
             bounds = starts[cells.start : cells.stop + 1]
             groups = [slice(b, e) for b, e in pairwise(bounds - bounds[0])]
             own = seekers[bounds[0] : bounds[-1]]
-            lists[0][own], lists[1][own] = self._around(
-                list(cells), groups, self._points[own], own, self.n_probes_at_first
-            )
+            lists[0][own], lists[1][own] = self._around(list(cells), groups, self._points[own], own)
 
         thread_map(fill, _tasks(len(self._centres), _CELLS_A_TASK), self._n_jobs)
         short = np.flatnonzero(lists[0][:, self.k - 1] < 0).astype(np.int32)  # so few points in the cells searched
@@ -133,7 +127,7 @@ class InvertedFile:
             rows = groups[cell]
             if len(rows):
                 nobody = np.full(len(rows), -1, np.int32)
-                places, _ = self._around([cell], [slice(None)], new[rows], nobody, self.n_probes)
+                places, _ = self._around([cell], [slice(None)], new[rows], nobody)
                 numbers[rows], distances[rows] = self._ranked(new[rows], places)
 
         thread_map(fill, range(len(groups)), self._n_jobs)
@@ -159,9 +153,8 @@ class InvertedFile:
         homes = self._cell_of(places[:, : self.k])
         ranks = np.concatenate([self._ranks(i, cells) for i, cells in zip(self._sample, homes, strict=True)])
         found = np.cumsum(np.bincount(ranks, minlength=width + 1)[:width]) / len(ranks)
-        at_first, enough, all_but_few = np.searchsorted(found, (RECALL_AT_FIRST, RECALL, ALMOST_ALL)).tolist()
-        few = min(all_but_few + 1, FEW_PROBES)
-        self.n_probes_at_first, self.n_probes = (min(max(probes + 1, few), width) for probes in (at_first, enough))
+        enough, all_but_few = (np.searchsorted(found, (RECALL, ALMOST_ALL)) + 1).tolist()
+        self.n_probes = min(max(enough, min(all_but_few, FEW_PROBES)), width)
 
     def _cell_of(self, places: npt.NDArray[Any]) -> Ints:
         return np.searchsorted(self._starts, places, side="right") - 1
@@ -177,12 +170,12 @@ class InvertedFile:
         rank[near[np.argsort(scores, kind="stable")]] = np.arange(len(near))
         return rank[cells]
 
-    def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places, n_probes: int) -> Lists:
+    def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places) -> Lists:
         """The nearest of the queries, of which each group belongs to a cell.
 
         Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
         """
-        near = self._near[cells, : LOOK_AT * n_probes]
+        near = self._near[cells, : LOOK_AT * self.n_probes]
         union, place = np.unique(near, return_inverse=True)
         rank = np.full(len(union), near.shape[1])
         np.minimum.at(rank, place.ravel(), np.tile(np.arange(near.shape[1]), len(cells)))
@@ -191,7 +184,7 @@ class InvertedFile:
         column[order] = np.arange(len(union))
         probed = np.zeros((len(union), len(queries)), np.bool_)
         for cell, group, own, around in zip(cells, groups, column[place.reshape(near.shape)], near, strict=True):
-            probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, n_probes)
+            probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, self.n_probes)
         return self._searched(queries, selves, union[order], probed)
 
     def _everywhere(self, places: Places) -> Lists:
