@@ -13,6 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from .progress import Callback, Display, Progress, cost_of, line, minutes
+from .trail import Trail
 
 STOPPING = "\nhyphc: stopping after this step with what there is; Ctrl-C again stops at once."
 LEFT = "the tree is the best found until then"
@@ -52,6 +53,7 @@ class Clock:
         self.translate: Callable[[Progress], Progress] = lambda news: news  # for stages that see a part of the problem
         self.stopped = self.interrupted = False
         self.steps = 0  # sweeps of the search so far
+        self.trail = Trail()  # where stages keep what it takes to go on from there
         self.allow(1.0)
 
     @property
@@ -62,6 +64,10 @@ class Clock:
     def seconds(self) -> float:
         """Since the clock was made."""
         return time.monotonic() - self._begin
+
+    def spent(self, seconds: float) -> None:
+        """An earlier process has worked on this fit for so long."""
+        self._begin -= seconds
 
     def allow(self, share: float) -> None:
         """The stage that begins may use the time up to this share of the budget."""
