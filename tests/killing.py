@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ class Killed(BaseException):
 
 
 @contextmanager
-def every_state_written(monkeypatch: Any, limit: float = float("inf"), share: float = float("inf")) -> Iterator[list[set[str]]]:
+def every_state_written(
+    monkeypatch: Any, limit: float = float("inf"), share: float = float("inf")
+) -> Iterator[list[set[str]]]:
     """States are written whenever they can be, and the fit is killed after ``limit`` of them; yields what each one held."""
     held: list[set[str]] = []
     offer = resuming.Keeper.offer
@@ -39,9 +41,6 @@ def killed_and_resumed(model: HypHC, X: Any, folder: Path, after: int, monkeypat
     """The model after a fit that was killed when so many states were written, and another that went on."""
     shutil.rmtree(folder, ignore_errors=True)
     model.set_params(checkpoint=folder)
-    with every_state_written(monkeypatch, after):
-        try:
-            model.fit(X)
-        except Killed:
-            pass
+    with every_state_written(monkeypatch, after), suppress(Killed):
+        model.fit(X)
     return HypHC(**model.get_params()).fit(X)

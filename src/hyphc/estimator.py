@@ -263,7 +263,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             with clock:
                 plan, found = self._carried_out(similarity, clock, seed)
         told = "" if similarity.metric is None else similarity.metric.told(similarity)
-        self.plan_, self.interrupted_ = replace(plan, rows=told), clock.interrupted
+        self.plan_, self.interrupted_, self._signal = replace(plan, rows=told), clock.interrupted, clock.signal
         self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
         self._settle(found.tree, similarity, found.embedding)
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 try:
@@ -11,6 +12,7 @@ except ImportError:  # on Windows locks are always free
     fcntl: Any = None  # type: ignore[no-redef]
 
 PathLike = str | os.PathLike[str]
+PATIENCE = 0.01  # seconds between two looks at a lock that somebody has
 
 
 class Lock:
@@ -31,20 +33,23 @@ class Lock:
         self._descriptor = descriptor
 
     @classmethod
-    def taken(cls, path: PathLike, *, wait: bool = False) -> Lock | None:
-        """The lock; None if another process, or another lock of this one, has it and nobody waits."""
+    def taken(cls, path: PathLike, *, wait: float = 0.0) -> Lock | None:
+        """The lock; None if another process, or another lock of this one, keeps it for so many seconds."""
         if fcntl is None:
             return cls(None)
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        except OSError:  # a file system without locks
-            os.close(descriptor)
-            return cls(None)
-        return cls(descriptor)
+        descriptor, deadline = os.open(path, os.O_RDONLY), time.monotonic() + wait
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return cls(descriptor)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    os.close(descriptor)
+                    return None
+                time.sleep(PATIENCE)
+            except OSError:  # a file system without locks
+                os.close(descriptor)
+                return cls(None)
 
     def release(self) -> None:
         """Let go."""

@@ -68,7 +68,8 @@ def _parts(value: Any) -> Iterator[Any]:
         elif isinstance(one, Constraints):
             waiting += [one.must_link, one.cannot_link, one.clusters, one.classes]
         elif sp.issparse(one):
-            rows = sp.csr_array(one)
+            matrix: Any = one
+            rows = matrix.tocsr()
             waiting += [rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, np.array(rows.shape)]
         elif isinstance(one, np.ndarray) and one.dtype != object:
             yield f"{one.dtype.str} {one.shape} ".encode()
