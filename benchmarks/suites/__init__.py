@@ -13,6 +13,7 @@ from . import (
     curves,
     decoding,
     explorer,
+    faults,
     graphs,
     neighbors,
     nn,
@@ -50,6 +51,7 @@ _MODULES = (
     parts,
     explorer,
     support,
+    faults,
 )
 SUITES = {module.__name__.rsplit(".", 1)[1]: cast(Suite, module) for module in _MODULES}
 _QUICK = ("tables", "decoding", "curves", "triplets", "snapshots")
