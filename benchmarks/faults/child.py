@@ -1,6 +1,6 @@
 """A process to which something happens at a stage of its work: ``python -m benchmarks.faults.child '{"at": …, "do": …}'``.
 
-``argv`` runs the command ``hyphc`` with these words; ``data`` fits a data set into the folder ``checkpoint`` and saves the merges.
+``argv`` runs the command ``hyphc`` with these words; ``data`` fits a data set into the folder ``checkpoint``.
 """
 
 from __future__ import annotations

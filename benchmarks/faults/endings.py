@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from .child import STAGES
 from .files import complaints, write_data, write_old
@@ -21,7 +20,7 @@ from .trial import Trial, judged
 LONG = 3
 LIMIT = 3600.0
 ROOT = Path(__file__).resolve().parents[2]
-NOBODY = 65534
+HUMBLE = ("setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override")
 PAUSE = 1.0  # seconds after a signal: two at once would be one
 CASES = {
     "disk-full": "the disk is full when files are written (RLIMIT_FSIZE)",
@@ -51,12 +50,11 @@ class Scene:
         self.data, self.folder, self.flag = write_data(self.home, self.seed), self.home / "out", self.home / "flag"
         write_old(self.folder)
 
-    def begin(self, *words: str, user: int | None = None, **asked: str) -> subprocess.Popen[str]:
-        """``hyphc fit`` with something that happens to it."""
+    def begin(self, *words: str, under: tuple[str, ...] = (), **asked: str) -> subprocess.Popen[str]:
+        """``hyphc fit`` with something that happens to it, perhaps called by another program."""
         argv = ["fit", str(self.data), "--output", str(self.folder), "--seed", str(self.seed), *words]
-        call = [sys.executable, "-m", "benchmarks.faults.child", json.dumps({"argv": argv, **asked})]
-        pipes: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "user": user}
-        return subprocess.Popen(call, cwd=ROOT, **pipes)
+        call = [*under, sys.executable, "-m", "benchmarks.faults.child", json.dumps({"argv": argv, **asked})]
+        return subprocess.Popen(call, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def end(self, process: subprocess.Popen[str], code: int, sentences: int = 1) -> None:
         """Wait, and look at the exit code and at what was said: so many sentences, no traceback."""
@@ -100,7 +98,7 @@ def _disk_full(scene: Scene) -> None:
 
 
 def _checkpoint_full(scene: Scene) -> None:
-    """The last state, the result, finds the disk full; by then the files would too, so the limit ends with the fit."""
+    """The last state finds the disk full, and the fit goes on; then the files find it full."""
     process = scene.begin("--checkpoint", str(scene.home / "kept"), at="start", do="limit files", **{"with": "2000"})
     scene.end(process, 1, sentences=2)
     scene.look(new=False)
@@ -109,10 +107,9 @@ def _checkpoint_full(scene: Scene) -> None:
 
 
 def _read_only(scene: Scene) -> None:
-    """As another user, since root may write everywhere."""
-    scene.home.chmod(0o755)
+    """Root may write everywhere, unless it gives that right up."""
     scene.folder.chmod(0o555)
-    scene.end(scene.begin(user=NOBODY if os.getuid() == 0 else None), 1)
+    scene.end(scene.begin(under=HUMBLE if os.getuid() == 0 else ()), 1)
     scene.look(new=False)
 
 
