@@ -12,6 +12,7 @@ from hyphc._shared.clock import Clock
 from hyphc.pipeline import resuming
 from hyphc.pipeline.checkpoint import Checkpoint
 from hyphc.search import run as search
+
 from killing import Killed, every_state_written, killed_and_resumed
 
 ROWS = np.random.default_rng(0).normal(size=(90, 3))

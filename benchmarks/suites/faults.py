@@ -21,7 +21,9 @@ EFFORT = 10.0  # of the fits whose checkpoints are timed: as long as one that is
 
 def tasks() -> list[Task]:
     timed = [Task("faults", case, "cost", "long", 30 * MINUTE) for case in cost.CASES]
-    return timed + [Task("faults", case, name, "long", group.LIMIT) for name, group in GROUPS.items() for case in group.CASES]
+    return timed + [
+        Task("faults", case, name, "long", group.LIMIT) for name, group in GROUPS.items() for case in group.CASES
+    ]
 
 
 def records(task: Task) -> Iterator[Record]:
@@ -66,7 +68,16 @@ def cost_table(store: Store) -> str:
             share = f"{100 * one['writing'] / one['seconds']:.2f} %"
             figures = [f"{one['seconds']:.1f}", str(one["states"]), f"{one['writing']:.3f}", share]
             rows.append([case, spaced(one["points"]), f"{one['effort']:g}", *figures, f"{one['bytes'] / 1e6:.1f}"])
-    header = ["data", "points", "effort", "processor seconds", "states", "of which writing", "share", "MB in the folder"]
+    header = [
+        "data",
+        "points",
+        "effort",
+        "processor seconds",
+        "states",
+        "of which writing",
+        "share",
+        "MB in the folder",
+    ]
     return table(header, rows, "faults")
 
 
