@@ -14,6 +14,7 @@ from . import (
     curves,
     decoding,
     explorer,
+    faults,
     graphs,
     neighbors,
     nn,
@@ -52,6 +53,7 @@ _MODULES = (
     cluster,
     explorer,
     support,
+    faults,
 )
 SUITES = {module.__name__.rsplit(".", 1)[1]: cast(Suite, module) for module in _MODULES}
 _QUICK = ("tables", "decoding", "curves", "triplets", "snapshots")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -23,13 +25,15 @@ from .pipeline.blocks import Source
 from .pipeline.constrained_cuts import ConstrainedCut
 from .pipeline.constraints import Constraints, within
 from .pipeline.duplicates import Distinct
-from .pipeline.fit import Fit, carry_out, placed
+from .pipeline.fit import Fit, Seed, carry_out, placed
 from .pipeline.flat import Cut, tree_of
 from .pipeline.from_disk import fit_from_disk, is_on_disk, is_too_large, opened
 from .pipeline.grouping import twins, weighted
+from .pipeline.identity import facts_of
 from .pipeline.new_points import joined_clusters
 from .pipeline.plan import FitPlan, check_parameters, plan_fit
 from .pipeline.problem import Problem
+from .pipeline.resuming import part_by_part, resumed, resuming
 from .pipeline.whole import whole_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.clusters import ClusterNumber, number_of_clusters
@@ -108,6 +112,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     memory_limit : float or str, optional
         Bytes, or text such as "2GB", that a fit of a path or of a memory-mapped array may use; by default half of what is
         free. Rows that need more are fitted by parts, from disk: docs/dask.md.
+    checkpoint : path, optional
+        A folder, new or empty, in which the fit keeps where it stands, every ten seconds or so. A fit of the same data with the
+        same parameters that finds it goes on from there, and ends with the same tree as if nothing had happened; the folder
+        stays until you remove it. docs/reliability.md.
     random_state : int, RandomState or None
     n_jobs : int or None
         Threads; −1 is all cores. The result does not depend on it.
@@ -185,6 +193,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         effort: float = 1.0,
         time_budget: float | None = None,
         memory_limit: float | str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -212,6 +221,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self.effort = effort
         self.time_budget = time_budget
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -242,38 +252,40 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         clock = Clock(self.time_budget, self.callback, self.verbose)
         X = self._checked(X, reset=True)
         self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
-        similarity = self._similarity(X, sample_weight)
-        if self.criterion == "sse" and similarity.squared_distances() is None:
-            raise ValueError(
-                f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
-            )
-        with clock:
-            plan, found = self._carried_out(similarity, clock)
+        with resuming(
+            self.checkpoint, lambda: facts_of(self.get_params(deep=False), X, sample_weight), clock, self.random_state
+        ) as seed:
+            similarity = self._similarity(X, sample_weight, seed)
+            if self.criterion == "sse" and similarity.squared_distances() is None:
+                raise ValueError(
+                    f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
+                )
+            with clock:
+                plan, found = self._carried_out(similarity, clock, seed)
         told = "" if similarity.metric is None else similarity.metric.told(similarity)
-        self.plan_, self.interrupted_ = replace(plan, rows=told), clock.interrupted
+        self.plan_, self.interrupted_, self._signal = replace(plan, rows=told), clock.interrupted, clock.signal
         self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
         self._settle(found.tree, similarity, found.embedding)
         return self
 
-    def _carried_out(self, similarity: Similarity, clock: Clock) -> tuple[FitPlan, Fit]:
+    def _carried_out(self, similarity: Similarity, clock: Clock, seed: Seed) -> tuple[FitPlan, Fit]:
         """A tree of the similarity within the constraints, and the plan by which it was found."""
         if self.constraints is None:
-            return self._unconstrained(similarity, clock)
+            plan, solve = self._unconstrained(similarity, clock, seed)
+            return plan, resumed(clock, seed, solve)
         known = self.constraints.of(similarity.n)
-        plan = self._plan(similarity)
 
-        def solve(problem: Similarity) -> Tree:
-            part = clock.of_a_part()
-            found = self._unconstrained(problem, part)[1].tree
-            clock.steps += part.steps
-            return found
+        def solve_within() -> Fit:
+            with part_by_part(clock, lambda part, own: self._unconstrained(part, own, seed)[1]().tree) as solved:
+                return Fit(within(known, similarity, solved), None, np.empty(0))
 
-        return plan, Fit(within(known, similarity, solve), None, np.empty(0))
+        return self._plan(similarity), resumed(clock, seed, solve_within)
 
-    def _unconstrained(self, similarity: Similarity, clock: Clock) -> tuple[FitPlan, Fit]:
+    def _unconstrained(self, similarity: Similarity, clock: Clock, seed: Seed) -> tuple[FitPlan, Callable[[], Fit]]:
+        """A plan, and how to carry it out."""
         problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
         plan = self._plan(problem.similarity)
-        return plan, carry_out(plan, problem, clock, self.random_state, self.n_jobs)
+        return plan, lambda: carry_out(plan, problem, clock, seed, self.n_jobs)
 
     def _plan(self, similarity: Similarity) -> FitPlan:
         return plan_fit(
@@ -448,7 +460,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             )
         self.constraints.of(n)
 
-    def _metric(self) -> Metric:
+    def _metric(self, seed: Seed = None) -> Metric:
+        """The metric; a fit that is kept has a seed, even if nobody gave one."""
         return metric_named(
             self.metric,
             n_neighbors=self.n_neighbors,
@@ -456,14 +469,14 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             scale=self.scale,
             background=self.background,
             n_jobs=self.n_jobs,
-            random_state=self.random_state,
+            random_state=self.random_state if seed is None else seed,
         )
 
-    def _similarity(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Similarity:
+    def _similarity(self, X: Any, sample_weight: npt.ArrayLike | None = None, seed: Seed = None) -> Similarity:
         if isinstance(X, Similarity):
             return X if sample_weight is None else weighted(X, np.asarray(sample_weight, dtype=np.float64))
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return self._metric().similarity(X, weights)
+        return self._metric(seed).similarity(X, weights)
 
     def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None) -> None:
         """Set the attributes that follow from the tree."""

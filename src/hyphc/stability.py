@@ -235,7 +235,7 @@ def _refitted(model: HypHC, draw: Drawing, data: Any, seed: int, clock: Clock) -
     if own.constraints is not None:
         n = data.n if isinstance(data, Similarity) else data.shape[0]
         own.set_params(constraints=own.constraints.among(points, n))
-    _, found = own._carried_out(own._similarity(drawn), clock.of_a_part())
+    _, found = own._carried_out(own._similarity(drawn), clock.of_a_part(), seed)
     return found.tree, points
 
 

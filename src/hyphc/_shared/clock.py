@@ -12,8 +12,11 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from .ending import Terminated, terminate
 from .progress import Callback, Display, Progress, cost_of, line, minutes
+from .trail import Trail
 
+_MAY_BE_REPLACED = (signal.default_int_handler, terminate)
 STOPPING = "\nhyphc: stopping after this step with what there is; Ctrl-C again stops at once."
 LEFT = "the tree is the best found until then"
 
@@ -22,8 +25,9 @@ class Clock:
     """A fit's time budget, its listeners, and whether somebody has ended it.
 
     Stages ask ``late()`` between their steps and ``tell`` what they found. Inside ``with clock:`` the first Ctrl-C makes all
-    stages late, so that each returns its best tree, and leaving warns of it; a second one is Python's KeyboardInterrupt. A
-    handler of interrupts that is not Python's own stays in charge. A callback may raise KeyboardInterrupt to the same effect.
+    stages late, so that each returns its best tree, and leaving warns of it; a second one is Python's KeyboardInterrupt. So does
+    SIGTERM in programs that handle it by ``terminate``. Any handler that is neither this nor Python's own stays in charge. A
+    callback may raise KeyboardInterrupt to the same effect.
 
     Parameters
     ----------
@@ -47,11 +51,13 @@ class Clock:
         self.time_budget, self._begin = time_budget, time.monotonic()
         self._callback, self._verbose, self._left = callback, verbose, left
         self._display: Display | None = None
-        self._replaced: Any = None
+        self._replaced: dict[int, Any] = {}
+        self.signal: int | None = None  # that ended the fit
         self.news: Progress | None = None
         self.translate: Callable[[Progress], Progress] = lambda news: news  # for stages that see a part of the problem
         self.stopped = self.interrupted = False
         self.steps = 0  # sweeps of the search so far
+        self.trail = Trail()  # where stages keep what it takes to go on from there
         self.allow(1.0)
 
     @property
@@ -62,6 +68,10 @@ class Clock:
     def seconds(self) -> float:
         """Since the clock was made."""
         return time.monotonic() - self._begin
+
+    def spent(self, seconds: float) -> None:
+        """An earlier process has worked on this fit for so long."""
+        self._begin -= seconds
 
     def allow(self, share: float) -> None:
         """The stage that begins may use the time up to this share of the budget."""
@@ -97,8 +107,9 @@ class Clock:
 
     def __enter__(self) -> Self:
         own = threading.current_thread() is threading.main_thread()  # only there may signals be handled
-        if own and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._replaced = signal.signal(signal.SIGINT, self._handle)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if own and signal.getsignal(number) in _MAY_BE_REPLACED:
+                self._replaced[number] = signal.signal(number, self._handle)
         if self._verbose:
             self._display = Display(sys.stderr, lambda: line(self.news, self.seconds(), self.time_budget))
         return self
@@ -106,8 +117,8 @@ class Clock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._replaced is not None:
-            signal.signal(signal.SIGINT, self._replaced)
+        for number, handler in self._replaced.items():
+            signal.signal(number, handler)
         end = "failed" if kind is not None else "interrupted" if self.interrupted else "done"
         if self._display is not None:
             self._display.close(f"{end} after {minutes(self.seconds())}{cost_of(self.news)}")
@@ -117,8 +128,8 @@ class Clock:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.interrupted:
-            raise KeyboardInterrupt
-        self.stopped = self.interrupted = True
+            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+        self.stopped, self.interrupted, self.signal = True, True, number
         print(STOPPING, file=sys.stderr)
 
 

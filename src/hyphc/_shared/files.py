@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{8}")
 
 
 @contextmanager
@@ -25,3 +28,8 @@ def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             file.close()
             draft.unlink(missing_ok=True)
             raise
+
+
+def is_draft(path: Path) -> bool:
+    """Whether a file is one that has not taken its place yet, or never will."""
+    return _DRAFT.fullmatch(path.name) is not None

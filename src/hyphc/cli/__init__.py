@@ -6,21 +6,25 @@ import argparse
 import io
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
+from .._shared.ending import Terminated, terminate
 from .parsers import build_parser
 
 # Exit codes; argparse ends with 2 when the command line itself cannot be understood.
-DONE, MISTAKE, INTERRUPTED, READER_GONE = 0, 1, 130, 141
+DONE, MISTAKE, INTERRUPTED, READER_GONE, TERMINATED = 0, 1, 130, 141, 143
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code.
 
     0: done. 1: a mistake, told in one sentence. 2: a command line that cannot be understood. 130: interrupted; ``fit`` has
-    written its best tree if it says so. 141: whoever reads the output went away.
+    written its best tree if it says so. 141: whoever reads the output went away. 143: asked to end (SIGTERM), as 130.
     """
     words = sys.argv[1:] if argv is None else list(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -33,17 +37,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(words)
     arguments.command_line = shlex.join(["hyphc", *words])
     try:
-        return _run(arguments)
+        with _asked_to_end():
+            return _run(arguments)
     except BrokenPipeError:
         # Python would complain once more when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
-    except KeyboardInterrupt:
-        print("hyphc: interrupted; nothing was written.", file=sys.stderr)
-        return INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        print(f"hyphc: interrupted; {interrupt or 'nothing was written'}.", file=sys.stderr)
+        return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
     except (ValueError, OSError, MemoryError, ImportError) as error:
         print(f"hyphc: {_sentence(error)}", file=sys.stderr)
         return MISTAKE
+
+
+@contextmanager
+def _asked_to_end() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does: a fit writes its best tree, and nothing half is left."""
+    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if own:
+        signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        if own:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(arguments: argparse.Namespace) -> int:

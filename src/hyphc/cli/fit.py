@@ -3,47 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
+import signal
 import sys
-import tempfile
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from ..estimator import HypHC
-from ..io import Points, write_tree
 from ..similarity import Similarity
-from ..stability import Support
-from ..tree import Tree
-from .common import check_usage, leaf_names, print_note, print_notes, read_data, similarity_of
+from .common import check_usage, print_note, print_notes, read_data, similarity_of
 from .fit_by_parts import run_fit_by_parts
-from .outputs import clusters_csv, require_writable_folder
-from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
-from .report import (
-    FlatClusters,
-    agreement_rows,
-    compare,
-    comparison_row,
-    how_many,
-    markdown_report,
-    print_rows,
-    score,
-    score_rows,
-)
-from .support import support_row, supported
+from .fit_files import Fitted, Judgement, brief, judged, write_all, write_tree_alone
+from .outputs import require_writable_folder
+from .report import how_many, print_rows
 
-INTERRUPTED = 130
-_TREE_FILES = {
-    "tree.npz": "the tree, for hyphc.Tree.load and the other commands",
-    "tree.nwk": "the tree as Newick",
-    "tree.json": "the tree as JSON",
-    "linkage.npy": "the tree as SciPy's linkage matrix",
-}
+INTERRUPTED, TERMINATED = 130, 143
 
 
 def run_fit(arguments: argparse.Namespace) -> int | None:
@@ -63,35 +37,37 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     print_notes(points, notes)
     model = _fitted(arguments, similarity)
     told = replace(model.plan_, rows="")  # the notes have said it
-    plan, clusters = f"plan: {told}", how_many(model)
-    print_note(plan)
-    print_note(f"clusters: {clusters}")
-    sure = (
-        supported(arguments, model.tree_, points, similarity) if arguments.support and not model.interrupted_ else None
-    )
-    tree = model.tree_.with_names(leaf_names(points))
-    tree = tree if sure is None else tree.with_support(sure.transfer)
-    result = score(tree, similarity, points.labels, arguments.seed, arguments.effort)
-    rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
-    rows += [comparison_row(result.cost, compare(similarity, points.labels))]
-    rows += [] if sure is None else [support_row(sure, model.n_clusters_, model.criterion, model.min_size)]
-    print()
-    print_rows(rows)
-    with _staged(folder) as stage:
-        files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points)
-        files += [_write_clusters(stage / "clusters.csv", points, model, sure)]
-        facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *points.notes, *notes, plan]
-        facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
-        title = f"A tree of {points.source}"
-        flat = FlatClusters(model.labels_, clusters, points.labels)
-        report = markdown_report(title, facts, rows, flat, files, arguments.command_line)
-        (stage / "report.md").write_text(report, encoding="utf-8")
-    print(f"\nwrote {folder}: {', '.join(name for name, _ in files)}, report.md")
-    print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
-    if model.interrupted_:
+    fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {told}", model)
+    print_note(fitted.plan)
+    print_note(f"clusters: {how_many(model)}")
+    return _written(fitted, similarity, folder)
+
+
+def _written(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None:
+    """Write everything; what takes long is left out if somebody interrupts or memory is short, but never the tree."""
+    if fitted.model.interrupted_:
+        write_tree_alone(fitted, folder)  # at once: who has interrupted may not wait for pictures
+        _write_and_say(fitted, brief(fitted), folder)
         print("hyphc: interrupted; the best tree found until then was written.", file=sys.stderr)
-        return INTERRUPTED
+        return TERMINATED if fitted.model._signal == signal.SIGTERM else INTERRUPTED
+    try:
+        _write_and_say(fitted, judged(fitted, similarity), folder)
+    except KeyboardInterrupt as interrupt:
+        write_tree_alone(fitted, folder)
+        raise type(interrupt)(f"the tree was written to {folder}, without its gap and its pictures") from None
+    except MemoryError as error:
+        write_tree_alone(fitted, folder)
+        why = str(error).removesuffix(".") or "there is not enough memory"
+        raise MemoryError(f"{why}; the tree was written to {folder}, without its gap and its pictures.") from None
     return None
+
+
+def _write_and_say(fitted: Fitted, judgement: Judgement, folder: Path) -> None:
+    print()
+    print_rows(judgement.rows)
+    names = write_all(fitted, judgement, folder)
+    print(f"\nwrote {folder}: {', '.join(names)}")
+    print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
 
 
 def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
@@ -112,68 +88,19 @@ def _fitted(arguments: argparse.Namespace, similarity: Similarity) -> HypHC:
         min_size=arguments.min_size or 1,
         effort=arguments.effort,
         time_budget=arguments.time_budget,
+        checkpoint=arguments.checkpoint,
         random_state=arguments.seed,
         verbose=verbose,
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Interrupted")  # run_fit says so in its own words
+        warnings.showwarning = _say  # type: ignore[assignment]  # of a checkpoint that cannot be written
         return model.fit(similarity)
+
+
+def _say(message: Warning, *_: object) -> None:
+    print(f"hyphc: {message}", file=sys.stderr)
 
 
 def _default_folder(file: str) -> str:
     return "hyphc-output" if file == "-" else f"{Path(file).stem}-hyphc"
-
-
-@contextmanager
-def _staged(folder: Path) -> Iterator[Path]:
-    """A hidden folder next to ``folder``, whose files move there when the block ends well; otherwise nothing is left."""
-    made = [parent for parent in (folder.parent, *folder.parent.parents) if not parent.exists()]
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    stage = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        yield stage
-        folder.mkdir(exist_ok=True)
-        for file in sorted(stage.iterdir()):
-            os.replace(file, folder / file.name)
-        made.clear()
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        for parent in made:
-            parent.rmdir()
-
-
-def _write_trees(stage: Path, tree: Tree) -> list[tuple[str, str]]:
-    for name in _TREE_FILES:
-        write_tree(tree, stage / name)
-    return list(_TREE_FILES.items())
-
-
-def _write_pictures(stage: Path, tree: Tree, model: HypHC, points: Points) -> list[tuple[str, str]]:
-    """The picture, left out with the reason where it cannot be drawn, and the explorer."""
-    files = []
-    labels = None if points.labels is None else np.asarray(points.labels)
-    if can_plot():
-        draw(tree, stage / "tree.png", labels=labels, clusters=model.labels_, embedding=model.embedding_)
-        files.append(("tree.png", "a picture of it"))
-    else:
-        print(f"\ntree.png was left out: {PLOT_REMEDY}")
-    write_explorer(
-        tree,
-        stage / "explorer.html",
-        points,
-        embedding=model.embedding_,
-        similarity=model.similarity_,
-        criterion=model.criterion,
-        min_size=model.min_size,
-    )
-    return [*files, ("explorer.html", "a page to explore it in a browser")]
-
-
-def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | None) -> tuple[str, str]:
-    clusters, support = model.labels_, None
-    if sure is not None:
-        nodes = model.tree_.clusters(model.n_clusters_, criterion=model.criterion, min_size=model.min_size)
-        support = sure.of_nodes(nodes)[clusters]
-    path.write_text(clusters_csv(clusters, points.names, points.labels, support), encoding="utf-8", newline="")
-    about = "" if sure is None else ", and how sure that cluster is"
-    return path.name, f"the flat cluster of each row, numbered from 0{about}"

@@ -35,7 +35,7 @@ def run_fit_by_parts(arguments: argparse.Namespace, folder: Path) -> None:
             min_size=arguments.min_size or 1,
             effort=arguments.effort,
             random_state=arguments.seed,
-            storage=folder / "checkpoint",
+            storage=arguments.checkpoint or folder / "checkpoint",
             verbose=1,
             client=client,
         )

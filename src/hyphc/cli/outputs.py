@@ -5,10 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from .._shared.locks import Lock
+
+STAGE = ".new."  # how the names of folders begin in which files wait until all are there
+WAIT = 60.0  # seconds for another process that moves its files to the same place
 
 
 def require_writable_folder(folder: Path) -> None:
@@ -29,6 +38,44 @@ def require_writable_file(path: Path) -> None:
     if not path.parent.is_dir():
         raise ValueError(f"the folder {path.parent} does not exist; make it, or choose another file.")
     require_writable_folder(path.parent)
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """A hidden folder inside ``folder``, whose files move up when the block ends well; otherwise nothing is left of it.
+
+    Inside, since that is the same disk, and the one place that must be writable. Two processes move their files one after the
+    other, never in turns. What a process that was killed has left here is removed.
+    """
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with Lock.taken(folder, wait=WAIT) or Lock(None):
+            _remove_orphans(folder)
+            stage = Path(tempfile.mkdtemp(dir=folder, prefix=STAGE))
+            own = Lock.taken(stage) or Lock(None)
+        try:
+            yield stage
+            with Lock.taken(folder, wait=WAIT) or Lock(None):
+                for file in sorted(stage.iterdir()):
+                    os.replace(file, folder / file.name)
+            made.clear()
+        finally:
+            own.release()
+            shutil.rmtree(stage, ignore_errors=True)
+    finally:
+        for parent in made:
+            with suppress(OSError):  # somebody else has put something there
+                parent.rmdir()
+
+
+def _remove_orphans(folder: Path) -> None:
+    """Remove folders of files that wait for a process which is no more: nobody has their lock."""
+    for stage in folder.glob(f"{STAGE}*"):
+        lock = Lock.taken(stage)
+        if lock is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+            lock.release()
 
 
 def clusters_csv(

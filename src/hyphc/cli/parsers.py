@@ -234,7 +234,7 @@ clusters it found and why.
 FILE is {_FORMATS}
 
 Ctrl-C ends the fit with the best tree so far, which is written; the exit code
-is then 130.""",
+is then 130, or 143 if the system asked it to end (SIGTERM).""",
         *_FIRST,
         "hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals",
         "hyphc fit iris.csv --metric cosine --standardize --time-budget 5 --output cosine",
@@ -260,6 +260,12 @@ is then 130.""",
         type=_positive("number of seconds"),
         metavar="SECONDS",
         help="search for so long (default: until little is gained)",
+    )
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="DIR",
+        help="keep in DIR where the fit stands; the same command, begun again, goes on from there",
     )
     _add_support(parser)
     _add_seed(parser)

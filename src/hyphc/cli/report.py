@@ -64,10 +64,7 @@ def compare(similarity: Similarity, labels: Sequence[str] | None) -> Comparison 
 
 def score_rows(result: Score) -> list[tuple[str, str, str]]:
     """The figures as rows: what, how much, and what that means."""
-    rows = [
-        ("cost", f"{result.cost:.10g}", "Dasgupta's cost, each pair counted once"),
-        ("", f"{2 * result.cost:.10g}", "each pair counted twice, as in the HypHC paper"),
-    ]
+    rows = cost_rows(result.cost)
     if result.mean is not None:
         rows.append(("", f"{result.mean:.10g}", "divided by the total similarity, as in scikit-network"))
     lower, upper = result.bounds.lower, result.bounds.upper
@@ -80,6 +77,14 @@ def score_rows(result: Score) -> list[tuple[str, str, str]]:
     if result.purity is not None:
         rows.append(("purity", f"{result.purity:.4f}", "dendrogram purity of the labels; 1 is perfect"))
     return rows
+
+
+def cost_rows(cost: float) -> list[tuple[str, str, str]]:
+    """The cost in the units of a sum."""
+    return [
+        ("cost", f"{cost:.10g}", "Dasgupta's cost, each pair counted once"),
+        ("", f"{2 * cost:.10g}", "each pair counted twice, as in the HypHC paper"),
+    ]
 
 
 def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:

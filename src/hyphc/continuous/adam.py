@@ -9,6 +9,7 @@ import numpy as np
 
 from .._kernels.continuous.adam import BETA1, BETA2, REST
 from .._shared.arrays import Floats
+from .._shared.trail import Frame
 
 
 class Manifold(Protocol):
@@ -47,10 +48,18 @@ class RiemannianAdam:
         self._first = self._manifold.carry(params, target, self._first)
         return target
 
+    def moments(self) -> dict[str, Floats | int]:
+        """What the next step depends on, for a trail."""
+        return {"first": self._first, "second": self._second, "n_steps": self._n_steps}
 
-def minimize(update: Callable[[int], None], n_iter: int, after: Callable[[int], bool]) -> None:
-    """Call ``update(t)`` and ``after(t)`` for t = 0 … n_iter − 1, until ``after`` says that it is enough."""
-    for t in range(n_iter):
+    def take_up(self, found: Frame) -> None:
+        """Go on with the moments that were kept."""
+        self._first, self._second, self._n_steps = found["first"], found["second"], int(found["n_steps"])
+
+
+def minimize(update: Callable[[int], None], n_iter: int, after: Callable[[int], bool], first: int = 0) -> None:
+    """Call ``update(t)`` and ``after(t)`` for t = first … n_iter − 1, until ``after`` says that it is enough."""
+    for t in range(first, n_iter):
         update(t)
         if after(t):
             return

@@ -71,7 +71,6 @@ def descend_on_edges(
     """One run; the same as ``descend`` with other random numbers, several times as fast."""
     descent = EdgeDescent(sampler, params, schedule, n_iter, int(rng.integers(2**62)))
     scored = max(TOGETHER, min(SCORED, n_iter // 20 // TOGETHER * TOGETHER))
-    run = watch.begin(Circle(), params, schedule.radius(0.0), n_iter, sampler.work, scored)
     # who listens hears of every step
     each = 1 if watch.clock.listened else TOGETHER
     losses: list[float] = []
@@ -83,7 +82,16 @@ def descend_on_edges(
 
     def after(round_: int) -> bool:
         last = min(n_iter, (round_ + 1) * each) - 1
-        return watch.after(last, run, descent.leaves.angles, *descent.settings(last)[:2], *losses)
+        if watch.after(last, run, descent.leaves.angles, *descent.settings(last)[:2], *losses):
+            return True
+        if (last + 1) % TOGETHER == 0:
+            level.keep(steps=last + 1, **descent.leaves._asdict(), **run.kept())
+        return False
 
-    minimize(update, -(-n_iter // each), after)
+    with watch.clock.trail.level("edges") as level:
+        radius = schedule.radius(0.0)
+        run = watch.begin(Circle(), params, radius, n_iter, sampler.work, scored, found=level.found)
+        for name, array in descent.leaves._asdict().items():
+            array[...] = level.found.get(name, array)
+        minimize(update, -(-n_iter // each), after, int(level.found.get("steps", 0)) // each)
     return run

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._kernels.continuous.circle_cost import features_cost_of_gaps
 from .._kernels.continuous.edge_steps import NOISE
 from .._shared.arrays import Floats
 from .._shared.clock import Clock
+from .._shared.trail import Frame, Level
 from ..hyperbolic.decode import circle_order, decode
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Features, Similarity
@@ -89,6 +93,34 @@ class Run:
     since_best: int = 0  # iterations
     done: float = 0.0  # share of the run
 
+    def kept(self) -> dict[str, Any]:
+        """All of it, for a trail."""
+        return {**vars(self), "losses": lambda: np.array(self.losses)}
+
+    @classmethod
+    def from_found(cls, found: Frame) -> Run:
+        """The run that was kept."""
+        run = cls(np.inf, np.empty(0), [])
+        Level(found).take_up(run)
+        run.losses = found["losses"].tolist()
+        return run
+
+
+def arrays_of(runs: list[Run]) -> Frame:
+    """Runs that have ended, as arrays for a trail."""
+    columns = {name: np.array([getattr(run, name) for run in runs]) for name in ("cost", "embedding", "n_triplets")}
+    lengths = np.array([len(run.losses) for run in runs])
+    return {**columns, "losses": np.concatenate([run.losses for run in runs]), "lengths": lengths}
+
+
+def runs_from(found: Frame) -> list[Run]:
+    """The runs of ``arrays_of``."""
+    if not found:
+        return []
+    losses = np.split(found["losses"], np.cumsum(found["lengths"])[:-1])
+    told = zip(found["cost"].tolist(), found["embedding"], losses, found["n_triplets"].tolist(), strict=True)
+    return [Run(cost, embedding, curve.tolist(), count, cost, 0, 1.0) for cost, embedding, curve, count in told]
+
 
 class Watch:
     """Scores decoded trees, keeps copies of the best leaves, tells the clock and says when a run is over.
@@ -105,16 +137,31 @@ class Watch:
         # C_HypHC = triplets + Σ_{i<j} w_ij (s_i + s_j)
         self._constant = float(similarity.sizes @ similarity.degrees())
 
-    def begin(self, chart: Chart, params: Floats, radius: float, n_iter: int, step_work: int, together: int = 1) -> Run:
-        """A run of ``n_iter`` iterations, whose leaves are scored after multiples of ``together``."""
+    def begin(
+        self,
+        chart: Chart,
+        params: Floats,
+        radius: float,
+        n_iter: int,
+        step_work: int,
+        together: int = 1,
+        found: Frame | None = None,
+    ) -> Run:
+        """A run of ``n_iter`` iterations, whose leaves are scored after multiples of ``together``; or one taken up."""
         self._chart, self._n_iter = chart, n_iter
         n = self._similarity.n
         work = n * (SCORE_COST + (n if self._similarity.is_matrix else 0))
         interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
         self._interval = -(-interval // together) * together
+        if found:
+            return self.goes_on(Run.from_found(found))
         cost = self._score(params, radius)
-        self._begun.append(Run(cost, chart.points(params, radius).copy(), [], decoded_cost=cost))
-        return self._begun[-1]
+        return self.goes_on(Run(cost, chart.points(params, radius).copy(), [], decoded_cost=cost))
+
+    def goes_on(self, run: Run) -> Run:
+        """A run that has begun, here or in an earlier process."""
+        self._begun.append(run)
+        return run
 
     def after(self, t: int, run: Run, params: Floats, radius: float, tau: float, *values: float) -> bool:
         """Take in the iterations up to t, whose losses are ``values``; True when the run should end."""
@@ -183,7 +230,6 @@ def descend(
     """One run: a step a sample of triplets."""
     norm = LearnedNorm(schedule.radius(0.0)) if schedule.learned and chart.has_radius else None
     radius = schedule.radius(0.0) if norm is None else norm.radius
-    run = watch.begin(chart, params, radius, n_iter, sampler.work)
     adam = RiemannianAdam(chart, params)
     seen: Evaluation
 
@@ -200,10 +246,33 @@ def descend(
             norm.step(seen.grad_radius, min(rate, NORM_RATE))
 
     def after(t: int) -> bool:
-        return watch.after(t, run, params, radius, schedule.temperature(t / max(1, n_iter - 1)), seen.value)
+        tau = schedule.temperature(t / max(1, n_iter - 1))
+        if watch.after(t, run, params, radius, tau, seen.value):
+            return True
+        # a fit has no learned radius
+        if norm is None:
+            level.keep(t=t, params=params, random=lambda: random_bytes(rng), **adam.moments(), **run.kept())
+        return False
 
-    minimize(update, n_iter, after)
+    with watch.clock.trail.level("descent") as level:
+        run = watch.begin(chart, params, radius, n_iter, sampler.work, found=level.found)
+        first = 0
+        if level.found:
+            first, params = int(level.found["t"]) + 1, level.found["params"]
+            adam.take_up(level.found)
+            set_random(rng, level.found["random"])
+        minimize(update, n_iter, after, first)
     return run
+
+
+def random_bytes(rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """The state of a generator, as the bytes of JSON: its integers are too long for arrays."""
+    return np.frombuffer(json.dumps(rng.bit_generator.state).encode(), dtype=np.uint8)
+
+
+def set_random(rng: np.random.Generator, state: npt.NDArray[np.uint8]) -> None:
+    """Let a generator go on from a state that was kept."""
+    rng.bit_generator.state = json.loads(state.tobytes())
 
 
 def _pair(value: Range) -> tuple[float, float]:

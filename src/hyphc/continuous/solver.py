@@ -24,7 +24,7 @@ from .charts import Ball, Chart, Circle, Sphere
 from .edge_descent import descend_on_edges, fits_edge_steps
 from .objective import Map
 from .paper import PROTOCOLS, paper_runs
-from .run import Range, Run, Schedule, Watch, descend
+from .run import Range, Run, Schedule, Watch, arrays_of, descend, runs_from
 from .sampling import Edges, Sampler, sampler_of
 from .starts import start_directions
 
@@ -218,8 +218,9 @@ def embed_by(
     protocol = None if settings.preset is None else PROTOCOLS[settings.preset]
     n_runs = settings.n_init * (1 if protocol is None else protocol.n_runs)
     watch = Watch(similarity, clock, settings.patience, n_runs)
-    with _threads(n_jobs) as mapping:
-        for rng in _generators(random_state, settings.n_init):
+    with _threads(n_jobs) as mapping, clock.trail.level("embedding") as level:
+        runs += [watch.goes_on(run) for run in runs_from(level.found)]
+        for rng in _generators(random_state, settings.n_init)[len(runs) :]:
             if runs and clock.late():
                 break
             if protocol is not None:
@@ -227,6 +228,8 @@ def embed_by(
                 runs += paper_runs(protocol, similarity, penalty, *limits, watch, mapping, rng)
             else:
                 runs.append(_run(settings, similarity, penalty, watch, mapping, rng))
+                if not clock.late():
+                    level.keep(**arrays_of(runs))
     best = min(runs, key=lambda run: run.cost)
     tree = decode(best.embedding)
     n_triplets = sum(run.n_triplets for run in runs)

@@ -16,14 +16,14 @@ import io
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.files import replaced_atomically
+from .._shared.files import is_draft, replaced_atomically
 
 FORMAT = 1
 AT_ONCE = 1 << 16  # bytes: smaller files are read, since a map costs more than it saves
@@ -49,7 +49,7 @@ class Checkpoint:
             It cannot be reached or written.
         """
         found = cls(folder)
-        with _told(found.folder):
+        with named_storage(found.folder):
             found.folder.mkdir(parents=True, exist_ok=True)
             if not found._manifest.exists():
                 found._require_empty()
@@ -90,14 +90,40 @@ class Checkpoint:
 
     def write(self, stage: str, number: int, arrays: Mapping[str, npt.ArrayLike]) -> None:
         """Write a piece; it is there once this returns."""
-        with _told(self.folder):
+        with named_storage(self.folder):
             (self.folder / stage).mkdir(exist_ok=True)
             told = {name: self._write_array(stage, number, name, np.asarray(array)) for name, array in arrays.items()}
             self._write_json(self._record(stage, number), {"format": FORMAT, "files": told})
 
+    def numbers(self, stage: str) -> list[int]:
+        """The pieces of a stage that have a record, in order."""
+        found = (self.folder / stage).glob("*.json")
+        return sorted(int(path.stem) for path in found if path.stem.isdecimal())
+
+    def remove(self, stage: str, number: int) -> None:
+        """Remove a piece, as far as it is there: its record first, so that it never looks whole."""
+        arrays = (self.folder / stage).glob(f"{number:06d}.*.npy")
+        for path in (self._record(stage, number), *arrays):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+    def settle(self, stage: str, number: int) -> None:
+        """Wait until a piece is on the disk for sure, and not only handed to the system."""
+        for name in (files := self._files(stage, number)) or ():
+            _flush(self._array(stage, number, name))
+        if files is not None:
+            _flush(self._record(stage, number))
+
+    def tidy(self) -> None:
+        """Remove drafts and arrays without a record, which a process that was killed has left. Nobody else may be at work."""
+        for path in self.folder.rglob("*"):
+            record = path.with_name(f"{path.name.partition('.')[0]}.json")
+            if is_draft(path) or (path.suffix == ".npy" and not record.exists()):
+                path.unlink(missing_ok=True)
+
     def read(self, stage: str, number: int = 0, *names: str) -> Arrays:
         """The arrays of a piece, memory-mapped: all, or those named."""
-        with _told(self.folder):
+        with named_storage(self.folder):
             self._require_kept(stage)
             files = self._files(stage, number)
             if files is None:
@@ -106,13 +132,13 @@ class Checkpoint:
 
     def one(self, stage: str, number: int, name: str) -> npt.NDArray[Any]:
         """One array of a piece, memory-mapped."""
-        with _told(self.folder):
+        with named_storage(self.folder):
             self._require_kept(stage)
             return _opened(self._array(stage, number, name))
 
     def release(self, stage: str) -> None:
         """Remove the pieces of a finished stage that nothing will read again, and remember that it is finished."""
-        with _told(self.folder):
+        with named_storage(self.folder):
             marker = self._released(stage)
             self._write_json(marker, {"format": FORMAT})
             for path in (self.folder / stage).iterdir():
@@ -146,10 +172,11 @@ class Checkpoint:
     def _files(self, stage: str, number: int) -> Facts | None:
         try:
             record = json.loads(self._record(stage, number).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+            files: Facts = record["files"]
+            numbers = [(told["bytes"], told["sha256"]) for told in files.values()]
+        except (FileNotFoundError, ValueError, LookupError, TypeError, AttributeError):
             return None
-        files: Facts = record["files"]
-        return files
+        return files if numbers else None
 
     def _write_array(self, stage: str, number: int, name: str, array: npt.NDArray[Any]) -> Facts:
         path, digest = self._array(stage, number, name), _Digest()
@@ -185,8 +212,8 @@ class _Digest:
 def _manifest_of(facts: Facts) -> Facts:
     from importlib.metadata import version
 
-    told = {"format": FORMAT, "package": f"hyphc {version('hyphc')}", **facts}
-    normal: Facts = json.loads(json.dumps(told))
+    all_of_it = {"format": FORMAT, "package": f"hyphc {version('hyphc')}", **facts}
+    normal: Facts = json.loads(json.dumps(all_of_it))
     return normal
 
 
@@ -196,13 +223,18 @@ def _opened(path: Path) -> npt.NDArray[Any]:
     return np.asarray(np.load(path, mmap_mode=mode, allow_pickle=False))
 
 
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def named_storage(folder: Path) -> Iterator[None]:
     """Errors of the system in one sentence that says where, why and what is left."""
     try:
         yield

@@ -9,6 +9,7 @@ import numpy as np
 from .. import baselines
 from .._shared.arrays import Floats
 from .._shared.clock import Clock
+from .._shared.trail import Level
 from ..baselines.agglomerate import graph_agglomeration
 from ..continuous.solver import embed_by
 from ..hyperbolic.encode import encode_by_height
@@ -16,6 +17,7 @@ from ..scores.metrics import dasgupta_cost
 from ..search.stages import refine_by
 from ..similarity import Similarity
 from ..tree import Tree
+from ..tree.storage import arrays_of, tree_from
 from .duplicates import Distinct
 from .plan import FitPlan
 
@@ -35,15 +37,27 @@ def carry_out(plan: FitPlan, problem: Distinct, clock: Clock, random_state: Seed
     """Do what the plan says. Once the clock is stopped no further stage begins."""
     clock.translate = problem.news
     similarity = problem.similarity
-    clock.allow(plan.embed_share)
-    start, embedding, losses = _start(plan, similarity, clock, random_state, n_jobs)
-    clock.allow(1.0)
-    tree = start
-    if plan.search and not clock.stopped:
-        tree = _cheaper(start, baselines.average_linkage(similarity), similarity) if plan.linkage else start
-        tree = refine_by(clock, tree, similarity, random_state, n_jobs, effort=plan.effort)
+    with clock.trail.level("stages") as level:
+        clock.allow(plan.embed_share)
+        start, embedding, losses = _taken_up(level) or _start(plan, similarity, clock, random_state, n_jobs)
+        clock.allow(1.0)
+        tree = start
+        if not clock.stopped:
+            learned = np.empty(0) if embedding is None else embedding
+            level.keep(**arrays_of(start), embedding=learned, losses=losses)
+        if plan.search and not clock.stopped:
+            tree = _cheaper(start, baselines.average_linkage(similarity), similarity) if plan.linkage else start
+            tree = refine_by(clock, tree, similarity, random_state, n_jobs, effort=plan.effort)
     everyone = problem.tree(tree)
     return Fit(everyone, embedding if everyone is start else None, problem.curve(losses))
+
+
+def _taken_up(level: Level) -> tuple[Tree, Floats | None, Floats] | None:
+    """The start that an earlier process has made, if one has."""
+    if not level.found:
+        return None
+    embedding = level.found["embedding"]
+    return tree_from(level.found), embedding if embedding.size else None, level.found["losses"]
 
 
 def _start(

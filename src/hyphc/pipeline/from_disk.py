@@ -109,10 +109,11 @@ def sizes_within(limit: float, n: int, d: int, n_jobs: int | None) -> Sizes:
 
 @dataclass(frozen=True, eq=False)
 class FromDisk:
-    """What came of it; its storage is there until ``discard``."""
+    """What came of it; its storage is there until ``discard``, or for good if somebody chose the place."""
 
     problem: Problem
     cut: Cut
+    is_kept: bool = False
 
     @property
     def tree(self) -> Tree:
@@ -141,8 +142,9 @@ class FromDisk:
         return np.concatenate(found)
 
     def discard(self) -> None:
-        """Remove the storage."""
-        shutil.rmtree(self.problem.storage, ignore_errors=True)
+        """Remove the storage, unless it is kept."""
+        if not self.is_kept:
+            shutil.rmtree(self.problem.storage, ignore_errors=True)
 
 
 def _block(rows: Rows, begin: int, step: int) -> Rows:
@@ -166,9 +168,11 @@ _AT_ONCE_ONLY: dict[str, Any] = {
 
 
 def fit_from_disk(source: Source, parameters: dict[str, Any]) -> FromDisk:
-    """Fit by parts, with the parameters of ``HypHC``, in a temporary folder."""
+    """Fit by parts, with the parameters of ``HypHC``, in its checkpoint or in a temporary folder."""
     sizes = sizes_within(allowed(parameters["memory_limit"]), *source.shape, parameters["n_jobs"])
-    problem = Problem(source, recipe_of(parameters, sizes), tempfile.mkdtemp(prefix="hyphc-"))
+    folder, is_kept = parameters["checkpoint"], parameters["checkpoint"] is not None
+    storage = os.fspath(folder) if is_kept else tempfile.mkdtemp(prefix="hyphc-")
+    problem = Problem(source, recipe_of(parameters, sizes), storage)
     cut = Cut(*(parameters[name] for name in ("n_clusters", "distance_threshold", "criterion", "min_size")))
     told = Telling()
     try:
@@ -176,9 +180,9 @@ def fit_from_disk(source: Source, parameters: dict[str, Any]) -> FromDisk:
             problem.open()
             fit_by_parts(problem, on_threads(sizes.tasks, told), cut.stage())
     except BaseException:
-        shutil.rmtree(problem.storage, ignore_errors=True)
+        FromDisk(problem, cut, is_kept).discard()
         raise
-    return FromDisk(problem, cut)
+    return FromDisk(problem, cut, is_kept)
 
 
 def recipe_of(parameters: dict[str, Any], sizes: Sizes) -> Recipe:

@@ -9,18 +9,22 @@ nearly the same places.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from .._kernels.search import local, passes
 from .._kernels.search.state import Scratch, State
+from .._shared.arrays import Ints
+from .._shared.trail import Level
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
+from ..tree.storage import arrays_of, tree_from
 from .levels import coarser
 from .regions import Region, close_regions, open_regions
 from .run import Run, ScratchPool, pieces
-from .state import cost_of, depth_first, scale_of, state_of, tree_of
+from .state import cost_of, depth_first, scale_of, state_of, take_up, tree_of
 from .sweep import sweep
 
 REGION = 1_024  # leaves of a subtree swept on its own
@@ -48,10 +52,27 @@ def swept_by_levels(tree: Tree, similarity: Similarity, run: Run, swept: Swept, 
     if not similarity.has_edges:
         sweeper.sweep(EVERY, rounds=np.inf, regions=True)
         return sweeper.tree
-    gained = sweeper.sweep(SMALL, ROUNDS, regions=True) + sweeper.sweep_above(SMALL, swept)
-    while gained > SETTLED / run.effort * sweeper.scale and not sweeper.over():
-        gained = sweeper.sweep(SMALL, ROUNDS) + sweeper.sweep_above(SMALL, swept)
+    with run.trail.level("levels") as level:
+        number, gained = sweeper.take_up(level)
+        while number == 0 or number % 2 or (gained > SETTLED / run.effort * sweeper.scale and not sweeper.over()):
+            if number % 2:
+                gained += sweeper.sweep_above(SMALL, swept)
+            else:
+                gained = sweeper.sweep(SMALL, ROUNDS, regions=number == 0)
+            number += 1
+            sweeper.keep(level, number, gained)
     return sweeper.tree
+
+
+@dataclass
+class _Pass:
+    """How far a pass of sweeps has come."""
+
+    cost: float
+    before: float  # the cost when it began
+    rounds: float  # left
+    tried: Ints  # subtrees to try next
+    last: float = np.inf  # the cost before the last sweep
 
 
 class _Sweeper:
@@ -61,6 +82,21 @@ class _Sweeper:
         self.tree, self.similarity, self.run = tree, similarity, run
         self.sweeps, self.max_sweeps = 0, max_sweeps
         self.scale = 0.0  # what a share of the cost is a share of
+
+    def take_up(self, level: Level) -> tuple[int, float]:
+        """The number of the next sweep, and what was gained in this pass over the levels; the tree that was kept, if any."""
+        if not level.found:
+            return 0, 0.0
+        self.tree = tree_from(level.found, self.tree.names)
+        self.sweeps, self.scale = int(level.found["sweeps"]), float(level.found["scale"])
+        self.run.take_up(level.found)
+        return int(level.found["number"]), float(level.found["gained"])
+
+    def keep(self, level: Level, number: int, gained: float) -> None:
+        """Keep the tree between two sweeps over a level."""
+        if not self.run.late():
+            told = {"number": number, "gained": gained, "sweeps": self.sweeps, "scale": self.scale}
+            level.keep(**arrays_of(self.tree), **told, **self.run.marks())
 
     def over(self) -> bool:
         """Whether there may be no further sweep."""
@@ -73,18 +109,34 @@ class _Sweeper:
         state = state._replace(terms=state.terms._replace(opened=OPENED, climbed=CLIMBED))
         pool = ScratchPool(state, self.run.n_jobs, self.run.stop)
         names, highest = self.tree.names, self.similarity.maximum()
-        before, self.scale = cost_of(state), scale_of(state)
-        if regions:
-            _sweep_regions(state, pool, self.run)
-        tried, cost, last = np.arange(len(state.nodes) - 1), cost_of(state), np.inf
-        # in float32 moves that gain next to nothing could go on for ever
-        while rounds > 0 and len(tried) and cost < last and not self.over():
-            tried = tried[passes.count_leaves(state.nodes)[tried] <= up_to]
-            tried = sweep(state, pool, tried, NEGLIGIBLE * self.scale, self.run)
-            rounds, self.sweeps, cost, last = rounds - 1, self.sweeps + 1, cost_of(state), cost
-            self.run.swept(self.sweeps, lambda: tree_of(state, leaves, highest, names), self.similarity)
+        self.scale = scale_of(state)
+        with self.run.trail.level("pass") as level:
+            done = self._begun(state, pool, rounds, regions, level)
+            # in float32 moves that gain next to nothing could go on for ever
+            while done.rounds > 0 and len(done.tried) and done.cost < done.last and not self.over():
+                small = done.tried[passes.count_leaves(state.nodes)[done.tried] <= up_to]
+                done.tried = sweep(state, pool, small, NEGLIGIBLE * self.scale, self.run)
+                done.rounds, done.cost, done.last = done.rounds - 1, cost_of(state), done.cost
+                self.sweeps += 1
+                self.run.swept(self.sweeps, lambda: tree_of(state, leaves, highest, names), self.similarity)
+                self.run.keep(level, state, sweeps=self.sweeps, **vars(done))
         self.tree = tree_of(state, leaves, highest, names)
-        return before - cost
+        return done.before - done.cost
+
+    def _begun(self, state: State, pool: ScratchPool, rounds: float, regions: bool, level: Level) -> _Pass:
+        """A pass before its first sweep, or where an earlier process left it."""
+        everyone, cost = np.arange(len(state.nodes) - 1), cost_of(state)
+        done = _Pass(cost, cost, rounds, everyone)
+        if level.found:
+            take_up(state, level.found)
+            self.run.take_up(level.found)
+            level.take_up(done)
+            self.sweeps = int(level.found["sweeps"])
+        elif regions:
+            _sweep_regions(state, pool, self.run)
+            done.cost = cost_of(state)
+            self.run.keep(level, state, sweeps=self.sweeps, **vars(done))
+        return done
 
     def sweep_above(self, up_to: int, swept: Swept) -> float:
         """Try the larger subtrees, with those of up to so many leaves for leaves; what it gains."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from .._kernels.search import passes
-from .._kernels.search.state import Agenda, BlendState, FeatureState, State
+from .._kernels.search.state import NOW, Agenda, BlendState, FeatureState, State
+from .._shared.trail import Frame
 from .run import Run
 from .state import agenda_of, scratch_of
 
@@ -41,3 +47,20 @@ def close_regions(state: State) -> None:
     state.nodes["waiting"] = 0
     if isinstance(state, (FeatureState, BlendState)):
         passes.settle_all(state, passes.merge_order(state.nodes, scratch_of(state)))
+
+
+def pack(regions: list[Region]) -> dict[str, Callable[[], npt.NDArray[Any]]]:
+    """The agendas of regions as arrays, for a trail."""
+    return {
+        "plans": lambda: np.concatenate([region.agenda.plan for region in regions]),
+        "nows": lambda: np.array([tuple(region.agenda.now) for region in regions], dtype=NOW),
+    }
+
+
+def unpack(regions: list[Region], found: Frame) -> None:
+    """Set the agendas of the same regions to what was kept."""
+    ends = np.cumsum([len(region.agenda.plan) for region in regions])
+    for region, plan, now in zip(regions, np.split(found["plans"], ends[:-1]), found["nows"], strict=True):
+        region.agenda.plan[...] = plan
+        for name in NOW.names or ():
+            region.agenda.now[name] = now[name]

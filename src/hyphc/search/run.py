@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
-from .._kernels.search import local
-from .._kernels.search.state import Agenda, Scratch, State
+from .._kernels.search.state import Scratch, State
 from .._shared.clock import Clock
 from .._shared.parallel import n_threads, thread_map
+from .._shared.trail import Frame, Level, Trail
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
-from .state import scratch_of
+from .state import changing, scratch_of
 
 PIECE = 1_024  # trials between two looks at the clock
 # Large problems, by leaves or by entries of their features: one tree takes long enough.
@@ -46,10 +46,11 @@ class Run:
     known: tuple[float, Tree]
     effort: float = 1.0
     is_quiet: bool = False
+    trail: Trail = field(default_factory=Trail)
 
     def quiet(self) -> Run:
-        """The same search on one thread, without listeners: for one of several trees at once."""
-        return replace(self, n_jobs=1, is_quiet=True)
+        """The same search on one thread, without listeners and trail: for one of several trees at once."""
+        return replace(self, n_jobs=1, is_quiet=True, trail=Trail())
 
     def unheard(self) -> Run:
         """The same search without listeners: for a tree that need not become the best."""
@@ -83,6 +84,22 @@ class Run:
         """Seeds for so many tasks."""
         return [int(seed) for seed in self.rng.randint(2**31 - 1, size=count)]
 
+    def marks(self) -> dict[str, Any]:
+        """Random state and effort spent, for a trail."""
+        _, keys, place, *_ = self.rng.get_state()
+        return {"random": np.append(keys, np.uint32(place)), "steps": self.clock.steps}
+
+    def take_up(self, found: Frame) -> None:
+        """Go on with the marks that were kept, if there are any."""
+        if "random" in found:
+            self.rng.set_state(("MT19937", found["random"][:-1], int(found["random"][-1]), 0, 0.0))
+            self.clock.steps = int(found["steps"])
+
+    def keep(self, level: Level, state: State, **values: Any) -> None:
+        """Keep a state between two steps; not after a step that was cut short, which no later process would repeat."""
+        if not self.late():
+            level.keep(**changing(state), **values, **self.marks())
+
 
 class ScratchPool:
     """As many working spaces as threads, handed out to whichever task runs."""
@@ -106,19 +123,9 @@ class ScratchPool:
         thread_map(call, items, self.n_jobs, self.abort)
 
 
-def pieces(n_items: int, run: Run) -> Iterator[slice]:
+def pieces(n_items: int, run: Run, first: int = 0) -> Iterator[slice]:
     """Slices of at most ``PIECE`` items, until all are done or time is up."""
-    for begin in range(0, n_items, PIECE):
+    for begin in range(first, n_items, PIECE):
         if run.late():
             return
         yield slice(begin, min(begin + PIECE, n_items))
-
-
-def search(
-    state: State, scratch: Scratch, agenda: Agenda, ceiling: int, smallest: float, effort: int, run: Run
-) -> None:
-    """The kernel of that name, with a look at the clock now and then. What waits is tried first, beyond the effort."""
-    while agenda.now.waiting > 0 and not run.late():
-        local.search(state, scratch, agenda, ceiling, np.inf, PIECE)
-    for piece in pieces(effort, run):
-        local.search(state, scratch, agenda, ceiling, smallest, piece.stop - piece.start)

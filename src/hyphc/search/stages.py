@@ -13,11 +13,11 @@ from .._shared.progress import Callback
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike, as_tree
-from .fusing import fused
+from ..tree.storage import arrays_of, tree_from
 from .iterated import iterated
 from .ratchet import n_rounds, ratcheted
 from .run import Run, later_stages
-from .starts import other_starts
+from .starts import with_other_starts
 from .sweeps import FIRST_ROUNDS, swept
 
 
@@ -90,13 +90,24 @@ def refine_by(
 ) -> Tree:
     """``refine`` as a stage of a fit, on the fit's clock."""
     best = _Best(tree, similarity)
-    run = Run(n_jobs, check_random_state(random_state), clock, (best.cost, tree), effort)
+    run = Run(n_jobs, check_random_state(random_state), clock, (best.cost, tree), effort, trail=clock.trail)
     run.tell("start", tree, best.cost)
     if tree.n_leaves < 3 or max_sweeps == 0 or run.late():
         return tree
-    for stage, found in _stages(tree, run, max_sweeps, best):
-        best.offer(found)
-        run.tell(stage, best.tree, best.cost)
+    with run.trail.level("search") as level:
+        if level.found:
+            best.offer(tree_from(level.found, tree.names))
+            run.take_up(level.found)
+        done = int(level.found.get("done", 0))
+        for number, stage in enumerate(_stages(similarity, run, max_sweeps)):
+            if number < done:
+                continue
+            if run.late():
+                break
+            best.offer(_found(stage, tree, best, run, max_sweeps))
+            run.tell(stage, best.tree, best.cost)
+            if not run.late():
+                level.keep(done=number + 1, **arrays_of(best.tree), **run.marks())
     return best.tree
 
 
@@ -135,25 +146,28 @@ def check_effort(effort: float) -> None:
         )
 
 
-def _stages(tree: Tree, run: Run, max_sweeps: int | None, best: _Best) -> Iterator[tuple[str, Tree]]:
-    """The trees found, with the name of the stage."""
-    similarity = best.similarity
-    yield "sweeps", swept(tree, similarity, run, max_sweeps, FIRST_ROUNDS if max_sweeps is None else None)
+def _stages(similarity: Similarity, run: Run, max_sweeps: int | None) -> Iterator[str]:
+    """The stages of the search in order; on the clock without end."""
+    yield "sweeps"
     if max_sweeps is not None:
         return
     on_the_clock = run.clock.time_budget is not None
     later = later_stages(similarity, on_the_clock)
     if "other starts" in later:
-        found = best.tree
-        for other in other_starts(dasgupta_cost(tree, similarity), similarity, run):
-            found = fused(found, other, similarity)
-        yield "other starts", found
-    rounds = n_rounds(similarity, run.effort)
-    while later and not run.late():
-        if "ratchet" in later:
-            for _ in range(1 if on_the_clock else rounds):
-                if not run.late():
-                    yield "ratchet", ratcheted(best.tree, similarity, run)
-        yield "iterated", iterated(best.tree, similarity, run)
+        yield "other starts"
+    rounds = 1 if on_the_clock else n_rounds(similarity, run.effort)
+    while later:
+        yield from ("ratchet",) * rounds
+        yield "iterated"
         if not on_the_clock:
             return
+
+
+def _found(stage: str, tree: Tree, best: _Best, run: Run, max_sweeps: int | None) -> Tree:
+    """What a stage makes of the best tree; the first and the second look at the tree given."""
+    similarity = best.similarity
+    if stage == "sweeps":
+        return swept(tree, similarity, run, max_sweeps, FIRST_ROUNDS if max_sweeps is None else None)
+    if stage == "other starts":
+        return with_other_starts(best.tree, dasgupta_cost(tree, similarity), similarity, run)
+    return (ratcheted if stage == "ratchet" else iterated)(best.tree, similarity, run)

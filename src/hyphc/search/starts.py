@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from ..baselines.agglomerate import graph_agglomeration
 from ..baselines.bisection import bisecting_kmeans
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
+from ..tree.storage import arrays_of, tree_from
+from .fusing import fused
 from .run import LARGE_GRAPH, Run
 from .sweeps import FIRST_ROUNDS, swept
 
 
-def other_starts(given: float, similarity: Similarity, run: Run) -> Iterator[Tree]:
-    """Agglomeration along edges or bisecting k-means, if cheaper than ``given``, and graphs also split from the top; all swept.
+def with_other_starts(tree: Tree, given: float, similarity: Similarity, run: Run) -> Tree:
+    """The tree fused with others: agglomeration along edges or bisecting k-means, if cheaper than ``given``, and graphs also
+    split from the top; all swept.
 
     Which of the two a graph needs cannot be told from their own costs: agglomeration knows small clusters best, splits the
     large ones.
     """
-    own = graph_agglomeration(similarity) if similarity.has_edges else bisecting_kmeans(similarity, n_jobs=run.n_jobs)
-    if dasgupta_cost(own, similarity) < given and not run.late():
-        yield swept(own, similarity, run.unheard(), rounds=FIRST_ROUNDS)
-    if similarity.is_sparse and similarity.n <= LARGE_GRAPH and not run.late():
-        split = bisecting_kmeans(similarity, objective="reward", n_jobs=run.n_jobs)
-        yield swept(split, similarity, run.unheard(), rounds=FIRST_ROUNDS)
+
+    def own() -> Tree | None:
+        start = (
+            graph_agglomeration(similarity) if similarity.has_edges else bisecting_kmeans(similarity, n_jobs=run.n_jobs)
+        )
+        return start if dasgupta_cost(start, similarity) < given else None
+
+    def split() -> Tree | None:
+        is_small = similarity.is_sparse and similarity.n <= LARGE_GRAPH
+        return bisecting_kmeans(similarity, objective="reward", n_jobs=run.n_jobs) if is_small else None
+
+    starts: tuple[Callable[[], Tree | None], ...] = (own, split)
+    with run.trail.level("starts") as level:
+        done = int(level.found.get("done", 0))
+        tree = tree_from(level.found, tree.names) if level.found else tree
+        for number in range(done, len(starts)):
+            start = None if run.late() else starts[number]()
+            if start is not None and not run.late():
+                tree = fused(tree, swept(start, similarity, run.unheard(), rounds=FIRST_ROUNDS), similarity)
+            if not run.late():
+                level.keep(done=number + 1, **arrays_of(tree))
+    return tree

@@ -29,6 +29,7 @@ from .._kernels.search.state import (
 )
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._shared.arrays import Ints, Records, one_of
+from .._shared.trail import Frame
 from ..scores.metrics import split_weights
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity
 from ..similarity.base import by_kind
@@ -130,6 +131,18 @@ def state_of(tree: Tree, similarity: Similarity) -> State:
     if not isinstance(state, GraphState):
         passes.settle_all(state, inner)
     return state
+
+
+def changing(state: State) -> dict[str, npt.NDArray[Any]]:
+    """The arrays that a search changes. Sums are kept too: made anew they would differ in their last digits."""
+    return {name: getattr(state, name) for name in ("nodes", "sums") if hasattr(state, name)}
+
+
+def take_up(state: State, found: Frame) -> None:
+    """The state as it was kept, if it was."""
+    for name, array in changing(state).items():
+        if name in found:
+            array[...] = found[name]
 
 
 def depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Similarity, npt.NDArray[np.int64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,18 @@ def save(tree: Tree, path: PathLike) -> None:
     with replaced_atomically(path) as file:
         arrays = {"children": tree.children, "heights": tree.heights, "names": names, **carried_fields(tree)}
         np.savez_compressed(file, **arrays, **_number(tree))
+
+
+def arrays_of(tree: Tree) -> dict[str, npt.NDArray[Any]]:
+    """Merges and heights: all that a tree under way has."""
+    return {"children": tree.children, "heights": tree.heights}
+
+
+def tree_from(arrays: Mapping[str, npt.NDArray[Any]], names: tuple[str, ...] | None = None) -> Tree:
+    """The tree of ``arrays_of``."""
+    from .core import Tree
+
+    return Tree(arrays["children"], arrays["heights"], names)
 
 
 def save_mapped(folder: PathLike, fields: Fields) -> None:

@@ -1,0 +1,122 @@
+"""A process to which something happens at a stage of its work: ``python -m benchmarks.faults.child '{"at": …, "do": …}'``.
+
+``argv`` runs the command ``hyphc`` with these words; ``data`` fits a data set into the folder ``checkpoint``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# the function at whose call a stage begins
+STAGES = {
+    "reading": "hyphc.cli.fit:read_data",
+    "similarity": "hyphc.cli.fit:similarity_of",
+    "start": "hyphc.pipeline.fit:_start",
+    "sweeps": "hyphc.search.stages:swept",
+    "other starts": "hyphc.search.stages:with_other_starts",
+    "ratchet": "hyphc.search.stages:ratcheted",
+    "iterated": "hyphc.search.stages:iterated",
+    "flat clusters": "hyphc.estimator:number_of_clusters",
+    "certificate": "hyphc.cli.fit:judged",
+    "files": "hyphc.cli.fit:write_all",
+}
+ROOM = 1 << 20  # bytes that are left when memory becomes short
+EVERY = 0.5  # seconds between two states
+
+
+def limit_memory(_: str) -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + ROOM
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def limit_files(size: str) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
+
+
+def remove(folder: str) -> None:
+    shutil.rmtree(folder)
+
+
+def wait(flag: str) -> None:
+    """Say that the stage has begun, and give the parent time to do something."""
+    Path(flag).touch()
+    end = time.monotonic() + 20
+    while time.monotonic() < end and Path(flag).exists():
+        time.sleep(0.01)
+
+
+def set_clock_back(_: str) -> None:
+    """Every look at the time of day is an hour before the last one."""
+    seen = [time.time()]
+
+    def back() -> float:
+        seen.append(seen[-1] - 3600.0)
+        return seen[-1]
+
+    time.time = back
+
+
+ACTIONS: dict[str, Callable[[str], None]] = {
+    "limit memory": limit_memory,
+    "limit files": limit_files,
+    "remove": remove,
+    "wait": wait,
+    "set clock back": set_clock_back,
+}
+
+
+def arrange(stage: str, action: Callable[[], None]) -> None:
+    """Do something when the stage begins for the first time."""
+    place, _, name = STAGES[stage].partition(":")
+    module = importlib.import_module(place)
+    function, done = getattr(module, name), []
+
+    def faulty(*args: Any, **options: Any) -> Any:
+        if not done:
+            done.append(True)
+            action()
+        return function(*args, **options)
+
+    setattr(module, name, faulty)
+
+
+def fit(case: str, folder: str, result: str) -> None:
+    """Fit a data set of the catalogue into a checkpoint, and save the merges of the tree."""
+    import numpy as np
+    from hyphc import HypHC, datasets
+    from hyphc.pipeline import resuming
+
+    resuming.EVERY = EVERY
+    found = datasets.load(case)
+    metric = "auto" if isinstance(found.data, np.ndarray) else "precomputed"
+    model = HypHC(metric=metric, random_state=0, checkpoint=folder).fit(found.data)
+    half = Path(f"{result}.half")
+    with half.open("wb") as file:
+        np.save(file, model.tree_.children)
+    os.replace(half, result)
+
+
+def main() -> int:
+    asked = json.loads(sys.argv[1])
+    if asked.get("do"):
+        arrange(asked["at"], lambda: ACTIONS[asked["do"]](asked.get("with", "")))
+    if "data" in asked:
+        fit(asked["data"], asked["checkpoint"], asked["result"])
+        return 0
+    from hyphc.cli import main as hyphc
+
+    return hyphc(asked["argv"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""``hyphc fit`` when the disk is full, memory is short, the folder is gone or somebody ends it: files, sentence and exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .child import STAGES
+from .files import complaints, write_data, write_old
+from .trial import Trial, judged
+
+LONG = 3
+LIMIT = 3600.0
+ROOT = Path(__file__).resolve().parents[2]
+HUMBLE = ("setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override")
+PAUSE = 1.0  # seconds after a signal: two at once would be one
+CASES = {
+    "disk-full": "the disk is full when files are written (RLIMIT_FSIZE)",
+    "checkpoint-full": "the disk of the checkpoint is full",
+    "read-only": "the folder may not be written to",
+    "removed": "the folder is removed during the fit",
+    "two-processes": "two processes write to the same folder",
+    "clock-back": "the clock is set back, again and again",
+    "interrupt": "Ctrl-C during the search",
+    "interrupt-certificate": "Ctrl-C during the certificate",
+    "interrupt-twice": "Ctrl-C twice",
+    "terminate": "SIGTERM during the search",
+    "killed-writing": "SIGKILL while files are written, then another fit",
+    **{f"memory-{stage.replace(' ', '-')}": f"memory ends (RLIMIT_AS): {stage}" for stage in STAGES},
+}
+
+
+@dataclass
+class Scene:
+    """A table, a folder with the files of an earlier fit, and processes that work on them."""
+
+    home: Path
+    seed: int
+    errors: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.data, self.folder, self.flag = write_data(self.home, self.seed), self.home / "out", self.home / "flag"
+        write_old(self.folder)
+
+    def begin(self, *words: str, under: tuple[str, ...] = (), **asked: str) -> subprocess.Popen[str]:
+        """``hyphc fit`` with something that happens to it, perhaps called by another program."""
+        argv = ["fit", str(self.data), "--output", str(self.folder), "--seed", str(self.seed), *words]
+        call = [*under, sys.executable, "-m", "benchmarks.faults.child", json.dumps({"argv": argv, **asked})]
+        return subprocess.Popen(call, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def end(self, process: subprocess.Popen[str], code: int, sentences: int = 1) -> None:
+        """Wait, and look at the exit code and at what was said: so many sentences, no traceback."""
+        _, said = process.communicate()
+        lines = [line for line in said.splitlines() if line and "compiling kernels" not in line]
+        if process.returncode != code:
+            self.errors.append(f"exit code {process.returncode} instead of {code}: {said[-300:]}")
+        if len(lines) != sentences or not all(line.startswith("hyphc: ") for line in lines):
+            self.errors.append(f"it said {said[-300:]!r}")
+
+    def when_begun(self, process: subprocess.Popen[str], *signals: signal.Signals) -> None:
+        """Send signals once the stage has begun."""
+        while not self.flag.exists() and process.poll() is None:
+            os.sched_yield()
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(PAUSE)
+        self.flag.unlink(missing_ok=True)
+
+    def look(self, *, new: bool) -> None:
+        """Look at the files."""
+        self.errors += complaints(self.folder, new=new)
+
+
+def trials(case: str, count: int) -> Iterator[Trial]:
+    """The same again and again, with other data."""
+    for seed in range(count):
+        with tempfile.TemporaryDirectory() as home:
+            scene = Scene(Path(home), seed)
+            stage = case.removeprefix("memory-").replace("-", " ")
+            if case.startswith("memory-"):
+                _short_of_memory(scene, stage)
+            else:
+                _HAPPENINGS[case](scene)
+            yield judged(seed, scene.errors)
+
+
+def _disk_full(scene: Scene) -> None:
+    scene.end(scene.begin(at="files", do="limit files", **{"with": "2000"}), 1)
+    scene.look(new=False)
+
+
+def _checkpoint_full(scene: Scene) -> None:
+    """The last state finds the disk full, and the fit goes on; then the files find it full."""
+    process = scene.begin("--checkpoint", str(scene.home / "kept"), at="start", do="limit files", **{"with": "2000"})
+    scene.end(process, 1, sentences=2)
+    scene.look(new=False)
+    drafts = [path.name for path in (scene.home / "kept").rglob(".*")]
+    scene.errors += [f"a draft {name}" for name in drafts]
+
+
+def _read_only(scene: Scene) -> None:
+    """Root may write everywhere, unless it gives that right up."""
+    scene.folder.chmod(0o555)
+    scene.end(scene.begin(under=HUMBLE if os.getuid() == 0 else ()), 1)
+    scene.look(new=False)
+
+
+def _removed(scene: Scene) -> None:
+    scene.end(scene.begin(at="ratchet", do="remove", **{"with": str(scene.folder)}), 0, sentences=0)
+    scene.look(new=True)
+
+
+def _two_processes(scene: Scene) -> None:
+    one, two = scene.begin(), scene.begin("--metric", "cosine")
+    scene.end(one, 0, sentences=0)
+    scene.end(two, 0, sentences=0)
+    scene.look(new=True)
+
+
+def _clock_back(scene: Scene) -> None:
+    kept = str(scene.home / "kept")
+    process = scene.begin("--checkpoint", kept, "--time-budget", "3", at="start", do="set clock back")
+    scene.end(process, 0, sentences=0)
+    scene.look(new=True)
+
+
+def _signalled(
+    stage: str, signals: tuple[signal.Signals, ...], code: int, new: bool, sentences: int
+) -> Callable[[Scene], None]:
+    def happen(scene: Scene) -> None:
+        process = scene.begin(at=stage, do="wait", **{"with": str(scene.flag)})
+        scene.when_begun(process, *signals)
+        scene.end(process, code, sentences)
+        scene.look(new=new)
+
+    return happen
+
+
+def _killed_writing(scene: Scene) -> None:
+    """Killed when all files wait; the next fit puts its own in their place, and removes what was left."""
+    process = scene.begin(at="files", do="wait", **{"with": str(scene.flag)})
+    scene.when_begun(process, signal.SIGKILL)
+    process.communicate()
+    (scene.folder / ".new.killed").mkdir()  # what it leaves if it dies a moment later
+    (scene.folder / ".new.killed" / "tree.npz").write_bytes(b"half")
+    scene.end(scene.begin(), 0, sentences=0)
+    scene.look(new=True)
+
+
+def _short_of_memory(scene: Scene, stage: str) -> None:
+    """It may get by; if it does not, it says so. What the fit has found by then is written."""
+    process = scene.begin(at=stage, do="limit memory")
+    _, said = process.communicate()
+    has_tree = process.returncode == 0 or "the tree was written" in said
+    scene.look(new=has_tree)
+    lines = [line for line in said.splitlines() if line and "compiling kernels" not in line]
+    if process.returncode not in (0, 1) or len(lines) != process.returncode:
+        scene.errors.append(f"exit code {process.returncode}: {said[-300:]}")
+    if stage in ("certificate", "files") and not has_tree:
+        scene.errors.append("the tree was lost")
+
+
+_INT, _TERM = signal.SIGINT, signal.SIGTERM
+_HAPPENINGS: dict[str, Callable[[Scene], None]] = {
+    "disk-full": _disk_full,
+    "checkpoint-full": _checkpoint_full,
+    "read-only": _read_only,
+    "removed": _removed,
+    "two-processes": _two_processes,
+    "clock-back": _clock_back,
+    "interrupt": _signalled("ratchet", (_INT,), 130, new=True, sentences=2),
+    "interrupt-certificate": _signalled("certificate", (_INT,), 130, new=True, sentences=1),
+    "interrupt-twice": _signalled("ratchet", (_INT, _INT), 130, new=False, sentences=2),
+    "terminate": _signalled("ratchet", (_TERM,), 143, new=True, sentences=2),
+    "killed-writing": _killed_writing,
+}

@@ -1,0 +1,139 @@
+"""What ``hyphc fit`` writes: all files of a fit at once, or, where time or memory is short, those that matter."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..estimator import HypHC
+from ..io import Points, write_tree
+from ..similarity import Similarity
+from ..stability import Support
+from ..tree import Tree
+from .common import leaf_names
+from .outputs import clusters_csv, staged
+from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
+from .report import (
+    FlatClusters,
+    agreement_rows,
+    compare,
+    comparison_row,
+    cost_rows,
+    how_many,
+    markdown_report,
+    score,
+    score_rows,
+)
+from .support import support_row, supported
+
+Rows = list[tuple[str, str, str]]
+_TREE_FILES = {
+    "tree.npz": "the tree, for hyphc.Tree.load and the other commands",
+    "tree.nwk": "the tree as Newick",
+    "tree.json": "the tree as JSON",
+    "linkage.npy": "the tree as SciPy's linkage matrix",
+}
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model, what it was asked for, and what was said on the way."""
+
+    arguments: argparse.Namespace
+    points: Points
+    notes: tuple[str, ...]
+    plan: str
+    model: HypHC
+
+    def tree(self, sure: Support | None = None) -> Tree:
+        """The tree with names, and with support if there is any."""
+        tree = self.model.tree_.with_names(leaf_names(self.points))
+        return tree if sure is None else tree.with_support(sure.transfer)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How good the tree is, in rows, and how sure its clusters are."""
+
+    rows: Rows
+    sure: Support | None = None
+
+
+def judged(fitted: Fitted, similarity: Similarity) -> Judgement:
+    """Support if it was asked for, certificate, comparison: all that may take as long as a fit."""
+    arguments, model, points = fitted.arguments, fitted.model, fitted.points
+    sure = supported(arguments, model.tree_, points, similarity) if arguments.support else None
+    result = score(fitted.tree(sure), similarity, points.labels, arguments.seed, arguments.effort)
+    rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
+    rows += [comparison_row(result.cost, compare(similarity, points.labels))]
+    rows += [] if sure is None else [support_row(sure, model.n_clusters_, model.criterion, model.min_size)]
+    return Judgement(rows, sure)
+
+
+def brief(fitted: Fitted) -> Judgement:
+    """The cost alone."""
+    model, labels = fitted.model, fitted.points.labels
+    left_out = ("gap", "left out", "hyphc score makes up for it")
+    return Judgement([*cost_rows(model.cost_), left_out, *agreement_rows(model.labels_, labels)])
+
+
+def write_tree_alone(fitted: Fitted, folder: Path) -> None:
+    """The tree and its clusters."""
+    with staged(folder) as stage:
+        _write_trees(stage, fitted.tree())
+        _write_clusters(stage / "clusters.csv", fitted.points, fitted.model, None)
+
+
+def write_all(fitted: Fitted, judgement: Judgement, folder: Path) -> list[str]:
+    """Tree, pictures, clusters and report; the names of the files."""
+    points, model, tree = fitted.points, fitted.model, fitted.tree(judgement.sure)
+    with staged(folder) as stage:
+        files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points)
+        files += [_write_clusters(stage / "clusters.csv", points, model, judgement.sure)]
+        facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *fitted.notes, fitted.plan]
+        facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
+        flat = FlatClusters(model.labels_, how_many(model), points.labels)
+        title, command = f"A tree of {points.source}", fitted.arguments.command_line
+        report = markdown_report(title, facts, judgement.rows, flat, files, command)
+        (stage / "report.md").write_text(report, encoding="utf-8")
+    return [*(name for name, _ in files), "report.md"]
+
+
+def _write_trees(stage: Path, tree: Tree) -> list[tuple[str, str]]:
+    for name in _TREE_FILES:
+        write_tree(tree, stage / name)
+    return list(_TREE_FILES.items())
+
+
+def _write_pictures(stage: Path, tree: Tree, model: HypHC, points: Points) -> list[tuple[str, str]]:
+    """The picture, left out with the reason where it cannot be drawn, and the explorer."""
+    files = []
+    labels = None if points.labels is None else np.asarray(points.labels)
+    if can_plot():
+        draw(tree, stage / "tree.png", labels=labels, clusters=model.labels_, embedding=model.embedding_)
+        files.append(("tree.png", "a picture of it"))
+    else:
+        print(f"\ntree.png was left out: {PLOT_REMEDY}")
+    write_explorer(
+        tree,
+        stage / "explorer.html",
+        points,
+        embedding=model.embedding_,
+        similarity=model.similarity_,
+        criterion=model.criterion,
+        min_size=model.min_size,
+    )
+    return [*files, ("explorer.html", "a page to explore it in a browser")]
+
+
+def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | None) -> tuple[str, str]:
+    clusters, support = model.labels_, None
+    if sure is not None:
+        nodes = model.tree_.clusters(model.n_clusters_, criterion=model.criterion, min_size=model.min_size)
+        support = sure.of_nodes(nodes)[clusters]
+    path.write_text(clusters_csv(clusters, points.names, points.labels, support), encoding="utf-8", newline="")
+    about = "" if sure is None else ", and how sure that cluster is"
+    return path.name, f"the flat cluster of each row, numbered from 0{about}"
