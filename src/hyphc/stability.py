@@ -232,10 +232,11 @@ def _refitted(model: HypHC, draw: Drawing, data: Any, seed: int, clock: Clock) -
     """The tree of data drawn anew, and which point each of its leaves is."""
     drawn, points = draw(data, rng=np.random.default_rng(seed))
     own = HypHC(**{**model.get_params(), "random_state": seed})
+    known = None
     if own.constraints is not None:
         n = data.n if isinstance(data, Similarity) else data.shape[0]
-        own.set_params(constraints=own.constraints.among(points, n))
-    _, found = own._carried_out(own._similarity(drawn), clock.of_a_part())
+        known = own.constraints.among(points, n).of(len(points))
+    _, found = own._carried_out(own._similarity(drawn), clock.of_a_part(), known)
     return found.tree, points
 
 
