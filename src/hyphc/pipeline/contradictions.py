@@ -108,8 +108,8 @@ def require_runs(groups: list[Ints], order: Ints, called: Called) -> None:
             before, after = int(at[places[gaps[0]]]), int(at[places[gaps[0] + 1]])
             between = int(at[places[gaps[0]] + 1])
             raise ValueError(
-                f"Points {called(before)} and {called(after)} must be in one cluster, but in the order point {called(between)} lies "
-                "between them and must not; clusters are runs of the order."
+                f"Points {called(before)} and {called(after)} must be in one cluster, but in the order point {called(between)} "
+                "lies between them and must not be in it; clusters are runs of the order."
             )
 
 

@@ -292,8 +292,9 @@ class Tree:
 
         Notes
         -----
-        Cuts of a tree that was fitted with constraints respect them, see ``forced_splits``: of the cuts that do, the best is
-        taken. O(n·n_clusters) time, O(n) for "height" with ``min_size=1``. Among cuts that score the same, from the root down, fewer
+        Cuts of a tree that was fitted with constraints respect them (``forced_splits``): the best of those that do is taken.
+
+        O(n·n_clusters) time, O(n) for "height" with ``min_size=1``. Among cuts that score the same, from the root down, fewer
         clusters lie below the child with fewer leaves, or below the second child where both have as many; "height" with
         ``min_size=1`` undoes the later merge.
 

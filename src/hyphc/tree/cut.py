@@ -166,7 +166,7 @@ def fewest_clusters(tree: Tree) -> int:
 
 
 def nearest_possible(tree: Tree, n_clusters: int, min_size: float = 1) -> int:
-    """The number of clusters nearest to this one that the tree can be cut into; at least 1, so that what is impossible is told."""
+    """The number of clusters nearest to this one that the tree can be cut into; at least 1, so that a cut tells what is wrong."""
     return max(fewest_clusters(tree), min(n_clusters, most_clusters(tree, min_size)))
 
 
@@ -241,8 +241,8 @@ def _best_nodes(
     found = best_prunings(tree, n_clusters, criterion, min_size, within)
     if found.scores[n_clusters - 1] == -np.inf:
         raise ValueError(
-            f"No cut into {n_clusters} clusters of at least {min_size:g} points respects the constraints; choose another number, "
-            "or a smaller min_size."
+            f"No cut into {n_clusters} clusters of at least {min_size:g} points respects the constraints; choose another "
+            "number, or a smaller min_size."
         )
     return found.nodes(n_clusters)
 
@@ -279,8 +279,8 @@ def _require_possible(tree: Tree, n_clusters: int, min_size: float) -> None:
     fewest = fewest_clusters(tree)
     if tree._forced_splits is not None and not fewest <= n_clusters <= most_clusters(tree):
         raise ValueError(
-            f"n_clusters={n_clusters} contradicts the constraints, which allow {fewest} to {most_clusters(tree)} clusters of this "
-            "tree; choose one of these."
+            f"n_clusters={n_clusters} contradicts the constraints, which allow {fewest} to {most_clusters(tree)} clusters of "
+            "this tree; choose one of these."
         )
     if min_size == 1:
         return
