@@ -172,16 +172,22 @@ def test_constraints_go_along_with_support_and_clones():
     [
         (Constraints(clusters=[[0, 1, 2], [2, 3]]), "point 2, only one has point 3 and only the other point 0"),
         (Constraints(must_link=[[0, 1]], clusters=[[1, 2, 3]]), "Two groups contradict each other: both have point 1"),
-        (Constraints(must_link=[[0, 1], [1, 2]], cannot_link=[(0, 2)]), "Points 0 and 2 must be together"),
-        (Constraints(must_link=[[0, 1]], classes=["a", "b", "", "", "", ""]), "Points 0 and 1 .* different classes"),
+        (Constraints(must_link=[[0, 1], [1, 2]], cannot_link=[(0, 2)]), "point 0 and point 2 must be together"),
+        (
+            Constraints(must_link=[[0, 1]], classes=["a", "b", "", "", "", ""]),
+            "point 0 and point 1 .* different classes",
+        ),
         (Constraints(clusters=[[0, 9]]), "clusters.0. has point 9; points are 0 to 5"),
         (Constraints(cannot_link=[(1, 1)]), "two or more different points"),
-        (Constraints(must_link=[[0, 1]], cannot_link=[(3, 1, 0)]), "Points 0 and 1 must be together and must be apart"),
+        (
+            Constraints(must_link=[[0, 1]], cannot_link=[(3, 1, 0)]),
+            "point 0 and point 1 must be together and must be apart",
+        ),
         (
             Constraints(clusters=[[0, 2]], order=np.arange(6)),
-            "Points 0 and 2 .* in the order point 1 lies between them",
+            "point 0 and point 2 .* in the order point 1 lies between them",
         ),
-        (Constraints(must_link=[[5, 0]], order=[1, 2, 3, 4, 5, 5.5]), "Points 0 and 5 .* point 1 lies between"),
+        (Constraints(must_link=[[5, 0]], order=[1, 2, 3, 4, 5, 5.5]), "point 0 and point 5 .* point 1 lies between"),
         (Constraints(order=[1, 2, np.nan, 4, 5, 6]), r"order.2. is nan; each point needs a place"),
         (Constraints(order=["a"] * 6), "a number for each point"),
         (Constraints(must_link=[["a"]]), "must be row numbers"),

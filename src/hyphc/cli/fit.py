@@ -17,11 +17,13 @@ import numpy as np
 
 from ..estimator import HypHC
 from ..io import Points, write_tree
+from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree
 from .common import check_usage, leaf_names, print_note, print_notes, read_data, similarity_of
 from .fit_by_parts import run_fit_by_parts
+from .known import constraints_of, known_columns, known_note
 from .outputs import clusters_csv, require_writable_folder
 from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
 from .report import (
@@ -57,18 +59,19 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         folder.mkdir(parents=True, exist_ok=True)
         run_fit_by_parts(arguments, folder)
         return None
-    points = read_data(arguments, arguments.file)
+    points = read_data(arguments, arguments.file, known_columns(arguments))
     _check_clusters(arguments, points.n)
+    known = constraints_of(arguments, points)
     similarity, notes = similarity_of(points, arguments)
+    notes += () if known is None else (known_note(known, points.n),)
     print_notes(points, notes)
-    model = _fitted(arguments, similarity)
+    model = _fitted(arguments, similarity, known)
     told = replace(model.plan_, rows="")  # the notes have said it
     plan, clusters = f"plan: {told}", how_many(model)
     print_note(plan)
     print_note(f"clusters: {clusters}")
-    sure = (
-        supported(arguments, model.tree_, points, similarity) if arguments.support and not model.interrupted_ else None
-    )
+    wanted = arguments.support and not model.interrupted_
+    sure = supported(arguments, model.tree_, points, similarity, known) if wanted else None
     tree = model.tree_.with_names(leaf_names(points))
     tree = tree if sure is None else tree.with_support(sure.transfer)
     result = score(tree, similarity, points.labels, arguments.seed, arguments.effort)
@@ -104,12 +107,13 @@ def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
         raise ValueError(f"--min-size {least} is too large for {clusters} of {n} rows; give at most {n // (k or 1)}.")
 
 
-def _fitted(arguments: argparse.Namespace, similarity: Similarity) -> HypHC:
+def _fitted(arguments: argparse.Namespace, similarity: Similarity, known: Constraints | None) -> HypHC:
     verbose = int(sys.stderr.isatty())
     model = HypHC(
         arguments.n_clusters,
         criterion=arguments.criterion or "dasgupta",
         min_size=arguments.min_size or 1,
+        constraints=known,
         effort=arguments.effort,
         time_budget=arguments.time_budget,
         random_state=arguments.seed,

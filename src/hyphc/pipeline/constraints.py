@@ -19,6 +19,7 @@ from ..tree import Tree
 from ..tree.multi import MultiTree
 from .contradictions import (
     Called,
+    by_number,
     checked_groups,
     checked_order,
     class_codes,
@@ -72,10 +73,10 @@ class Constraints:
     classes: npt.ArrayLike | None = None
     order: npt.ArrayLike | None = None
 
-    def of(self, n: int, called: Called = str) -> Known:
+    def of(self, n: int, called: Called = by_number) -> Known:
         """As they concern n points; contradictions and points that do not exist are named, as ``called`` names points."""
         together = united(checked_groups(self.must_link, n, "must_link"), n)
-        clusters = [*together, *checked_groups(_groups_of(self.clusters), n, "clusters")]
+        clusters = [*together, *checked_groups(groups_of(self.clusters), n, "clusters")]
         apart, codes = checked_groups(self.cannot_link, n, "cannot_link"), class_codes(self.classes, n)
         require_apart(together, apart, codes, called)
         order = checked_order(self.order, n)
@@ -90,7 +91,7 @@ class Constraints:
         return Constraints(
             _renumbered(self.must_link, number),
             [group for group in _renumbered(self.cannot_link, number) if len(group) > 1],
-            _renumbered(_groups_of(self.clusters), number),
+            _renumbered(groups_of(self.clusters), number),
             None if self.classes is None else np.asarray(self.classes, dtype=object)[points],
             None if self.order is None else np.asarray(self.order)[points],
         )
@@ -227,7 +228,7 @@ def _leaves(v: int, n: int, children: list[list[int]]) -> Iterator[int]:
             waiting += children[u - n]
 
 
-def _groups_of(clusters: Groups | Tree | MultiTree) -> Groups:
+def groups_of(clusters: Groups | Tree | MultiTree) -> Groups:
     """The leaves of each cluster."""
     if isinstance(clusters, MultiTree):
         children = clusters.children()

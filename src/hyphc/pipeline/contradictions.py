@@ -16,6 +16,11 @@ from ..tree.multi import MultiTree
 Called = Callable[[int], str]  # what a message calls a point
 
 
+def by_number(point: int) -> str:
+    """A point as Python counts."""
+    return f"point {point}"
+
+
 def checked_groups(groups: Any, n: int, name: str) -> list[Ints]:
     """Each group as the ascending numbers of its points, or an error about the first that is none."""
     checked = []
@@ -86,7 +91,8 @@ def require_apart(together: list[Ints], apart: list[Ints], codes: Ints, called: 
         other = known[codes[known] != codes[known[:1]]] if len(known) else known
         if len(other):
             raise ValueError(
-                f"Points {called(int(known[0]))} and {called(int(other[0]))} must be together but are of different classes."
+                f"A contradiction: {called(int(known[0]))} and {called(int(other[0]))} must be together but are of different "
+                "classes."
             )
     for points in apart:
         first: dict[int, int] = {}
@@ -108,8 +114,8 @@ def require_runs(groups: list[Ints], order: Ints, called: Called) -> None:
             before, after = int(at[places[gaps[0]]]), int(at[places[gaps[0] + 1]])
             between = int(at[places[gaps[0]] + 1])
             raise ValueError(
-                f"Points {called(before)} and {called(after)} must be in one cluster, but in the order point {called(between)} "
-                "lies between them and must not be in it; clusters are runs of the order."
+                f"A contradiction: {called(before)} and {called(after)} must be in one cluster, but in the order "
+                f"{called(between)} lies between them and must not be in it; clusters are runs of the order."
             )
 
 
@@ -136,6 +142,6 @@ def _contradiction(ordered: list[tuple[int, ...]], group: tuple[int, ...], owner
     shared, alone = (min(points) for points in (set(group) & set(other), set(group) - set(other)))
     missing = min(set(other) - set(group))
     return (
-        f"Two groups contradict each other: both have point {called(shared)}, only one has point {called(alone)} and only the "
-        f"other point {called(missing)}. Clusters of a tree are disjoint, or one is in the other."
+        f"Two groups contradict each other: both have {called(shared)}, only one has {called(alone)} and only the other "
+        f"{called(missing)}. Clusters of a tree are disjoint, or one is in the other."
     )

@@ -439,13 +439,7 @@ class Tree:
         ('Homo sapiens', 'Pan', 'Gorilla')
         """
         parsed = newick.parse(text)
-        leaf_id, kept_names = _leaf_numbering(parsed.names, names)
-        n = len(parsed.names)
-        merges = np.array(parsed.merges, dtype=np.int64).reshape(-1, 2)
-        merges = np.where(merges < 0, n - 1 - merges, leaf_id[np.maximum(merges, 0)])
-        heights = None
-        if parsed.heights is not None:
-            heights = kernels.lifted_heights(merges, np.maximum(parsed.heights, 0.0))
+        merges, heights, kept_names = numbered_merges(parsed, names)
         return cls(merges, heights, kept_names, support=parsed.support)
 
     def to_newick(self, names: Sequence[str] | None = None, *, branch_lengths: bool = True) -> str:
@@ -546,6 +540,19 @@ TreeLike = Tree | npt.ArrayLike
 def as_tree(tree: TreeLike) -> Tree:
     """The tree itself, or the tree of a SciPy linkage matrix."""
     return tree if isinstance(tree, Tree) else Tree.from_linkage(tree)
+
+
+def numbered_merges(
+    parsed: newick.ParsedNewick, names: Sequence[str] | None = None
+) -> tuple[Ints, Floats | None, Sequence[str] | None]:
+    """Merges as a tree numbers nodes, in the order of the text, their heights, and the names of the leaves."""
+    leaf_id, kept_names = _leaf_numbering(parsed.names, names)
+    n = len(parsed.names)
+    merges = np.array(parsed.merges, dtype=np.int64).reshape(-1, 2)
+    merges = np.where(merges < 0, n - 1 - merges, leaf_id[np.maximum(merges, 0)])
+    if parsed.heights is None:
+        return merges, None, kept_names
+    return merges, kernels.lifted_heights(merges, np.maximum(parsed.heights, 0.0)), kept_names
 
 
 def _leaf_numbering(found: list[str], wanted: Sequence[str] | None) -> tuple[Ints, Sequence[str] | None]:
