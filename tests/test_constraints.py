@@ -208,9 +208,9 @@ def test_numbers_of_clusters_that_contradict_are_refused():
         HypHC(6, constraints=Constraints(must_link=[[0, 1]])).fit(X)
     with pytest.raises(ValueError, match=r"n_clusters=2 contradicts .* allow 3 to 6 clusters of this tree"):
         HypHC(2, constraints=Constraints(clusters=random_tree(6, 0), cannot_link=[(0, 1), (2, 3)])).fit(X)
-    chain = Tree([[0, 1], [6, 2], [7, 3], [8, 4], [9, 5]])  # cut into 2, one of them has a single point
+    pairs = Tree([[0, 1], [2, 3], [4, 5], [6, 7], [9, 8]])  # 3 pairs, of which one must be split
     with pytest.raises(ValueError, match="respects the constraints; choose another number, or a smaller min_size"):
-        HypHC(2, min_size=2, constraints=Constraints(clusters=chain, classes=list("aaaaab"))).fit(X)
+        HypHC(3, min_size=2, constraints=Constraints(clusters=pairs, cannot_link=[(4, 5)])).fit(X)
     with pytest.raises(ValueError, match="leave it out"):
         HypHC(init=random_tree(6, 0), constraints=Constraints()).fit(X)
 

@@ -58,7 +58,7 @@ def order_leaves(
     if (similarity is None) == (order is None):
         raise ValueError("Leaves are ordered by a similarity or by an order; give one of the two.")
     if similarity is None:
-        return _turned(tree, _places(tree, np.asarray(order)))[0]
+        return _following(tree, np.asarray(order))
     points = check_similarity(similarity)
     if points.n != tree.n_leaves:
         raise ValueError(f"The tree has {tree.n_leaves} leaves and the similarity {points.n} points; they must match.")
@@ -141,22 +141,28 @@ def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
     return tree, other, fewest
 
 
-def _places(tree: Tree, order: npt.NDArray[np.generic]) -> Ints:
-    """The place of each leaf by its number, 0 … n − 1; equal ones stay as they stand."""
-    n = tree.n_leaves
+def _following(tree: Tree, order: npt.NDArray[np.generic]) -> Tree:
+    """The tree with the children of each merge swapped where fewer pairs then stand the wrong way round; equal leaves never do."""
+    n, first = tree.n_leaves, tree._first[: tree.n_leaves]
     if order.shape != (n,) or order.dtype.kind not in "iufM" or np.isnan(order.astype(np.float64)).any():
         raise ValueError(f"order must have shape ({n},), a number for each leaf, none missing; got {order.shape}.")
-    places = np.empty(n, dtype=np.int64)
-    places[np.lexsort((tree._first[:n], order))] = np.arange(n)
-    return places
+    as_they_stand, reversed_ = (_crossings(tree, np.argsort(np.lexsort((ties, order)))) for ties in (first, -first))
+    return _swapped(tree, as_they_stand > _pairs(tree) - reversed_)
 
 
 def _turned(tree: Tree, place: Ints) -> tuple[Tree, int]:
     """The tree in its best order beside leaves at fixed places, and the crossings that remain."""
-    sizes = np.array(tree.sizes)
-    crossed = kernels.crossings(np.array(tree.children), sizes, tree._first, tree.leaf_order(), np.array(place))
-    pairs = sizes[tree.children[:, 0]] * sizes[tree.children[:, 1]]
+    crossed, pairs = _crossings(tree, np.array(place)), _pairs(tree)
     return _swapped(tree, 2 * crossed > pairs), int(np.minimum(crossed, pairs - crossed).sum())
+
+
+def _crossings(tree: Tree, place: Ints) -> Ints:
+    """For each merge, the pairs of a leaf of its first child and one of its second that stand the wrong way round."""
+    return kernels.crossings(np.array(tree.children), np.array(tree.sizes), tree._first, tree.leaf_order(), place)
+
+
+def _pairs(tree: Tree) -> Ints:
+    return np.asarray(tree.sizes[tree.children].prod(axis=1))
 
 
 def _swapped(tree: Tree, swaps: Bools) -> Tree:
