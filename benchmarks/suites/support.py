@@ -121,7 +121,7 @@ def _unbiased(tree: Tree, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]
 
         seeds = (round(100 * scale) * REFITS + np.arange(REFITS)).tolist()
         refits = thread_map(
-            lambda seed, draw=draw: _compared(tree, *_refitted(model, draw, X, seed, Clock()), False), seeds, -1
+            lambda seed, draw=draw: _compared(tree, *_refitted(model, draw, X, None, seed, Clock()), False), seeds, -1
         )
         shares.append(_summary(tree, refits, "columns", False).share[:-1])
     return approximately_unbiased(np.array(shares), np.array(SCALES), REFITS)

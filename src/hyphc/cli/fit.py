@@ -94,6 +94,9 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     if model.interrupted_:
         print("hyphc: interrupted; the best tree found until then was written.", file=sys.stderr)
         return INTERRUPTED
+    if sure is not None and sure.interrupted:
+        print(f"hyphc: interrupted; support is that of the {sure.n_resamples} refits done until then.", file=sys.stderr)
+        return INTERRUPTED
     return None
 
 

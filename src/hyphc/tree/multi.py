@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._shared.arrays import Floats, Ints
 from . import newick
-from .checks import check_names
+from .checks import check_finite_heights, check_names, check_support
 from .core import Tree, TreeLike, as_tree, numbered_merges
 
 __all__ = ["MultiTree", "collapsed"]
@@ -54,8 +54,13 @@ class MultiTree:
         counts = np.bincount(self.parents[:-1], minlength=n_leaves + m)
         if (counts[:n_leaves] > 0).any() or (counts[n_leaves:] < 2).any():
             raise ValueError("Leaves have no children, and inner nodes two or more.")
-        self.heights = np.arange(1.0, m + 1) if heights is None else np.array(heights, dtype=np.float64)
-        self.support = None if support is None else np.array(support, dtype=np.float64)
+        self.heights = np.arange(1.0, m + 1) if heights is None else check_finite_heights(heights)
+        if self.heights.shape != (m,):
+            raise ValueError(f"heights must have shape ({m},), one for each inner node; got {self.heights.shape}.")
+        above = self.parents[n_leaves:-1] - n_leaves
+        if (self.heights[:-1] > self.heights[above]).any():
+            raise ValueError("heights must not fall from a node to the one above it.")
+        self.support = None if support is None else check_support(support, m)
         self.names = None if names is None else check_names(names, n_leaves)
 
     @property

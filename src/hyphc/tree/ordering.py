@@ -142,7 +142,7 @@ def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
 
 
 def _following(tree: Tree, order: npt.NDArray[np.generic]) -> Tree:
-    """The tree with the children of each merge swapped where fewer pairs then stand the wrong way round; equal leaves never do."""
+    """The tree with the children of each merge swapped where fewer pairs then stand the wrong way round; equal ones never do."""
     n, first = tree.n_leaves, tree._first[: tree.n_leaves]
     if order.shape != (n,) or order.dtype.kind not in "iufM" or np.isnan(order.astype(np.float64)).any():
         raise ValueError(f"order must have shape ({n},), a number for each leaf, none missing; got {order.shape}.")
