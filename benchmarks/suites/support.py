@@ -50,7 +50,7 @@ def tasks() -> list[Task]:
         for way in ("warm", "sweeps")
     ]
     scaled = [Task("support", case, "columns", "multiscale", 60 * MINUTE) for case in ("planted-1", "noise")]
-    return [*calibration, *warm, *scaled, *(Task("support", case, "columns", "default", 15 * MINUTE) for case in REAL)]
+    return [*calibration, *warm, *scaled, *(Task("support", case, "columns", "default", 60 * MINUTE) for case in REAL)]
 
 
 def records(task: Task) -> Iterator[Record]:
