@@ -185,3 +185,38 @@ def test_mistakes_are_named():
         MultiTree([3, 3, 2, -1], 3)
     with pytest.raises(ValueError, match="two or more"):
         MultiTree([2, 3, 3, -1], 2)
+
+
+def test_trees_with_names_are_matched_by_name():
+    one = random_tree(9, 0).with_names("abcdefghi")
+    other = one.with_leaves_numbered(np.arange(9)[::-1], reversed("abcdefghi"))
+    assert consensus([one, other]).to_newick() == consensus([one, one]).to_newick()
+    assert central_tree([other, one]) == other
+    with pytest.raises(ValueError, match="do not match one to one"):
+        consensus([one, other.with_names("abcdefghj")])
+
+
+@given(st.lists(trees(6, 6), min_size=1, max_size=4))
+def test_newick_of_a_consensus_is_read_with_all_its_children(some):
+    found = consensus(some)
+    again = MultiTree.from_newick(found.to_newick())
+    assert sorted(map(sorted, sets_of(again))) == sorted(map(sorted, sets_of(found)))
+    assert np.allclose(np.sort(again.heights), np.sort(found.heights))
+
+
+def sets_of(tree: MultiTree) -> list[set[int]]:
+    """The leaves below each inner node."""
+    sets = [{leaf} for leaf in range(tree.n_leaves)]
+    for below in tree.children():
+        sets.append(set().union(*(sets[v] for v in below)))
+    return sets[tree.n_leaves :]
+
+
+def test_heights_and_support_of_a_multitree_are_checked():
+    parents = [4, 4, 4, 5, 5, -1]
+    with pytest.raises(ValueError, match="shape"):
+        MultiTree(parents, 4, heights=[1.0])
+    with pytest.raises(ValueError, match="must not fall"):
+        MultiTree(parents, 4, heights=[2.0, 1.0])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        MultiTree(parents, 4, support=[2.0, 1.0])

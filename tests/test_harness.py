@@ -11,6 +11,7 @@ from benchmarks.harness import paper, runner, sources, stale
 from benchmarks.harness.cases import CONFIRMING, SELECTING
 from benchmarks.harness.clusterers import CLUSTERERS, noise_apart, scaled
 from benchmarks.harness.methods import METHODS
+from benchmarks.harness.multiscale import approximately_unbiased
 from benchmarks.harness.points import depths, meeting, points, triplets_alike
 from benchmarks.harness.report import PAGES, filled
 from benchmarks.harness.store import RESULTS, Store
@@ -19,6 +20,7 @@ from benchmarks.peers.label_propagation import label_propagation
 from benchmarks.suites import SUITES, classification, study, tables, toys
 from hyphc import Tree, baselines, dasgupta_cost, datasets
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -324,3 +326,15 @@ def test_a_run_says_its_commit_and_sources():
     done = runner.run(Task("tables", "letter", "cosine", "ufit"))
     assert done["sources"] == sources.digest(SUITES["tables"].SOURCES)
     assert "commit" in done
+
+
+def test_the_unbiased_p_value_is_read_off_shares_that_follow_its_model():
+    scales, distance, curvature = (
+        np.array([0.5, 0.71, 1.0, 1.41, 2.0]),
+        np.array([-0.8, 0.0, 1.1]),
+        np.array([0.3, 0.1, -0.4]),
+    )
+    shares = norm.sf(np.outer(np.sqrt(scales), distance) + np.outer(1 / np.sqrt(scales), curvature))
+    assert_allclose(approximately_unbiased(shares, scales, 100), norm.sf(distance - curvature))
+    always = np.ones((5, 1))
+    assert_allclose(approximately_unbiased(always, scales, 100), [1.0])

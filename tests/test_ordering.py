@@ -150,3 +150,31 @@ def test_untangling_chains_of_many_leaves_takes_seconds():
 def test_trees_of_different_sizes_cannot_be_untangled():
     with pytest.raises(ValueError, match="3 and 4 leaves"):
         untangle(chain(3), chain(4))
+
+
+@given(trees(1, 7), st.integers(0, 2**31))
+def test_a_given_order_is_followed_as_far_as_any_order_of_children_allows(tree, seed):
+    n = tree.n_leaves
+    order = np.random.default_rng(seed).integers(0, 4, size=n)  # with ties
+    found = order_leaves(tree, order=order)
+
+    def wrong(leaves: np.ndarray) -> int:
+        return sum(order[i] > order[j] for i, j in combinations(leaves.tolist(), 2))
+
+    assert found == tree
+    flips = product([False, True], repeat=n - 1)
+    turned = (Tree(np.where(np.array(flip)[:, None], tree.children[:, ::-1], tree.children)) for flip in flips)
+    everything = [tree] if n == 1 else turned
+    assert wrong(found.leaf_order()) == min(wrong(one.leaf_order()) for one in everything)
+    if wrong(tree.leaf_order()) == 0:
+        assert_array_equal(found.leaf_order(), tree.leaf_order())
+
+
+def test_leaves_are_ordered_by_one_thing():
+    tree = random_tree(4, 0)
+    for given_ in ({}, {"similarity": np.ones((4, 4)), "order": [1, 2, 3, 4]}):
+        with pytest.raises(ValueError, match="give one of the two"):
+            order_leaves(tree, **given_)
+    for order in ([1, 2, 3], [1, 2, 3, np.nan], ["a", "b", "c", "d"]):
+        with pytest.raises(ValueError, match="a number for each leaf"):
+            order_leaves(tree, order=order)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -198,3 +200,26 @@ def test_columns_of_similarities_and_other_numbers_of_points_are_refused():
         support(random_tree(12, 0), two_cliques(), metric="precomputed")
     with pytest.raises(ValueError, match="5 leaves and X 16 points"):
         support(random_tree(5, 0), two_groups())
+
+
+def test_refits_on_threads_leave_the_filters_of_warnings_alone():
+    X = two_groups(20, 4)
+    tree = HypHC(random_state=0).fit(X).tree_
+    before = list(warnings.filters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        support(tree, X, resample="rows", n_resamples=20, random_state=0, n_jobs=4)
+    assert warnings.filters == before
+
+
+@pytest.mark.parametrize("resample", ["columns", "rows", "edges"])
+def test_weights_of_rows_count_in_every_refit(resample):
+    X = two_groups()
+    weights = np.where(np.arange(16) % 2, 1.0, 5.0)
+    tree = HypHC(random_state=0).fit(X, sample_weight=weights).tree_
+    asked = {"resample": resample, "n_resamples": 4, "random_state": 0}
+    found, equal = (support(tree, X, sample_weight=w, **asked) for w in (weights, np.full(16, 3.0)))
+    assert found.n_resamples == 4
+    assert not np.array_equal(found.transfer, equal.transfer, equal_nan=True)
+    with pytest.raises(ValueError, match="weight"):
+        support(tree, X, sample_weight=-weights, **asked)

@@ -1,4 +1,4 @@
-"""Whether support tells real clusters from chance, on planted groups and noise; and what it takes."""
+"""Whether support tells real clusters from chance, on planted groups and noise, also by pvclust's p-value; and what it takes."""
 
 from __future__ import annotations
 
@@ -7,28 +7,37 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 from hyphc import HypHC, Tree, as_similarity, datasets, refine, support
-from hyphc.pipeline.resampling import draw_columns
-from hyphc.stability import Support, _compared, _summary
+from hyphc._shared.clock import Clock
+from hyphc._shared.parallel import thread_map
+from hyphc.pipeline.resampling import Draw, draw_columns
+from hyphc.stability import Support, _compared, _refitted, _summary
 from sklearn.metrics import roc_auc_score
 
-from ..harness.markdown import table
+from ..harness.cells import blood_cells
+from ..harness.markdown import NOTHING, table
+from ..harness.multiscale import approximately_unbiased
 from ..harness.sources import METHOD
 from ..harness.store import Store
 from ..harness.task import MINUTE, Record, Task
 from ..harness.timing import timed
 
 SOURCES = (*METHOD, "stability.py")
-GROUPS, SIZE, COLUMNS = 16, 8, 32  # groups of so many points, and columns that tell them apart
+GROUPS, SIZE = 16, 8  # groups of so many points
 DECAY, SPREAD = 0.75, 0.5
 SEEDS, REFITS = 6, 100
-PLANTED = {"planted-1": 1, "planted-4": 4, "noise": 1}  # columns of noise for each informative one
-REAL = ("zoo", "wine", "digits")
+# columns that tell groups apart, and columns of noise for each of them
+PLANTED = {"planted-1": (32, 1), "planted-4": (32, 4), "wide-1": (128, 1), "wide-4": (128, 4), "noise": (32, 1)}
+SCALES, SCALED_SEEDS = (0.5, 0.71, 1.0, 1.41, 2.0), 2  # sizes of draws for pvclust's p-value
+REAL = ("zoo", "wine", "pbmc68k_reduced", "digits")
+LARGER = 2  # leaves: clusters of more are also judged by themselves
 HIGH = 0.95
 BINS = 10
 LABELS = {
-    "planted-1": "planted, as many columns of noise",
-    "planted-4": "planted, four times as many columns of noise",
-    "noise": "noise alone",
+    "planted-1": "32 columns, as many of noise",
+    "planted-4": "32 columns, four times as many of noise",
+    "wide-1": "128 columns, as many of noise",
+    "wide-4": "128 columns, four times as many of noise",
+    "noise": "64 columns of noise alone",
 }
 WAYS = {"scratch": "from scratch", "warm": "from the tree", "sweeps": "from the tree, sweeps alone"}
 
@@ -40,7 +49,8 @@ def tasks() -> list[Task]:
         for case in ("planted-1", "noise")
         for way in ("warm", "sweeps")
     ]
-    return [*calibration, *warm, *(Task("support", case, "columns", "default", 15 * MINUTE) for case in REAL)]
+    scaled = [Task("support", case, "columns", "multiscale", 60 * MINUTE) for case in ("planted-1", "noise")]
+    return [*calibration, *warm, *scaled, *(Task("support", case, "columns", "default", 60 * MINUTE) for case in REAL)]
 
 
 def records(task: Task) -> Iterator[Record]:
@@ -49,25 +59,31 @@ def records(task: Task) -> Iterator[Record]:
         yield from _real_data(task.case)
         return
     yield {"n": GROUPS * SIZE}
-    for seed in range(SEEDS):
-        X, planted = _planted(seed, PLANTED[task.case], task.case == "noise")
+    for seed in range(SCALED_SEEDS if task.method == "multiscale" else SEEDS):
+        X, planted = _planted(seed, *PLANTED[task.case], task.case == "noise")
         tree = HypHC(random_state=0).fit(X).tree_
-        found = _supported(tree, X, task.method)
         is_real = np.array([leaves in planted for leaves in _leaf_sets(tree)])[:-1]
-        yield {"seed": seed, **_judged(found, is_real)}
+        if task.method == "multiscale":
+            values = {"au": _unbiased(tree, X)}
+        else:
+            found = _supported(tree, X, task.method)
+            values = {"share": found.share[:-1], "transfer": found.transfer[:-1]}
+        yield {"seed": seed, **_judged(values, is_real, np.asarray(tree.sizes[tree.n_leaves : -1]))}
 
 
-def _planted(seed: int, noise: int, is_noise: bool) -> tuple[npt.NDArray[np.float64], set[frozenset[int]]]:
+def _planted(
+    seed: int, columns: int, noise: int, is_noise: bool
+) -> tuple[npt.NDArray[np.float64], set[frozenset[int]]]:
     """Points in groups along a planted tree with columns of noise, and its clusters, the groups among them; or noise alone."""
     rng = np.random.default_rng(seed)
     if is_noise:
-        return rng.normal(size=(GROUPS * SIZE, (1 + noise) * COLUMNS)), set()
+        return rng.normal(size=(GROUPS * SIZE, (1 + noise) * columns)), set()
     centres = datasets.planted(
-        GROUPS, COLUMNS, n_classes=2, decay=DECAY, noise=0.0, random_state=seed, dtype=np.float64
+        GROUPS, columns, n_classes=2, decay=DECAY, noise=0.0, random_state=seed, dtype=np.float64
     )
     group = np.repeat(np.arange(GROUPS), SIZE)
-    X = centres.data[group] + SPREAD * rng.normal(size=(len(group), COLUMNS))
-    X = np.hstack([X, X.std(axis=0).mean() * rng.normal(size=(len(X), noise * COLUMNS))])
+    X = centres.data[group] + SPREAD * rng.normal(size=(len(group), columns))
+    X = np.hstack([X, X.std(axis=0).mean() * rng.normal(size=(len(X), noise * columns))])
     clusters = [frozenset(np.flatnonzero(group == g).tolist()) for g in range(GROUPS)]
     for a, b in centres.tree.children:
         clusters.append(clusters[a] | clusters[b])
@@ -94,16 +110,37 @@ def _supported(tree: Tree, X: npt.NDArray[np.float64], way: str) -> Support:
     return _summary(tree, refits, "columns", False)
 
 
-def _judged(found: Support, is_real: npt.NDArray[np.bool_]) -> Record:
+def _unbiased(tree: Tree, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """pvclust's p-value of each cluster, from refits at each scale."""
+    shares, model = [], HypHC(n_jobs=1)
+    for scale in SCALES:
+
+        def draw(data: npt.NDArray[np.float64], rng: np.random.Generator, scale: float = scale) -> Draw:
+            points, columns = rng.permutation(len(data)), rng.integers(data.shape[1], size=round(scale * data.shape[1]))
+            return Draw(data[points][:, columns], points)
+
+        seeds = (round(100 * scale) * REFITS + np.arange(REFITS)).tolist()
+        refits = thread_map(
+            lambda seed, draw=draw: _compared(tree, *_refitted(model, draw, X, None, seed, Clock()), False), seeds, -1
+        )
+        shares.append(_summary(tree, refits, "columns", False).share[:-1])
+    return approximately_unbiased(np.array(shares), np.array(SCALES), REFITS)
+
+
+def _judged(
+    found: dict[str, npt.NDArray[np.float64]], is_real: npt.NDArray[np.bool_], sizes: npt.NDArray[np.int64]
+) -> Record:
     """Areas under the curve, shares that reach ``HIGH``, and clusters and real ones by their support, in bins."""
     judged: Record = {"clusters": len(is_real), "real": int(is_real.sum())}
-    for name in ("share", "transfer"):
-        values = getattr(found, name)[:-1]
+    larger = sizes > LARGER
+    for name, values in found.items():
         place = np.minimum((values * BINS).astype(int), BINS - 1)
         judged[name] = {
             "auc": float(roc_auc_score(is_real, values)) if is_real.any() else None,
+            "auc_larger": float(roc_auc_score(is_real[larger], values[larger])) if is_real.any() else None,
             "mean": float(values.mean()),
             "high": float((values >= HIGH).mean()),
+            "high_real": int((is_real & (values >= HIGH)).sum()),
             "bins": np.bincount(place, minlength=BINS).tolist(),
             "real_bins": np.bincount(place, is_real, minlength=BINS).astype(int).tolist(),
         }
@@ -111,7 +148,7 @@ def _judged(found: Support, is_real: npt.NDArray[np.bool_]) -> Record:
 
 
 def _real_data(case: str) -> Iterator[Record]:
-    X = datasets.load(case).data
+    X = blood_cells() if case == "pbmc68k_reduced" else datasets.load(case).data
     yield {"n": len(X)}
     model = HypHC(random_state=0).fit(X)
     support(model.tree_, X, n_resamples=1, random_state=0)  # compiles
@@ -128,7 +165,8 @@ def pooled(store: Store, case: str, way: str, which: str) -> dict[str, float] | 
         return None
     records = [record[which] for record in result["records"]]
     means = {name: float(np.mean([record[name] for record in records])) for name in ("mean", "high")}
-    return means if records[0]["auc"] is None else {**means, "auc": float(np.mean([r["auc"] for r in records]))}
+    areas = {name: [one[name] for one in records if one.get(name) is not None] for name in ("auc", "auc_larger")}
+    return {**means, **{name: float(np.mean(values)) for name, values in areas.items() if values}}
 
 
 def reliability(store: Store, case: str, which: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -146,9 +184,18 @@ def calibration_table(store: Store) -> str:
         share, transfer = (pooled(store, case, "scratch", which) for which in ("share", "transfer"))
         if share is None or transfer is None:
             continue
-        cells = [f"{found['auc']:.3f}" if "auc" in found else "–" for found in (share, transfer)]
+        areas = [found.get(name) for found in (share, transfer) for name in ("auc", "auc_larger")]
+        cells = [NOTHING if area is None else f"{area:.3f}" for area in areas]
         rows.append([LABELS[case], *cells, *(f"{100 * found['high']:.1f} %" for found in (share, transfer))])
-    header = ["data", "AUC, share", "AUC, transfer", "share ≥ 0.95", "transfer ≥ 0.95"]
+    header = [
+        "data",
+        "AUC, share",
+        "of more than 2",
+        "AUC, transfer",
+        "of more than 2",
+        "share ≥ 0.95",
+        "transfer ≥ 0.95",
+    ]
     return table(header, rows, "support")
 
 
@@ -165,6 +212,22 @@ def warm_table(store: Store) -> str:
         rows.append([label, *cells])
     header = ["refits begin", "noise: share", "transfer", "planted: share", "transfer", "AUC, share", "AUC, transfer"]
     return table(header, rows, "support")
+
+
+def multiscale_table(store: Store) -> str:
+    """What pvclust's p-value says beside the share that it is made from."""
+    rows = []
+    for case in ("planted-1", "noise"):
+        result = store.get("support", case, "columns", "multiscale")
+        if not result or not result["records"]:
+            continue
+        found, records = pooled(store, case, "multiscale", "au"), result["records"]
+        assert found is not None
+        n_high = sum(round(record["au"]["high"] * record["clusters"]) for record in records)
+        real = sum(record["au"]["high_real"] for record in records)
+        area = f"{found['auc']:.3f}" if "auc" in found else NOTHING
+        rows.append([LABELS[case], area, f"{100 * found['high']:.1f} %", f"{n_high - real} of {n_high}"])
+    return table(["data", "AUC", "clusters with p ≥ 0.95", "of these chance"], rows, "support")
 
 
 def seconds_table(store: Store) -> str:
@@ -185,5 +248,6 @@ def seconds_table(store: Store) -> str:
 TABLES: dict[str, Callable[[Store], str]] = {
     "calibration": calibration_table,
     "warm-starts": warm_table,
+    "multiscale": multiscale_table,
     "support-seconds": seconds_table,
 }

@@ -22,8 +22,8 @@ from ._shared.clock import Clock
 from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
 from .pipeline.blocks import Source
-from .pipeline.constrained_cuts import ConstrainedCut
-from .pipeline.constraints import Constraints, within
+from .pipeline.constrained_cuts import forced_splits
+from .pipeline.constraints import Constraints, Known, within
 from .pipeline.duplicates import Distinct
 from .pipeline.fit import Fit, Seed, carry_out, placed
 from .pipeline.flat import Cut, tree_of
@@ -40,13 +40,14 @@ from .scores.clusters import ClusterNumber, number_of_clusters
 from .scores.heights import with_similarity_heights
 from .scores.metrics import dasgupta_cost
 from .search import insert
+from .search.in_order import best_in_order
 from .search.stages import check_effort
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named
 from .similarity.metric import Metric
 from .similarity.metrics import metric_of
 from .tree import Tree
-from .tree.cut import CRITERIA, most_clusters
+from .tree.cut import CRITERIA, nearest_possible
 
 __all__ = ["HypHC"]
 
@@ -101,7 +102,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         Of the continuous stage, as in ``embed``. If any is not its default, the search starts from a short such stage.
     constraints : Constraints, optional
-        What is known beforehand: groups that stay together, points that are kept apart, clusters that the tree must have.
+        What is known beforehand: groups that stay together, points that are kept apart, clusters that the tree must have, an
+        order of the points.
     refine : bool
         Whether trees are searched, as by the function ``refine``. False is the paper's method, the continuous stage alone.
         ``plan_`` says what was done.
@@ -251,7 +253,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             X = source.read(0, source.shape[0])
         clock = Clock(self.time_budget, self.callback, self.verbose)
         X = self._checked(X, reset=True)
-        self._check_parameters(X.n if isinstance(X, Similarity) else X.shape[0])
+        n = X.n if isinstance(X, Similarity) else X.shape[0]
+        self._check_parameters(n)
+        known = self._known(n)
         with resuming(
             self.checkpoint, lambda: facts_of(self.get_params(deep=False), X, sample_weight), clock, self.random_state
         ) as seed:
@@ -261,25 +265,31 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
                     f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
                 )
             with clock:
-                plan, found = self._carried_out(similarity, clock, seed)
+                plan, found = self._carried_out(similarity, clock, seed, known)
         told = "" if similarity.metric is None else similarity.metric.told(similarity)
         self.plan_, self.interrupted_, self._signal = replace(plan, rows=told), clock.interrupted, clock.signal
         self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
-        self._settle(found.tree, similarity, found.embedding)
+        self._settle(found.tree, similarity, found.embedding, known)
         return self
 
-    def _carried_out(self, similarity: Similarity, clock: Clock, seed: Seed) -> tuple[FitPlan, Fit]:
-        """A tree of the similarity within the constraints, and the plan by which it was found."""
-        if self.constraints is None:
+    def _carried_out(
+        self, similarity: Similarity, clock: Clock, seed: Seed, known: Known | None
+    ) -> tuple[FitPlan, Fit]:
+        """A tree of the similarity within what is known, and the plan by which it was found."""
+        if known is None:
             plan, solve = self._unconstrained(similarity, clock, seed)
             return plan, resumed(clock, seed, solve)
-        known = self.constraints.of(similarity.n)
+
+        def solve_part(problem: Similarity, own: Clock) -> Tree:
+            return (
+                best_in_order(problem) if known.order is not None else self._unconstrained(problem, own, seed)[1]().tree
+            )
 
         def solve_within() -> Fit:
-            with part_by_part(clock, lambda part, own: self._unconstrained(part, own, seed)[1]().tree) as solved:
+            with part_by_part(clock, solve_part) as solved:
                 return Fit(within(known, similarity, solved), None, np.empty(0))
 
-        return self._plan(similarity), resumed(clock, seed, solve_within)
+        return replace(self._plan(similarity), within=known.words), resumed(clock, seed, solve_within)
 
     def _unconstrained(self, similarity: Similarity, clock: Clock, seed: Seed) -> tuple[FitPlan, Callable[[], Fit]]:
         """A plan, and how to carry it out."""
@@ -360,7 +370,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self._require_in_memory("partial_fit")
         similarity = self._with_new(X)
         self._check_parameters(similarity.n)
-        self._settle(insert(self.tree_, similarity), similarity, None)
+        known = None if self.constraints is None else self.constraints.grown(similarity.n).of(similarity.n)
+        self._settle(insert(self.tree_, similarity), similarity, None, known)
         return self
 
     def _with_new(self, X: Any) -> Similarity:
@@ -436,8 +447,6 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
         check_effort(self.effort)
         self._settings()
-        if self.constraints is not None:
-            self._check_constraints(n)
         if self.criterion not in CRITERIA:
             raise ValueError(
                 f"criterion={self.criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}."
@@ -449,16 +458,20 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         if not isinstance(self.min_size, Real) or not 1 <= self.min_size < np.inf:
             raise ValueError(f"min_size={self.min_size!r} is no size of a cluster; choose a number of at least 1.")
 
-    def _check_constraints(self, n: int) -> None:
+    def _known(self, n: int) -> Known | None:
+        """What is known of n points, checked."""
+        if self.constraints is None:
+            return None
         if not isinstance(self.constraints, Constraints):
             raise ValueError(f"constraints={self.constraints!r} is no hyphc.Constraints; make one of what is known.")
-        if self.distance_threshold is not None:
-            raise ValueError("distance_threshold cuts at a height, whatever the constraints say; give n_clusters.")
         if not isinstance(self.init, str):
             raise ValueError(
                 "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."
             )
-        self.constraints.of(n)
+        known = self.constraints.of(n)
+        if self.n_clusters is not None:
+            known.require_possible(self.n_clusters)
+        return known
 
     def _metric(self, seed: Seed = None) -> Metric:
         """The metric; a fit that is kept has a seed, even if nobody gave one."""
@@ -478,10 +491,15 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         return self._metric(seed).similarity(X, weights)
 
-    def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None) -> None:
+    def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None, known: Known | None = None) -> None:
         """Set the attributes that follow from the tree."""
         self.similarity_, self.cost_ = similarity, dasgupta_cost(tree, similarity)
         fitted = with_similarity_heights(tree, similarity)
+        self.cluster_number_ = None
+        if self.n_clusters is None and self.distance_threshold is None:
+            self.cluster_number_ = number_of_clusters(similarity, fitted)
+        if known is not None:
+            fitted = fitted.with_forced_splits(forced_splits(fitted, known))
         self.labels_ = self._flat_clusters(fitted)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.tree_ = fitted.with_n_clusters(self.n_clusters_)
@@ -499,18 +517,11 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return self._embedding
 
     def _flat_clusters(self, tree: Tree) -> Ints:
-        self.cluster_number_ = None
         if self.distance_threshold is not None:
             return tree.cut(height=np.nextafter(self.distance_threshold, -np.inf))
         n_clusters = self.n_clusters
-        if n_clusters is None:
-            self.cluster_number_ = number_of_clusters(self.similarity_, tree)
-            n_clusters = max(1, min(self.cluster_number_.n_clusters, most_clusters(tree, self.min_size)))
-        if self.constraints is not None:
-            allowed = ConstrainedCut(tree, self.constraints.of(tree.n_leaves))
-            if self.n_clusters is None:
-                n_clusters = min(max(n_clusters, allowed.fewest), allowed.most)
-            return allowed.labels(n_clusters, self.criterion, self.min_size)
+        if self.cluster_number_ is not None:
+            n_clusters = nearest_possible(tree, self.cluster_number_.n_clusters, self.min_size)
         return tree.cut(n_clusters=n_clusters, criterion=self.criterion, min_size=self.min_size)
 
     def __sklearn_tags__(self) -> Tags:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight
 
 from ._shared.arrays import Floats, Ints
 from ._shared.clock import Clock
@@ -121,6 +122,7 @@ def support(
     n_resamples: int = 100,
     row_share: float = ROW_SHARE,
     keep_trees: bool = False,
+    sample_weight: npt.ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     time_budget: float | None = None,
@@ -146,6 +148,8 @@ def support(
         Of "rows": the share of them that is drawn.
     keep_trees : bool
         Whether ``trees`` of the result holds the refits, for ``hyphc.consensus``; not with "rows", whose trees have fewer leaves.
+    sample_weight : array (n,), optional
+        As of ``HypHC.fit``: how many points each row stands for.
     random_state : int, RandomState or None
         One seed, one result, whatever ``n_jobs`` is.
     n_jobs : int or None
@@ -178,7 +182,7 @@ def support(
     """
     tree = as_tree(tree)
     model = HypHC(**{**parameters, "n_jobs": 1})
-    data = _data(resample, X, model)
+    data, weights = _data(resample, X, model, sample_weight)
     _check(tree, data, n_resamples, row_share)
     ways: dict[str, Drawing] = {
         "columns": draw_columns,
@@ -192,7 +196,7 @@ def support(
         def refit(number: int) -> _Refit | None:
             if clock.late():
                 return None
-            made = _refitted(model, draw, data, seeds[number], clock)
+            made = _refitted(model, draw, data, weights, seeds[number], clock)
             if clock.late():
                 return None
             clock.tell(f"refit {number + 1} of {n_resamples}", np.nan, lambda: made[0], (number + 1) / n_resamples)
@@ -202,18 +206,24 @@ def support(
     return _summary(tree, [one for one in refits if one is not None], resample, clock.interrupted)
 
 
-def _data(resample: Resample, X: Any, model: HypHC) -> Any:
-    """The rows or the similarity from which data are drawn, if they can be drawn in this way."""
+def _data(resample: Resample, X: Any, model: HypHC, sample_weight: npt.ArrayLike | None) -> tuple[Any, Floats | None]:
+    """The rows or the similarity from which data are drawn, if they can be drawn in this way, and weights of rows."""
     if resample not in _WORDS:
         raise ValueError(f"resample={resample!r} is unknown; choose one of {', '.join(map(repr, _WORDS))}.")
     data = model._checked(X, reset=True)
     if isinstance(data, Similarity) or not model._metric().takes_rows or resample == "edges":
-        data = model._similarity(data)
+        data, sample_weight = model._similarity(data, sample_weight), None
     if resample == "columns" and isinstance(data, Similarity):
         raise ValueError("resample='columns' draws features, and X holds similarities: choose 'rows', or 'edges'.")
     if resample == "edges" and not isinstance(data, Graph | Blend):
         raise ValueError("resample='edges' needs a graph, and all pairs of X are similar: choose 'columns' or 'rows'.")
-    return data
+    if sample_weight is None:
+        return data, None
+    weights = np.asarray(_check_sample_weight(sample_weight, data, dtype=np.float64))
+    wrong = np.flatnonzero(~(weights > 0))
+    if len(wrong):
+        raise ValueError(f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; leave out points of weight 0.")
+    return data, weights
 
 
 def _check(tree: Tree, data: Any, n_resamples: int, row_share: float) -> None:
@@ -228,14 +238,18 @@ def _check(tree: Tree, data: Any, n_resamples: int, row_share: float) -> None:
         raise ValueError(f"row_share={row_share!r} must lie between 0 and 1; 0.8 is usual.")
 
 
-def _refitted(model: HypHC, draw: Drawing, data: Any, seed: int, clock: Clock) -> tuple[Tree, Ints]:
+def _refitted(
+    model: HypHC, draw: Drawing, data: Any, weights: Floats | None, seed: int, clock: Clock
+) -> tuple[Tree, Ints]:
     """The tree of data drawn anew, and which point each of its leaves is."""
     drawn, points = draw(data, rng=np.random.default_rng(seed))
     own = HypHC(**{**model.get_params(), "random_state": seed})
+    known = None
     if own.constraints is not None:
         n = data.n if isinstance(data, Similarity) else data.shape[0]
-        own.set_params(constraints=own.constraints.among(points, n))
-    _, found = own._carried_out(own._similarity(drawn), clock.of_a_part(), seed)
+        known = own.constraints.among(points, n).of(len(points))
+    similarity = own._similarity(drawn, None if weights is None else weights[points])
+    _, found = own._carried_out(similarity, clock.of_a_part(), seed, known)
     return found.tree, points
 
 

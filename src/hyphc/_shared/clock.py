@@ -9,6 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from .trail import Trail
 _MAY_BE_REPLACED = (signal.default_int_handler, terminate)
 STOPPING = "\nhyphc: stopping after this step with what there is; Ctrl-C again stops at once."
 LEFT = "the tree is the best found until then"
+Retold = Callable[[Progress], Progress]
 
 
 class Clock:
@@ -85,9 +87,16 @@ class Clock:
         """Make all stages late."""
         self.stopped = True
 
-    def of_a_part(self) -> Clock:
-        """A clock for one of several fits at once: without listeners, and late when this one is."""
-        return _PartClock(self)
+    def of_a_part(self, retold: Retold | None = None, share: float = 1.0) -> Clock:
+        """A clock for one of several fits: late when this one is, or has used this share of the time that is left.
+
+        Listeners hear its news as ``retold`` makes them news of the whole; without it, none.
+        """
+        return _PartClock(self, retold, None if self.time_budget is None else share * self.left())
+
+    def left(self) -> float:
+        """Seconds of the budget, infinity without one."""
+        return math.inf if self.time_budget is None else max(0.0, self.time_budget - self.seconds())
 
     def tell(self, stage: str, cost: float, tree: Callable[[], Any], share: float | None = None, **leaves: Any) -> None:
         """Tell listeners of a step; ``leaves`` are the fields of ``Progress`` that belong to the continuous stage."""
@@ -95,11 +104,14 @@ class Clock:
             return
         seconds = self.seconds()
         share = share if not self.time_budget else min(1.0, seconds / self.time_budget)
-        self.news = self.translate(Progress(stage, cost, seconds, tree, share, **leaves))
+        self._hear(self.translate(Progress(stage, cost, seconds, tree, share, **leaves)))
+
+    def _hear(self, news: Progress) -> None:
+        self.news = news
         if self._callback is None or self.stopped:
             return
         try:
-            self.stopped = self._callback(self.news) is True or self.stopped
+            self.stopped = self._callback(news) is True or self.stopped
         except KeyboardInterrupt:
             if self.interrupted:  # the second one, while the callback was at work
                 raise
@@ -136,9 +148,18 @@ class Clock:
 class _PartClock(Clock):
     """A clock of its own that another one stops."""
 
-    def __init__(self, whole: Clock) -> None:
-        super().__init__()
-        self._whole = whole
+    def __init__(self, whole: Clock, retold: Retold | None, time_budget: float | None) -> None:
+        super().__init__(time_budget)
+        self._whole, self._retold, self.stopped = whole, retold, whole.stopped
+
+    @property
+    def listened(self) -> bool:
+        return self._retold is not None and self._whole.listened
 
     def late(self) -> bool:
+        self.stopped = self.stopped or self._whole.stopped
         return self._whole.late() or super().late()
+
+    def _hear(self, news: Progress) -> None:
+        assert self._retold is not None
+        self._whole._hear(replace(self._retold(news), seconds=self._whole.seconds()))

@@ -24,9 +24,10 @@ class Progress:
     ----------
     stage : str
         "embedding" is the continuous stage; "start", "sweep 1" …, "sweeps", "other starts", "ratchet" and "iterated" are the
-        search; "refit 7 of 100" is ``support``.
+        search; "refit 7 of 100" is ``support``; "cluster 2 of 5: sweep 1" a fit within constraints.
     cost : float
-        Dasgupta's cost of the best tree so far, each pair counted once; NaN where several data sets are fitted.
+        Dasgupta's cost of the best tree so far, each pair counted once; NaN where several data sets are fitted. Within
+        constraints, what the cluster that is being fitted adds to it.
     seconds : float
         Since the call began.
     tree : callable

@@ -7,7 +7,7 @@ import re
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def _check_metric(arguments: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _options_named() -> Iterator[None]:
+def options_named() -> Iterator[None]:
     """A mistake about columns also says which options choose them."""
     try:
         yield
@@ -69,13 +69,14 @@ def _options_named() -> Iterator[None]:
         raise ValueError(f"{str(error).removesuffix('.')} ({options}).") from None
 
 
-def read_data(arguments: argparse.Namespace, path: str) -> Points:
-    """The points of a file, with labels that can be used."""
-    with _options_named():
+def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str] | None = None) -> Points:
+    """The points of a file, with labels that can be used, and the columns that say what is ``known``."""
+    with options_named():
         points = read_points(
             path,
             features=arguments.features,
             exclude=arguments.exclude,
+            known=known,
             labels=arguments.labels,
             names=arguments.names,
             precomputed=arguments.precomputed or arguments.distances,
@@ -222,7 +223,7 @@ def tree_for(path: str, points: Points) -> tuple[Tree, str]:
             f"{path} has {tree.n_leaves} leaves and {points.source} {points.n} rows; give the data that the tree was made from."
         )
     by_order = Path(path).suffix.lower() not in NEWICK_SUFFIXES
-    with _options_named():
+    with options_named():
         return match_leaves(tree, leaf_names(points), source=path, by_order=by_order)
 
 

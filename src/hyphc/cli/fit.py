@@ -10,10 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..estimator import HypHC
+from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
 from .common import check_usage, print_note, print_notes, read_data, similarity_of
 from .fit_by_parts import run_fit_by_parts
 from .fit_files import Fitted, Judgement, brief, judged, write_all, write_tree_alone
+from .known import constraints_of, known_columns, known_note
 from .outputs import require_writable_folder
 from .report import how_many, print_rows
 
@@ -31,13 +33,15 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         folder.mkdir(parents=True, exist_ok=True)
         run_fit_by_parts(arguments, folder)
         return None
-    points = read_data(arguments, arguments.file)
+    points = read_data(arguments, arguments.file, known_columns(arguments))
     _check_clusters(arguments, points.n)
+    known = constraints_of(arguments, points)
     similarity, notes = similarity_of(points, arguments)
+    notes += () if known is None else (known_note(known, points.n),)
     print_notes(points, notes)
-    model = _fitted(arguments, similarity)
+    model = _fitted(arguments, similarity, known)
     told = replace(model.plan_, rows="")  # the notes have said it
-    fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {told}", model)
+    fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {told}", model, known)
     print_note(fitted.plan)
     print_note(f"clusters: {how_many(model)}")
     return _written(fitted, similarity, folder)
@@ -51,7 +55,8 @@ def _written(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None
         print("hyphc: interrupted; the best tree found until then was written.", file=sys.stderr)
         return TERMINATED if fitted.model._signal == signal.SIGTERM else INTERRUPTED
     try:
-        _write_and_say(fitted, judged(fitted, similarity), folder)
+        judgement = judged(fitted, similarity)
+        _write_and_say(fitted, judgement, folder)
     except KeyboardInterrupt as interrupt:
         write_tree_alone(fitted, folder)
         raise type(interrupt)(f"the tree was written to {folder}, without its gap and its pictures") from None
@@ -59,6 +64,10 @@ def _written(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None
         write_tree_alone(fitted, folder)
         why = str(error).removesuffix(".") or "there is not enough memory"
         raise MemoryError(f"{why}; the tree was written to {folder}, without its gap and its pictures.") from None
+    if judgement.sure is not None and judgement.sure.interrupted:
+        done = judgement.sure.n_resamples
+        print(f"hyphc: interrupted; support is that of the {done} refits done until then.", file=sys.stderr)
+        return INTERRUPTED
     return None
 
 
@@ -80,12 +89,13 @@ def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
         raise ValueError(f"--min-size {least} is too large for {clusters} of {n} rows; give at most {n // (k or 1)}.")
 
 
-def _fitted(arguments: argparse.Namespace, similarity: Similarity) -> HypHC:
+def _fitted(arguments: argparse.Namespace, similarity: Similarity, known: Constraints | None) -> HypHC:
     verbose = int(sys.stderr.isatty())
     model = HypHC(
         arguments.n_clusters,
         criterion=arguments.criterion or "dasgupta",
         min_size=arguments.min_size or 1,
+        constraints=known,
         effort=arguments.effort,
         time_budget=arguments.time_budget,
         checkpoint=arguments.checkpoint,

@@ -13,9 +13,20 @@ import numpy as np
 
 from ..pipeline.from_disk import n_bytes
 from .common import print_note
+from .known import COLUMNS
 
 # What a fit by parts has no answer for.
-LEFT_OUT = ("features", "labels", "names", "precomputed", "distances", "graph", "standardize", "time_budget")
+LEFT_OUT: tuple[str, ...] = (
+    "features",
+    "labels",
+    "names",
+    "precomputed",
+    "distances",
+    "graph",
+    "standardize",
+    "time_budget",
+)
+LEFT_OUT += (*COLUMNS, "constraint_tree")
 SCALES: dict[str | None, str | bool] = {None: "auto", "auto": "auto", "yes": True, "no": False}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..estimator import HypHC
 from ..io import Points, write_tree
+from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree
@@ -47,6 +48,7 @@ class Fitted:
     notes: tuple[str, ...]
     plan: str
     model: HypHC
+    known: Constraints | None = None
 
     def tree(self, sure: Support | None = None) -> Tree:
         """The tree with names, and with support if there is any."""
@@ -65,7 +67,7 @@ class Judgement:
 def judged(fitted: Fitted, similarity: Similarity) -> Judgement:
     """Support if it was asked for, certificate, comparison: all that may take as long as a fit."""
     arguments, model, points = fitted.arguments, fitted.model, fitted.points
-    sure = supported(arguments, model.tree_, points, similarity) if arguments.support else None
+    sure = supported(arguments, model.tree_, points, similarity, fitted.known) if arguments.support else None
     result = score(fitted.tree(sure), similarity, points.labels, arguments.seed, arguments.effort)
     rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
     rows += [comparison_row(result.cost, compare(similarity, points.labels))]

@@ -239,6 +239,7 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
         "hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals",
         "hyphc fit iris.csv --metric cosine --standardize --time-budget 5 --output cosine",
         "hyphc fit iris.csv --support 50 --resample rows --output sure",
+        "hyphc fit iris.csv --classes label --output pure",
         "hyphc fit - --n-neighbors 10 --scale yes --output piped < iris.csv",
     )
     parser.add_argument("file", metavar="FILE", help="what to cluster")
@@ -267,11 +268,32 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
         metavar="DIR",
         help="keep in DIR where the fit stands; the same command, begun again, goes on from there",
     )
+    _add_known(parser)
     _add_support(parser)
     _add_seed(parser)
     _add_workers(parser)
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
+    )
+
+
+def _add_known(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "what is known beforehand", "Empty cells say nothing. Contradictions are told with the rows."
+    )
+    group.add_argument(
+        "--must-link", metavar="COL", help="rows with the same value stay together: a cluster, never cut"
+    )
+    group.add_argument("--cannot-link", metavar="COL", help="rows with the same value are never in one flat cluster")
+    group.add_argument("--classes", metavar="COL", help="rows with different values are never in one flat cluster")
+    group.add_argument(
+        "--order", metavar="COL", help="numbers or dates; every cluster is a run of neighbours in this order"
+    )
+    group.add_argument(
+        "--constraint-tree",
+        metavar="FILE",
+        help="each cluster of this tree, for instance each pair of parentheses of a Newick file, is one of the result; rows that "
+        "it does not name are in none of them",
     )
 
 

@@ -144,7 +144,8 @@ def how_many(model: HypHC) -> str:
             f"{other} (threshold {abs(level):.2g} {'higher' if level > 0 else 'lower'})"
             for other, level in found.runners_up
         )
-    return text if k == found.n_clusters else f"{text}; cut into {k}{sizes}"
+    within = " within what is known" if model.tree_.forced_splits is not None else ""
+    return text if k == found.n_clusters else f"{text}; cut into {k}{sizes}{within}"
 
 
 def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:

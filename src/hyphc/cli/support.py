@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from ..io import Points
+from ..pipeline.constraints import Constraints
 from ..similarity import Similarity, standardize
 from ..stability import Resample, Support, support
 from ..tree import Tree
@@ -16,8 +17,10 @@ STABLE = 0.8  # transfer support from which on the report calls a cluster stable
 _WAYS: dict[str, Resample] = {"features": "columns", "graph": "edges"}
 
 
-def supported(arguments: argparse.Namespace, tree: Tree, points: Points, similarity: Similarity) -> Support:
-    """Support of the tree's clusters, drawn as asked for or as fits the data."""
+def supported(
+    arguments: argparse.Namespace, tree: Tree, points: Points, similarity: Similarity, known: Constraints | None
+) -> Support:
+    """Support of the tree's clusters, drawn as asked for or as fits the data, within what is known."""
     usual: Resample = _WAYS.get(points.kind, "rows")
     data, parameters = _as_fitted(arguments, points, similarity)
     with warnings.catch_warnings():
@@ -31,6 +34,7 @@ def supported(arguments: argparse.Namespace, tree: Tree, points: Points, similar
             n_jobs=-1,
             verbose=int(sys.stderr.isatty()),
             effort=arguments.effort,
+            constraints=known,
             **parameters,
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 from .._shared.files import replaced_atomically
 from ..io.trees import read_tree, require_tree_suffix, write_tree
 from ..tree import Tree
-from ..tree.cut import most_clusters
+from ..tree.cut import nearest_possible
 from .outputs import clusters_csv, require_writable_file
 
 
@@ -62,9 +62,9 @@ def _cut_options(tree: Tree, arguments: argparse.Namespace) -> dict[str, Any]:
 def own_number(tree: Tree, min_size: float) -> int:
     """How many clusters the tree has unless others are asked for, or as many as this size allows.
 
-    At least 1, so that a size which no cluster can have is told as such.
+    A size which no cluster can have is told as such by the cut.
     """
-    return max(1, min(tree.n_clusters, most_clusters(tree, min_size)))
+    return nearest_possible(tree, tree.n_clusters, min_size)
 
 
 def run_convert(arguments: argparse.Namespace) -> None:

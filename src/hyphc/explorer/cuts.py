@@ -6,7 +6,7 @@ import numpy as np
 
 from .._shared.arrays import Ints
 from ..tree import Tree
-from ..tree.cut import NodeScores, best_prunings, default_criterion, most_clusters
+from ..tree.cut import NodeScores, best_prunings, default_criterion, fewest_clusters, most_clusters
 from .groups import Groups
 from .packing import Fields, packed
 
@@ -21,13 +21,26 @@ def cut_fields(tree: Tree, groups: Groups | None, criterion: str | NodeScores | 
     most = min(most_clusters(tree, min_size), n_shown)
     if most == 0:
         raise ValueError(f"min_size={min_size} is more than the {tree._points[-1]:g} points; choose at most that.")
-    opening = min(tree.n_clusters, most)
+    fewest = fewest_clusters(tree)
+    opening = max(fewest, min(tree.n_clusters, most))
+    limits = {"opening": opening, **_forced_fields(tree, n_shown)}
     if criterion == "height" and min_size == 1:  # the page knows by itself which merges are last
-        return {"opening": opening, "cuts": {}}
-    sizes = sorted({*range(1, min(LARGEST_K, most) + 1), opening})
+        return {**limits, "cuts": {}}
+    sizes = sorted({*range(fewest, min(LARGEST_K, most) + 1), opening})
     prunings = best_prunings(tree, sizes[-1], criterion, min_size)
-    nodes = {k: _on_page(tree, prunings.nodes(k), groups) for k in sizes}
-    return {"opening": opening, "cuts": {k: packed(found, "<i4") for k, found in nodes.items() if found is not None}}
+    possible = [k for k in sizes if prunings.scores[k - 1] > -np.inf]
+    nodes = {k: _on_page(tree, prunings.nodes(k), groups) for k in possible}
+    return {**limits, "cuts": {k: packed(found, "<i4") for k, found in nodes.items() if found is not None}}
+
+
+def _forced_fields(tree: Tree, n_shown: int) -> Fields:
+    """How many clusters the tree's forced splits allow, and when each merge of the page is undone: first what must be, last
+    what must not; nothing where cuts are free."""
+    if tree.forced_splits is None:
+        return {"fewest": 1, "most": n_shown, "turns": None}
+    forced = tree.forced_splits[tree.n_leaves - n_shown :]
+    turns = np.argsort(np.lexsort((-np.arange(len(forced)), -forced)))
+    return {"fewest": 1 + int((forced > 0).sum()), "most": 1 + int((forced >= 0).sum()), "turns": packed(turns, "<i4")}
 
 
 def _on_page(tree: Tree, nodes: Ints, groups: Groups | None) -> Ints | None:

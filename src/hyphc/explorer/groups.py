@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .._shared.arrays import Ints
 from ..tree import Tree
+from ..tree.cut import by_smallest_leaf, labels_of, tops
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Groups:
 def group(tree: Tree, k: int) -> Groups:
     """Undo all but the lowest n − k merges of the tree: k groups, and the tree that joins them."""
     n = tree.n_leaves
-    of = tree.cut(n_clusters=k, criterion="height")
+    of = labels_of(tree, by_smallest_leaf(tree, tops(tree, np.arange(n - 1) < n - k)))
     _, first, sizes = np.unique(of, return_index=True, return_counts=True)
     some_leaf = tree.leaf_order()[tree._first]  # of each node
     node = np.where(np.arange(2 * n - 1) < 2 * n - k, of[some_leaf], np.arange(2 * n - 1) - 2 * (n - k))

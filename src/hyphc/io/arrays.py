@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
@@ -31,6 +31,7 @@ class Arrays:
     labels: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_array_file(source: Source, found: str, wanted: Wanted) -> Arrays:
@@ -99,7 +100,8 @@ def _by_column(source: Source, X: npt.NDArray[Any], wanted: Wanted) -> Arrays:
     called = tuple(columns[c].name for c in roles.features)
     check_numbers(picked, source.label, called)
     names, labels = (None if c is None else _texts(X[:, c]) for c in (roles.names, roles.labels))
-    return Arrays(picked, names, labels, called, roles.notes)
+    known = {what: _texts(X[:, c]) for what, c in roles.known.items()}
+    return Arrays(picked, names, labels, called, roles.notes, known)
 
 
 def _texts(values: npt.NDArray[Any]) -> tuple[str, ...]:
@@ -132,13 +134,14 @@ def _read_npz(source: Source, wanted: Wanted) -> Arrays:
     X = arrays[tables[0]]
     _require_table(source, X)
     check_numbers(X, f"{source.label}, array {tables[0]}")
-    names, labels = (_one_a_row(source, arrays, key, len(X)) for key in (wanted.names, wanted.labels))
-    return Arrays(X, names, labels, notes=(f"features: array {tables[0]}, {X.shape[1]} columns",))
+    names, labels = (
+        None if key is None else _one_a_row(source, arrays, key, len(X)) for key in (wanted.names, wanted.labels)
+    )
+    known = {what: _one_a_row(source, arrays, key, len(X)) for what, key in wanted.known.items()}
+    return Arrays(X, names, labels, notes=(f"features: array {tables[0]}, {X.shape[1]} columns",), known=known)
 
 
-def _one_a_row(source: Source, arrays: dict[str, npt.NDArray[Any]], key: str | None, n: int) -> tuple[str, ...] | None:
-    if key is None:
-        return None
+def _one_a_row(source: Source, arrays: dict[str, npt.NDArray[Any]], key: str, n: int) -> tuple[str, ...]:
     values = arrays[list(arrays)[find_column(source.label, list(arrays), key)]]
     if values.shape != (n,):
         raise ValueError(
@@ -187,7 +190,8 @@ def _read_parquet(source: Source, wanted: Wanted) -> Arrays:
         X[:, k] = _numbers(source, columns[c].name, table.column(c))
     check_numbers(X, source.label, called)
     names, labels = (None if c is None else _cells(table.column(c)) for c in (roles.names, roles.labels))
-    return Arrays(X, names, labels, called, roles.notes)
+    known = {what: _cells(table.column(c)) for what, c in roles.known.items()}
+    return Arrays(X, names, labels, called, roles.notes, known)
 
 
 def _describe(name: str, column: Any) -> Column:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -25,18 +25,22 @@ class ColumnsError(ValueError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Columns asked for, by name or by number from 1, several also by a range or a pattern; None is to be inferred."""
+    """Columns asked for, by name or by number from 1, several also by a range or a pattern; None is to be inferred.
+
+    ``known`` are columns that say what is known of the rows, by what they say.
+    """
 
     features: tuple[str, ...] | None = None
     labels: str | None = None
     names: str | None = None
     exclude: tuple[str, ...] | None = None
+    known: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def asked(self) -> tuple[str, ...]:
         """The arguments that were given."""
         given = {"features": self.features, "labels": self.labels, "names": self.names, "exclude": self.exclude}
-        return tuple(argument for argument, value in given.items() if value is not None)
+        return (*(argument for argument, value in given.items() if value is not None), *self.known)
 
     def __bool__(self) -> bool:
         return bool(self.asked)
@@ -60,6 +64,7 @@ class Roles:
     labels: int | None
     names: int | None
     notes: tuple[str, ...]
+    known: Mapping[str, int] = field(default_factory=dict)
 
 
 def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Roles:
@@ -67,10 +72,13 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
     header = [column.name for column in columns]
     labels = None if wanted.labels is None else find_column(source, header, wanted.labels)
     names = None if wanted.names is None else find_column(source, header, wanted.names)
-    text = [c for c, column in enumerate(columns) if column.kind == "text" and c != labels]
+    known = {what: find_column(source, header, column) for what, column in wanted.known.items()}
+    taken = {labels, *known.values()}
+    text = [c for c, column in enumerate(columns) if column.kind == "text" and c not in taken]
     inferred_names = next((c for c in text if _tells_apart(columns[c])), None) if names is None else None
     if wanted.features is None:
-        features = tuple(c for c, column in enumerate(columns) if column.kind == "number" and c not in (labels, names))
+        taken.add(names)
+        features = tuple(c for c, column in enumerate(columns) if column.kind == "number" and c not in taken)
     else:
         features = tuple(dict.fromkeys(c for column in wanted.features for c in find_columns(source, header, column)))
         inferred_names = None if inferred_names in features else inferred_names
@@ -81,8 +89,8 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
             f"{source} has no column of numbers to cluster by; its columns are {listed(header)}: choose features.",
             "features",
         )
-    roles = Roles(features, labels, inferred_names if names is None else names, ())
-    return Roles(roles.features, labels, roles.names, tuple(_notes(columns, roles, wanted)))
+    roles = Roles(features, labels, inferred_names if names is None else names, (), known)
+    return Roles(roles.features, labels, roles.names, tuple(_notes(columns, roles, wanted)), known)
 
 
 def _tells_apart(column: Column) -> bool:
@@ -135,7 +143,8 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]
         notes.append(f"names: {columns[roles.names].name} ({why})")
     if roles.labels is not None:
         notes.append(f"labels: {columns[roles.labels].name} (as asked for, not used for clustering)")
-    used = {*roles.features, roles.labels, roles.names}
+    notes += [f"{what}: {columns[c].name} (as asked for, not clustered by)" for what, c in roles.known.items()]
+    used = {*roles.features, roles.labels, roles.names, *roles.known.values()}
     for c, column in enumerate(columns):
         if c in used:
             continue

@@ -40,6 +40,7 @@ class Delimited:
     names: list[str] | None
     labels: list[str] | None
     notes: tuple[str, ...]
+    known: dict[str, list[str]]
 
 
 def read_delimited(source: Source, wanted: Wanted) -> Delimited:
@@ -96,10 +97,13 @@ def _read(source: Source, blocks: Iterator[Rows], wanted: Wanted) -> Delimited:
     parts: list[Floats] = []
     names: list[str] = []
     labels: list[str] = []
+    known: dict[str, list[str]] = {what: [] for what in roles.known}
     for rows in chain([first], blocks):
         parts.append(_numbers(source, rows, columns, roles))
         names += [] if roles.names is None else map(itemgetter(roles.names), rows.cells)
         labels += [] if roles.labels is None else map(itemgetter(roles.labels), rows.cells)
+        for what, c in roles.known.items():
+            known[what] += map(itemgetter(c), rows.cells)
     notes = roles.notes if header else ("header: none, so columns are called 1, 2, 3, …", *roles.notes)
     notes = notes if written is None else (written.words, *notes)
     return Delimited(
@@ -109,6 +113,7 @@ def _read(source: Source, blocks: Iterator[Rows], wanted: Wanted) -> Delimited:
         None if roles.names is None else names,
         None if roles.labels is None else labels,
         notes,
+        known,
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -43,6 +43,8 @@ class Points:
         What the features are called.
     notes : tuple of str
         What was inferred, one choice each.
+    known : mapping of str to tuple of n str
+        Cells of the columns asked for as ``known``, as the file writes them.
     """
 
     source: str
@@ -52,6 +54,7 @@ class Points:
     labels: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -66,6 +69,7 @@ def read_points(
     labels: str | None = None,
     names: str | None = None,
     exclude: Sequence[str] | None = None,
+    known: Mapping[str, str] | None = None,
     precomputed: bool = False,
     graph: bool = False,
 ) -> Points:
@@ -78,6 +82,8 @@ def read_points(
         By default columns of numbers are features, the first column of text that tells rows apart names them, and there
         are no labels. Features, and columns to exclude from them, also by a range of numbers (``2-61``) or a pattern
         (``sample_*``). In an NPZ archive they are names of arrays.
+    known : mapping of str to str, optional
+        Further columns, by what they say of the rows; they are read as text and are no features.
     precomputed : bool
         The numbers are similarities, (n, n).
     graph : bool
@@ -90,7 +96,11 @@ def read_points(
     """
     source = open_source(os.fspath(path))
     wanted = Wanted(
-        None if features is None else tuple(features), labels, names, None if exclude is None else tuple(exclude)
+        None if features is None else tuple(features),
+        labels,
+        names,
+        None if exclude is None else tuple(exclude),
+        known or {},
     )
     found = format_of(source)
     if found == "edges" or (found == "text" and graph):
@@ -111,11 +121,19 @@ def read_points(
             labels=None if table.labels is None else tuple(table.labels),
             columns=table.columns,
             notes=table.notes,
+            known={what: tuple(cells) for what, cells in table.known.items()},
         )
     else:
         arrays = read_array_file(source, found, wanted)
         points = Points(
-            source.label, arrays.data, "features", arrays.names, arrays.labels, arrays.columns, arrays.notes
+            source.label,
+            arrays.data,
+            "features",
+            arrays.names,
+            arrays.labels,
+            arrays.columns,
+            arrays.notes,
+            arrays.known,
         )
     points = _with_kind(points, precomputed, graph)
     if features is None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._shared.files import replaced_atomically
 from ..tree import Tree
+from ..tree.multi import MultiTree
 from .columns import ColumnsError
 from .sources import PathLike, Source, encoding_error, open_source
 
@@ -39,6 +40,17 @@ def read_tree(path: PathLike) -> Tree:
     except (ValueError, TypeError, EOFError) as error:
         raise ValueError(f"{source.label} is not a tree: {error}") from None
     raise ValueError(f"{source.label} is not a tree; expected NPZ, Newick, JSON, or a linkage matrix in NPY.")
+
+
+def read_family(path: PathLike) -> Tree | MultiTree:
+    """A tree as ``read_tree`` reads it, of Newick text with nodes of several children as they are."""
+    source = open_source(os.fspath(path))
+    if source.head().removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"(", b"["):
+        return read_tree(path)
+    try:
+        return MultiTree.from_newick(_text(source))
+    except ValueError as error:
+        raise ValueError(f"{source.label} is not a tree: {error}") from None
 
 
 def _load_npz(source: Source) -> Tree:

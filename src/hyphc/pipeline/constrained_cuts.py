@@ -1,4 +1,4 @@
-"""Flat clusters that respect what is known: what must be together is in one of them, what must be apart in different ones."""
+"""Flat clusters that respect what is known: which merges every cut must undo, and which it must keep."""
 
 from __future__ import annotations
 
@@ -6,63 +6,53 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree.passes import largest_below, sums_of_merges
-from .._shared.arrays import Floats, Ints
+from .._shared.arrays import Ints
 from ..tree import Tree
-from ..tree.cut import labels_of, node_scores
 from .constraints import Known
 
-
-class ConstrainedCut:
-    """Which nodes of a tree may be flat clusters, and how many there can be: from ``fewest`` to ``most``."""
-
-    def __init__(self, tree: Tree, known: Known) -> None:
-        n = tree.n_leaves
-        self._tree = tree
-        mixed, split = _holds_what_is_apart(tree, known), _lies_inside(tree, known)
-        self._wrong = mixed.astype(np.int64) + split
-        parents = np.maximum(tree.parents, 0)
-        self.fewest = int((~mixed & (mixed[parents] | (tree.parents < 0))).sum())
-        self.most = n - int(split[:n].sum()) + sum(int(split[group].any()) for group in known.together)
-
-    def labels(self, n_clusters: int, criterion: str, min_size: float) -> Ints:
-        """The best of all allowed cuts into so many clusters."""
-        if not self.fewest <= n_clusters <= self.most:
-            raise ValueError(
-                f"n_clusters={n_clusters} contradicts the constraints, which allow {self.fewest} to {self.most} clusters of "
-                "this tree; choose one of these."
-            )
-        nodes = self._tree.clusters(n_clusters, criterion=lambda tree: self._scores(tree, criterion), min_size=min_size)
-        if self._wrong[nodes].any():
-            raise ValueError(
-                f"No cut into {n_clusters} clusters of at least {min_size:g} points respects the constraints; choose another "
-                "number, or a smaller min_size."
-            )
-        return labels_of(self._tree, nodes)
-
-    def _scores(self, tree: Tree, criterion: str) -> Floats:
-        """The criterion's scores, less for a node that may be no cluster than all clusters together can make good."""
-        scores = node_scores(tree, criterion)
-        return np.asarray(scores - self._wrong * (1.0 + 2.0 * tree.n_leaves * np.abs(scores).max()))
+Bools = npt.NDArray[np.bool_]
 
 
-def _holds_what_is_apart(tree: Tree, known: Known) -> npt.NDArray[np.bool_]:
-    """For each node: are two of its points to be apart, as a pair or by their classes?"""
+def forced_splits(tree: Tree, known: Known) -> Ints:
+    """1 for each merge that joins what must be apart, −1 for those inside a group that must be together, 0 for others: (n − 1,).
+
+    Where both are asked of a merge, as when new points have joined a group, what must be apart is.
+    """
+    return np.where(_joins_what_is_apart(tree, known), 1, -_lies_inside(tree, known).astype(np.int64))
+
+
+def _joins_what_is_apart(tree: Tree, known: Known) -> Bools:
+    """For each merge: are two of its points to be apart, in a group or by their classes?"""
     n = tree.n_leaves
-    joins = np.asarray(tree.lca(known.apart[:, 0], known.apart[:, 1])) - n
+    # a cluster is a run of leaves: if it has two points of a group, it has two that follow each other
+    runs = [_from_left(tree, group) for group in known.apart]
+    before, after = _joined([run[:-1] for run in runs]), _joined([run[1:] for run in runs])
+    joins = np.asarray(tree.lca(before, after)) - n
     pairs = sums_of_merges(np.array(tree.children), np.bincount(joins, minlength=n - 1).astype(np.float64))
     codes, is_known = known.classes.astype(np.float64), known.classes >= 0
     highest = largest_below(np.array(tree.children), np.where(is_known, codes, -np.inf))
     lowest = -largest_below(np.array(tree.children), np.where(is_known, -codes, -np.inf))
-    return np.asarray((pairs > 0) | (highest > lowest))
+    return np.asarray((pairs > 0) | (highest > lowest))[n:]
 
 
-def _lies_inside(tree: Tree, known: Known) -> npt.NDArray[np.bool_]:
-    """For each node: is it a part of a group that must be together?"""
-    inside = np.zeros(2 * tree.n_leaves - 1, dtype=bool)
-    first, ends = tree._first, tree._first + tree.sizes
-    for group in known.together:
-        if len(group) > 1:
-            order = group[np.argsort(first[group])]
-            top = tree.lca(int(order[0]), int(order[-1]))
-            inside |= (first >= first[top]) & (ends <= ends[top]) & (tree.sizes < tree.sizes[top])
-    return inside
+def _lies_inside(tree: Tree, known: Known) -> Bools:
+    """For each merge: is it the smallest cluster that holds a group that must be together, or a part of it?
+
+    It is if such a cluster holds the leaves to both sides of the place where its children meet.
+    """
+    n, first = tree.n_leaves, tree._first
+    runs = [_from_left(tree, group) for group in known.together if len(group) > 1]
+    tops = np.asarray(tree.lca(_joined([run[:1] for run in runs]), _joined([run[-1:] for run in runs])))
+    begins = np.bincount(first[tops] + 1, minlength=n + 1)
+    ends = np.bincount(first[tops] + tree.sizes[tops], minlength=n + 1)
+    covered = np.cumsum(begins - ends) > 0
+    return np.asarray(covered[first[tree.children[:, 1]]])
+
+
+def _from_left(tree: Tree, points: Ints) -> Ints:
+    """The points in the order of the leaves."""
+    return points[np.argsort(tree._first[points])]
+
+
+def _joined(runs: list[Ints]) -> Ints:
+    return np.concatenate([np.empty(0, dtype=np.int64), *runs])

@@ -15,7 +15,7 @@ from .._shared.arrays import Ints
 from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
-from ..tree.cut import most_clusters
+from ..tree.cut import nearest_possible
 from .assembly import FOLDER
 from .blocks import Rows
 from .checkpoint import Arrays
@@ -55,7 +55,7 @@ def _number(problem: Problem, tree: Tree, cut: Cut) -> int:
     if cut.n_clusters is not None:
         return cut.n_clusters
     found = int(problem.store.one("sample", 0, "n_clusters"))
-    return max(1, min(found, most_clusters(tree, cut.min_size)))
+    return nearest_possible(tree, found, cut.min_size)
 
 
 def tree_of(problem: Problem) -> Tree:

@@ -49,6 +49,8 @@ class FitPlan:
         What was done to the rows before; empty if nothing was decided.
     because : str
         Why the search is left out; empty if it is not.
+    within : str
+        What constraints ask of the tree; empty without any.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class FitPlan:
     time_budget: float | None = None
     because: str = ""
     rows: str = ""
+    within: str = ""
 
     def __repr__(self) -> str:
         return "; ".join(self._words())
@@ -81,6 +84,8 @@ class FitPlan:
             yield f"search: {', '.join(self.search)}{multiple}"
         if self.because:
             yield self.because
+        if self.within:
+            yield self.within
         if self.time_budget is not None:
             yield f"all within {self.time_budget:g} s"
 

@@ -24,6 +24,7 @@ from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
 from .checkpoint import Checkpoint, Facts, named_storage
+from .constraints import Part
 from .fit import Fit, Seed
 
 STATE = "state"
@@ -149,7 +150,9 @@ def resumed(clock: Clock, seed: Seed, solve: Callable[[], Fit]) -> Fit:
 
 
 @contextmanager
-def part_by_part(clock: Clock, solve: Callable[[Similarity, Clock], Tree]) -> Iterator[Callable[[Similarity], Tree]]:
+def part_by_part(
+    clock: Clock, solve: Callable[[Similarity, Clock], Tree]
+) -> Iterator[Callable[[Similarity, Part], Tree]]:
     """A function that solves parts of a problem one after the other, and has those of an earlier process already."""
     with clock.trail.level("parts") as level:
         merges: list[Ints] = []
@@ -158,14 +161,14 @@ def part_by_part(clock: Clock, solve: Callable[[Similarity, Clock], Tree]) -> It
             done = np.split(level.found["merges"], np.cumsum(level.found["counts"])[:-1])[::-1]
             clock.steps = int(level.found["steps"])
 
-        def solved(problem: Similarity) -> Tree:
+        def solved(problem: Similarity, part: Part) -> Tree:
             if done:
                 merges.append(done.pop())
                 return Tree(merges[-1])
-            part = clock.of_a_part()
-            part.trail = clock.trail
-            tree = solve(problem, part)
-            clock.steps += part.steps
+            own = clock.of_a_part(part.retold, part.share)
+            own.trail = clock.trail
+            tree = solve(problem, own)
+            clock.steps += own.steps
             merges.append(tree.children)
             if not clock.late():
                 # put together when they are written: there may be many

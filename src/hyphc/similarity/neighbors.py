@@ -33,6 +33,7 @@ EXACT_LIMIT = 20_000
 EXACT_SPARSE_LIMIT, SPARSE_COMPONENTS, SPARSE_CANDIDATES = 100_000, 128, 6
 # A k-d tree stays near n·log n up to about six dimensions, for any n; above, it visits most of its boxes.
 TREE_DIMENSIONS = 6
+TREE_LEAVES, TREE_QUERIES = 30, 1_024  # points of a leaf, and queries of a thread at a time
 # Less than this share of true neighbours found is worth a warning.
 POOR_RECALL = 0.9
 # Numbers whose exponents are beyond this are scaled first: their squares must fit single precision.
@@ -398,14 +399,28 @@ def _seed(random_state: int | np.random.RandomState | None) -> int:
 
 def _exact_candidates(points: Points, rows: Ints, k: int, n_jobs: int | None, among: int | None = None) -> Ints:
     """The k + 1 nearest of each row, itself mostly among them, or the k nearest of the first ``among`` points."""
+    wanted = k + 1 if among is None else k
+    queries = points if len(rows) == points.shape[0] else points[rows]
+    if isinstance(points, np.ndarray) and points.shape[1] <= TREE_DIMENSIONS:
+        return _by_tree(points[:among], np.asarray(queries), wanted, n_jobs)
     from sklearn.neighbors import NearestNeighbors
 
-    tree = isinstance(points, np.ndarray) and points.shape[1] <= TREE_DIMENSIONS
-    wanted = k + 1 if among is None else k
-    search = NearestNeighbors(n_neighbors=wanted, algorithm="kd_tree" if tree else "brute", n_jobs=n_jobs)
-    search.fit(points[:among])
-    queries = points if len(rows) == points.shape[0] else points[rows]
+    search = NearestNeighbors(n_neighbors=wanted, algorithm="brute", n_jobs=n_jobs).fit(points[:among])
     return np.asarray(search.kneighbors(queries, return_distance=False), dtype=np.int64)
+
+
+def _by_tree(points: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
+    """The k nearest points of each query, by a k-d tree.
+
+    On our own threads: scikit-learn's sets the filters of warnings aside, which are those of all threads, and several fits may
+    run at once.
+    """
+    from sklearn.neighbors import KDTree
+
+    tree = KDTree(points, leaf_size=TREE_LEAVES)
+    chunks = [queries[begin : begin + TREE_QUERIES] for begin in range(0, len(queries), TREE_QUERIES)]
+    found = thread_map(lambda chunk: tree.query(chunk, k, return_distance=False), chunks, n_jobs)
+    return np.concatenate(found).astype(np.int64)
 
 
 def _closest(points: Points, rows: Ints, candidates: Ints, k: int) -> tuple[Ints, Floats]:

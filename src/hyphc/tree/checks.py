@@ -96,6 +96,23 @@ def check_support(values: npt.ArrayLike, n: int) -> Floats:
     return support
 
 
+def check_forced_splits(values: npt.ArrayLike, merges: Ints) -> Ints | None:
+    """A fresh array of 1, 0 and −1 that some cut can follow; None when all are 0."""
+    array = _one_for_each("forced_splits", values, len(merges), "merge")
+    if not np.isin(array, (-1, 0, 1)).all():
+        raise ValueError("forced_splits must be 1 (undo the merge), -1 (keep it) or 0 (either) for each merge.")
+    forced, n = array.astype(np.int64), len(merges) + 1
+    below = np.append(np.zeros(n, dtype=np.int64), forced)[merges]
+    inner = merges >= n
+    odd = (inner & (((forced < 0)[:, None] & (below >= 0)) | ((forced < 1)[:, None] & (below > 0)))).any(axis=1)
+    if odd.any():
+        t = int(odd.argmax())
+        raise ValueError(
+            f"forced_splits contradict each other at merge {t}: below a merge that is kept all are, above one that is undone too."
+        )
+    return forced if forced.any() else None
+
+
 def check_n_clusters(n_clusters: int, n: int) -> int:
     """A number of clusters that n leaves can have."""
     if not 1 <= n_clusters <= n:

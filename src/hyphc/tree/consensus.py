@@ -11,6 +11,7 @@ from .._kernels.tree.consensus import grow
 from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats, Ints
 from .._shared.parallel import thread_map
+from .compare import matched
 from .core import Tree, TreeLike, as_tree
 from .multi import MultiTree, ascending
 from .transfer import transfer_agreement
@@ -29,7 +30,7 @@ def consensus(trees: Sequence[TreeLike], rule: Rule = "majority") -> MultiTree:
     Parameters
     ----------
     trees : sequence of Tree or linkage matrix, n leaves each
-        Leaf i is the same in all.
+        Leaf i is the same in all, unless they have names: then leaves are matched to those of the first tree by name.
     rule : {"majority", "greedy"}
         "majority": the clusters that more than half of the trees have; these always fit together. "greedy": the commonest
         first, any cluster that does not contradict those before it; of equally common ones the larger, then the one that
@@ -95,12 +96,7 @@ def _check(trees: Sequence[TreeLike]) -> list[Tree]:
     checked = [as_tree(tree) for tree in trees]
     if not checked:
         raise ValueError("There is no tree; pass at least one.")
-    odd = next((tree for tree in checked if tree.n_leaves != checked[0].n_leaves), None)
-    if odd is not None:
-        raise ValueError(
-            f"One tree has {odd.n_leaves} leaves and the first {checked[0].n_leaves}; they must be the same."
-        )
-    return checked
+    return [matched(checked[0], tree) for tree in checked]
 
 
 class _Clusters(NamedTuple):

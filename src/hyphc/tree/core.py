@@ -20,6 +20,7 @@ from .checks import (
     ROUNDING,
     check_children,
     check_finite_heights,
+    check_forced_splits,
     check_heights,
     check_leaf_sizes,
     check_n_clusters,
@@ -65,6 +66,9 @@ class Tree:
     support : array of float, shape (n − 1,), optional
         How sure each merge's cluster is, from 0 to 1, NaN where nothing is known; kept like ``split_weights``, and by Newick as
         labels of inner nodes.
+    forced_splits : array of int, shape (n − 1,), optional
+        What every cut must do with each merge: 1 undo it, −1 keep it, 0 either; kept like ``split_weights``. So do
+        constraints reach the flat clusters.
     n_clusters : int, optional
         How many flat clusters the tree has unless others are asked for; kept like ``split_weights``.
 
@@ -92,6 +96,7 @@ class Tree:
     _leaf_weights: Floats | None
     _split_squares: Floats | None
     _support: Floats | None
+    _forced_splits: Ints | None
     _n_clusters: int | None
 
     def __init__(
@@ -106,6 +111,7 @@ class Tree:
         leaf_weights: npt.ArrayLike | None = None,
         split_squares: npt.ArrayLike | None = None,
         support: npt.ArrayLike | None = None,
+        forced_splits: npt.ArrayLike | None = None,
         n_clusters: int | None = None,
     ) -> None:
         merges = check_children(children)
@@ -114,14 +120,16 @@ class Tree:
         weights = None if split_weights is None else check_weights("split_weights", split_weights, n - 1, "merge")
         squares = None if split_squares is None else check_weights("split_squares", split_squares, n - 1, "merge")
         sure = None if support is None else check_support(support, n - 1)
+        forced = None if forced_splits is None else check_forced_splits(forced_splits, merges)
         order = order_by_height(levels)
         if order is not None:
             merges, levels = renumbered(merges, order), levels[order]
             weights = None if weights is None else weights[order]
             squares = None if squares is None else squares[order]
             sure = None if sure is None else sure[order]
+            forced = None if forced is None else forced[order]
         self._children, self._heights, self._split_weights = merges, levels, weights
-        self._split_squares, self._support = squares, sure
+        self._split_squares, self._support, self._forced_splits = squares, sure, forced
         self._names = None if names is None else check_names(names, n)
         self._degrees = None if degrees is None else check_weights("degrees", degrees, n, "leaf")
         self._leaf_sizes = None if leaf_sizes is None else check_leaf_sizes(leaf_sizes, n)
@@ -178,6 +186,11 @@ class Tree:
     def support(self) -> Floats | None:
         """How sure each merge's cluster is, (n − 1,), read-only, NaN where unknown; None if the tree does not carry it."""
         return None if self._support is None else _read_only(self._support)
+
+    @property
+    def forced_splits(self) -> Ints | None:
+        """What cuts must do with each merge, (n − 1,), read-only: 1 undo, −1 keep, 0 either; None if they are free."""
+        return None if self._forced_splits is None else _read_only(self._forced_splits)
 
     @property
     def n_clusters(self) -> int:
@@ -279,6 +292,8 @@ class Tree:
 
         Notes
         -----
+        Cuts of a tree that was fitted with constraints respect them (``forced_splits``): the best of those that do is taken.
+
         O(n·n_clusters) time, O(n) for "height" with ``min_size=1``. Among cuts that score the same, from the root down, fewer
         clusters lie below the child with fewer leaves, or below the second child where both have as many; "height" with
         ``min_size=1`` undoes the later merge.
@@ -362,6 +377,17 @@ class Tree:
         fields = {**storage.carried_fields(self), "support": support}
         return Tree(self._children, self._heights, self._names, n_clusters=self._n_clusters, **fields)
 
+    def with_forced_splits(self, forced_splits: npt.ArrayLike | None) -> Tree:
+        """The same tree, with all that it carries, whose cuts must undo or keep merges as ``forced_splits`` says.
+
+        Examples
+        --------
+        >>> Tree([[0, 1], [4, 2], [5, 3]]).with_forced_splits([-1, 0, 1]).cut(2, criterion="height")
+        array([0, 0, 0, 1])
+        """
+        fields = {**storage.carried_fields(self), "forced_splits": forced_splits}
+        return Tree(self._children, self._heights, self._names, n_clusters=self._n_clusters, **fields)
+
     def with_leaves_numbered(self, number: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
         """The same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.
 
@@ -413,13 +439,7 @@ class Tree:
         ('Homo sapiens', 'Pan', 'Gorilla')
         """
         parsed = newick.parse(text)
-        leaf_id, kept_names = _leaf_numbering(parsed.names, names)
-        n = len(parsed.names)
-        merges = np.array(parsed.merges, dtype=np.int64).reshape(-1, 2)
-        merges = np.where(merges < 0, n - 1 - merges, leaf_id[np.maximum(merges, 0)])
-        heights = None
-        if parsed.heights is not None:
-            heights = kernels.lifted_heights(merges, np.maximum(parsed.heights, 0.0))
+        merges, heights, kept_names = numbered_merges(parsed, names)
         return cls(merges, heights, kept_names, support=parsed.support)
 
     def to_newick(self, names: Sequence[str] | None = None, *, branch_lengths: bool = True) -> str:
@@ -520,6 +540,19 @@ TreeLike = Tree | npt.ArrayLike
 def as_tree(tree: TreeLike) -> Tree:
     """The tree itself, or the tree of a SciPy linkage matrix."""
     return tree if isinstance(tree, Tree) else Tree.from_linkage(tree)
+
+
+def numbered_merges(
+    parsed: newick.ParsedNewick, names: Sequence[str] | None = None
+) -> tuple[Ints, Floats | None, Sequence[str] | None]:
+    """Merges as a tree numbers nodes, in the order of the text, their heights, and the names of the leaves."""
+    leaf_id, kept_names = _leaf_numbering(parsed.names, names)
+    n = len(parsed.names)
+    merges = np.array(parsed.merges, dtype=np.int64).reshape(-1, 2)
+    merges = np.where(merges < 0, n - 1 - merges, leaf_id[np.maximum(merges, 0)])
+    if parsed.heights is None:
+        return merges, None, kept_names
+    return merges, kernels.lifted_heights(merges, np.maximum(parsed.heights, 0.0)), kept_names
 
 
 def _leaf_numbering(found: list[str], wanted: Sequence[str] | None) -> tuple[Ints, Sequence[str] | None]:

@@ -96,9 +96,12 @@ def best_prunings(
 ) -> Prunings:
     """The best prunings into 1 … ``n_most`` clusters, or as many as ``min_size`` allows; none splits a node of ``within``.
 
-    O(n·n_most) time; at most 4 bytes for each of the n·n_most / 2 choices, for most trees far less.
+    O(n·n_most) time; at most 4 bytes for each of the n·n_most / 2 choices, for most trees far less. A number of clusters that
+    the tree's forced splits rule out scores −∞.
     """
     scores = node_scores(tree, criterion)
+    if tree._forced_splits is not None:
+        scores = np.where(np.append(np.zeros(tree.n_leaves), tree._forced_splits) > 0, -np.inf, scores)
     most = np.minimum(_most(tree, min_size) if within is None else _nodes_below(tree, within), n_most)
     n = tree.n_leaves
     to_choose = most[tree._children].min(axis=1) > 1
@@ -157,6 +160,16 @@ def most_clusters(tree: Tree, min_size: float = 1) -> int:
     return int(_most(tree, min_size)[-1])
 
 
+def fewest_clusters(tree: Tree) -> int:
+    """The smallest number of clusters that the tree can be cut into: 1, and one more for each merge that must be undone."""
+    return 1 if tree._forced_splits is None else 1 + int((tree._forced_splits > 0).sum())
+
+
+def nearest_possible(tree: Tree, n_clusters: int, min_size: float = 1) -> int:
+    """The number of clusters nearest to this one that the tree can be cut into; at least 1, so that a cut tells what is wrong."""
+    return max(fewest_clusters(tree), min(n_clusters, most_clusters(tree, min_size)))
+
+
 def chosen_nodes(
     tree: Tree,
     n_clusters: int | None,
@@ -175,7 +188,7 @@ def chosen_nodes(
     elif min_size != 1:
         raise ValueError(f"min_size={min_size} goes with n_clusters, not with {chosen[0]}; leave it out.")
     else:
-        nodes = tops(tree, _low_merges(tree, height, max_size))
+        nodes = tops(tree, _allowed(tree, _low_merges(tree, height, max_size)))
     return by_smallest_leaf(tree, nodes)
 
 
@@ -223,9 +236,21 @@ def _best_nodes(
     if not 1 <= n_clusters <= n:
         raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
     _require_possible(tree, n_clusters, min_size)
-    if criterion == "height" and min_size == 1:  # the last merges are the highest: no need to search
+    if criterion == "height" and min_size == 1 and tree._forced_splits is None:  # the last merges are the highest
         return tops(tree, np.arange(n - 1) < n - n_clusters)
-    return best_prunings(tree, n_clusters, criterion, min_size, within).nodes(n_clusters)
+    found = best_prunings(tree, n_clusters, criterion, min_size, within)
+    if found.scores[n_clusters - 1] == -np.inf:
+        raise ValueError(
+            f"No cut into {n_clusters} clusters of at least {min_size:g} points respects the constraints; choose another "
+            "number, or a smaller min_size."
+        )
+    return found.nodes(n_clusters)
+
+
+def _allowed(tree: Tree, kept: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """The merges that a cut keeps once those that it must undo, or must not, are."""
+    forced = tree._forced_splits
+    return kept if forced is None else (kept | (forced < 0)) & (forced < 1)
 
 
 def _low_merges(tree: Tree, height: float | None, max_size: float | None) -> npt.NDArray[np.bool_]:
@@ -251,6 +276,12 @@ def tops(tree: Tree, kept: npt.NDArray[np.bool_]) -> Ints:
 def _require_possible(tree: Tree, n_clusters: int, min_size: float) -> None:
     if not 1 <= min_size < np.inf:
         raise ValueError(f"min_size={min_size} is no size of a cluster; choose a number of at least 1.")
+    fewest = fewest_clusters(tree)
+    if tree._forced_splits is not None and not fewest <= n_clusters <= most_clusters(tree):
+        raise ValueError(
+            f"n_clusters={n_clusters} contradicts the constraints, which allow {fewest} to {most_clusters(tree)} clusters of "
+            "this tree; choose one of these."
+        )
     if min_size == 1:
         return
     most = most_clusters(tree, min_size)
@@ -264,9 +295,14 @@ def _require_possible(tree: Tree, n_clusters: int, min_size: float) -> None:
 
 
 def _most(tree: Tree, min_size: float) -> Ints:
+    forced = tree._forced_splits
     if min_size == 1:  # asks for nothing, also where a leaf stands for a fraction of a point
-        return np.array(tree.sizes)
-    return cut_kernels.most_clusters(tree._children, tree._points, min_size * (1 - ROUNDING))
+        return np.array(tree.sizes) if forced is None else _nodes_below(tree, tops(tree, forced < 0))
+    points = tree._points
+    if forced is not None:
+        points = points.copy()
+        points[tree._children[forced < 0]] = 0.0  # parts of what must stay together are too small for a cluster
+    return cut_kernels.most_clusters(tree._children, points, min_size * (1 - ROUNDING))
 
 
 def _nodes_below(tree: Tree, pruning: Ints) -> Ints:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from .._shared.arrays import Floats, Ints
 from . import newick
-from .checks import check_names
-from .core import Tree, TreeLike, as_tree
+from .checks import check_finite_heights, check_names, check_support
+from .core import Tree, TreeLike, as_tree, numbered_merges
 
 __all__ = ["MultiTree", "collapsed"]
 
@@ -54,8 +54,13 @@ class MultiTree:
         counts = np.bincount(self.parents[:-1], minlength=n_leaves + m)
         if (counts[:n_leaves] > 0).any() or (counts[n_leaves:] < 2).any():
             raise ValueError("Leaves have no children, and inner nodes two or more.")
-        self.heights = np.arange(1.0, m + 1) if heights is None else np.array(heights, dtype=np.float64)
-        self.support = None if support is None else np.array(support, dtype=np.float64)
+        self.heights = np.arange(1.0, m + 1) if heights is None else check_finite_heights(heights)
+        if self.heights.shape != (m,):
+            raise ValueError(f"heights must have shape ({m},), one for each inner node; got {self.heights.shape}.")
+        above = self.parents[n_leaves:-1] - n_leaves
+        if (self.heights[:-1] > self.heights[above]).any():
+            raise ValueError("heights must not fall from a node to the one above it.")
+        self.support = None if support is None else check_support(support, m)
         self.names = None if names is None else check_names(names, n_leaves)
 
     @property
@@ -68,6 +73,24 @@ class MultiTree:
         order = np.argsort(self.parents, kind="stable")[1:]  # the root comes first
         ends = np.searchsorted(self.parents[order], np.arange(self.n_leaves, len(self.parents)), side="right")
         return [part.tolist() for part in np.split(order, ends)[: self.n_inner]]
+
+    @classmethod
+    def from_newick(cls, text: str) -> MultiTree:
+        """Tree of one Newick string, read as ``Tree.from_newick`` does, nodes with several children as they are.
+
+        Examples
+        --------
+        >>> MultiTree.from_newick("((a,b,c)0.9,d);").children()
+        [[0, 1, 2], [3, 4]]
+        """
+        parsed = newick.parse(text)
+        merges, heights, names = numbered_merges(parsed)
+        n, ends = len(merges) + 1, np.array(parsed.ends, dtype=bool)
+        above = np.full(2 * n - 1, -1)
+        above[merges] = np.arange(n, 2 * n - 1)[:, None]
+        parents = _without(above, np.append(np.ones(n, dtype=bool), ends))
+        support = None if parsed.support is None else np.array(parsed.support)[ends]
+        return cls(parents, n, heights=None if heights is None else heights[ends], support=support, names=names)
 
     def to_newick(self, *, branch_lengths: bool = True) -> str:
         """Newick text with nodes of several children as they are, and support as labels of inner nodes."""
@@ -122,13 +145,18 @@ def collapsed(tree: TreeLike, threshold: float, support: npt.ArrayLike | None = 
     n, values = tree.n_leaves, _support_of(tree, support)
     kept = np.concatenate([np.ones(n, dtype=bool), values >= threshold])
     kept[-1] = True
-    above = np.where(kept, np.arange(2 * n - 1), tree.parents)
+    inner = kept[n:]
+    parents = _without(tree.parents, kept)
+    return MultiTree(parents, n, heights=tree.heights[inner], support=values[inner], names=tree.names)
+
+
+def _without(parents: Ints, kept: npt.NDArray[np.bool_]) -> Ints:
+    """Parents of the nodes that are kept, numbered anew; what hung below others hangs below the next above that is kept."""
+    above = np.where(kept, np.arange(len(parents)), parents)
     while not kept[above].all():
         above = above[above]
     number = np.cumsum(kept) - 1
-    parents = np.append(number[above[tree.parents[kept][:-1]]], -1)
-    inner = kept[n:]
-    return MultiTree(parents, n, heights=tree.heights[inner], support=values[inner], names=tree.names)
+    return np.append(number[above[parents[kept][:-1]]], -1)
 
 
 def _support_of(tree: Tree, support: npt.ArrayLike | None) -> Floats:

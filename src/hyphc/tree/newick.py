@@ -14,13 +14,15 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9.+\-|/]+")
 class ParsedNewick(NamedTuple):
     """Merges over leaves 0 … n − 1 in order of appearance; merge t is node −1 − t.
 
-    ``heights`` is None without branch lengths, and ``support`` unless the labels of inner nodes are numbers from 0 to 1.
+    ``heights`` is None without branch lengths, and ``support`` unless the labels of inner nodes are numbers from 0 to 1. A node
+    with several children is several merges; ``ends`` tells the last of each node.
     """
 
     names: list[str]
     merges: list[tuple[int, int]]
     heights: list[float] | None
     support: list[float] | None
+    ends: list[bool]
 
 
 def quote(name: str) -> str:
@@ -71,6 +73,7 @@ class _Reader:
         self.merges: list[tuple[int, int]] = []
         self.heights: list[float] = []
         self.support: list[float] = []
+        self.ends: list[bool] = []
         self.open_groups: list[list[tuple[int, float]]] = [[]]
         self.current: tuple[int, float] | None = None
         self.may_be_named = True
@@ -118,7 +121,10 @@ class _Reader:
             self.merges.append((node, other))
             self.heights.append(height)
             self.support.append(math.nan)
+            self.ends.append(False)
             node = -len(self.merges)
+        if len(group) > 1:
+            self.ends[-1] = True
         self.current = (node, height)
 
     def finish(self) -> ParsedNewick:
@@ -134,7 +140,7 @@ class _Reader:
             raise ValueError("Newick: the text is empty; a tree looks like '((A,B),C);'.")
         shares = [share for share in self.support if not math.isnan(share)]
         known = self.support if shares and all(0 <= share <= 1 for share in shares) else None
-        return ParsedNewick(self.names, self.merges, self.heights if self.any_length else None, known)
+        return ParsedNewick(self.names, self.merges, self.heights if self.any_length else None, known, self.ends)
 
 
 def _share(label: str) -> float:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._kernels.tree import ordering as kernels
 from .._kernels.tree.passes import subtree_sums
-from .._shared.arrays import Floats
+from .._shared.arrays import Floats, Ints
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from . import Tree, TreeLike, as_tree
@@ -19,16 +19,22 @@ Bools = npt.NDArray[np.bool_]
 MAX_ROUNDS = 20
 
 
-def order_leaves(tree: TreeLike, similarity: SimilarityLike) -> Tree:
-    """The same tree with its children flipped so that similar leaves come next to each other in ``leaf_order()``.
+def order_leaves(
+    tree: TreeLike, similarity: SimilarityLike | None = None, *, order: npt.ArrayLike | None = None
+) -> Tree:
+    """The same tree with its children flipped so that ``leaf_order()`` has similar leaves side by side, or follows an order.
 
-    Merges are undone from the root down, in order of their heights. At every moment the clusters that stand form a row, and
-    the children of the one that is split are placed so that the mean similarity to its neighbours in the row is largest.
+    By similarity, merges are undone from the root down, in order of their heights. At every moment the clusters that stand form
+    a row, and the children of the one that is split are placed so that the mean similarity to its neighbours in the row is
+    largest. By a given order, as few pairs of leaves as the tree allows stand the wrong way round. Give one of the two.
 
     Parameters
     ----------
     tree : Tree or linkage matrix, n leaves
     similarity : Similarity, dense matrix or sparse matrix of n points
+    order : array (n,)
+        A number for each leaf, such as a time or a place; small ones go to the left. To have only clusters that are runs of an
+        order, see ``Constraints``.
 
     Returns
     -------
@@ -38,15 +44,22 @@ def order_leaves(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     Notes
     -----
     O(n d) for features, O(n + m log n) for a graph of m edges, at most O(n² log n) for a matrix. Beyond the similarity the
-    memory is O(n d), O(n + m) and O(n).
+    memory is O(n d), O(n + m) and O(n). By an order O(n log² n), O(n) memory.
 
     Examples
     --------
     >>> W = [[0, 9, 0, 8], [9, 0, 0, 1], [0, 0, 0, 9], [8, 1, 9, 0]]
     >>> order_leaves(Tree([[0, 1], [2, 3], [4, 5]]), W).leaf_order()  # 0 and 3 are similar
     array([1, 0, 3, 2])
+    >>> order_leaves(Tree([[0, 1], [2, 3], [4, 5]]), order=[4, 3, 2, 1]).leaf_order()
+    array([3, 2, 1, 0])
     """
-    tree, points = as_tree(tree), check_similarity(similarity)
+    tree = as_tree(tree)
+    if (similarity is None) == (order is None):
+        raise ValueError("Leaves are ordered by a similarity or by an order; give one of the two.")
+    if similarity is None:
+        return _following(tree, np.asarray(order))
+    points = check_similarity(similarity)
     if points.n != tree.n_leaves:
         raise ValueError(f"The tree has {tree.n_leaves} leaves and the similarity {points.n} points; they must match.")
     return _swapped(tree, swaps(points, tree, subtree_sums(np.array(tree.children), points.sizes)))
@@ -117,25 +130,41 @@ def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
     tree, other = as_tree(tree), as_tree(other)
     if tree.n_leaves != other.n_leaves:
         raise ValueError(f"The trees have {tree.n_leaves} and {other.n_leaves} leaves; they must have the same.")
-    other, fewest = _turned(other, tree)
+    n = tree.n_leaves
+    other, fewest = _turned(other, tree._first[:n])
     for _ in range(MAX_ROUNDS):
-        tree, _ = _turned(tree, other)
-        other, n_crossings = _turned(other, tree)
+        tree, _ = _turned(tree, other._first[:n])
+        other, n_crossings = _turned(other, tree._first[:n])
         if n_crossings == fewest:
             break
         fewest = n_crossings
     return tree, other, fewest
 
 
-def _turned(tree: Tree, fixed: Tree) -> tuple[Tree, int]:
-    """The tree in its best order beside a fixed one, and the crossings that remain."""
-    sizes = np.array(tree.sizes)
-    place = np.array(fixed._first[: fixed.n_leaves])
-    crossed = kernels.crossings(np.array(tree.children), sizes, tree._first, tree.leaf_order(), place)
-    pairs = sizes[tree.children[:, 0]] * sizes[tree.children[:, 1]]
+def _following(tree: Tree, order: npt.NDArray[np.generic]) -> Tree:
+    """The tree with the children of each merge swapped where fewer pairs then stand the wrong way round; equal ones never do."""
+    n, first = tree.n_leaves, tree._first[: tree.n_leaves]
+    if order.shape != (n,) or order.dtype.kind not in "iufM" or np.isnan(order.astype(np.float64)).any():
+        raise ValueError(f"order must have shape ({n},), a number for each leaf, none missing; got {order.shape}.")
+    as_they_stand, reversed_ = (_crossings(tree, np.argsort(np.lexsort((ties, order)))) for ties in (first, -first))
+    return _swapped(tree, as_they_stand > _pairs(tree) - reversed_)
+
+
+def _turned(tree: Tree, place: Ints) -> tuple[Tree, int]:
+    """The tree in its best order beside leaves at fixed places, and the crossings that remain."""
+    crossed, pairs = _crossings(tree, np.array(place)), _pairs(tree)
     return _swapped(tree, 2 * crossed > pairs), int(np.minimum(crossed, pairs - crossed).sum())
+
+
+def _crossings(tree: Tree, place: Ints) -> Ints:
+    """For each merge, the pairs of a leaf of its first child and one of its second that stand the wrong way round."""
+    return kernels.crossings(np.array(tree.children), np.array(tree.sizes), tree._first, tree.leaf_order(), place)
+
+
+def _pairs(tree: Tree) -> Ints:
+    return np.asarray(tree.sizes[tree.children].prod(axis=1))
 
 
 def _swapped(tree: Tree, swaps: Bools) -> Tree:
     children = np.where(swaps[:, None], tree.children[:, ::-1], tree.children)
-    return Tree(children, tree.heights, tree.names, **carried_fields(tree))
+    return Tree(children, tree.heights, tree.names, n_clusters=tree._n_clusters, **carried_fields(tree))

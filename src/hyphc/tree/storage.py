@@ -21,7 +21,7 @@ Fields = dict[str, Any]  # arguments of Tree
 
 _MAPPED = "tree.json"
 # left out where a tree has none: older files are read alike
-CARRIED = ("split_weights", "degrees", "leaf_sizes", "leaf_weights", "split_squares", "support")
+CARRIED = ("split_weights", "degrees", "leaf_sizes", "leaf_weights", "split_squares", "support", "forced_splits")
 
 
 def carried_fields(tree: Tree) -> Fields:

@@ -48,7 +48,8 @@ class Explorer {
     this.byId("colour-choice").hidden = !model.labels;
     this.byId("disk").setAttribute("aria-label", `Poincaré disk with the tree of ${points(model.points)}. Arrow keys walk the tree, Enter centres, plus and minus zoom.`);
     this.byId("rank").setAttribute("aria-pressed", String(this.dendrogram.byRank));
-    this.byId("clusters").max = model.n;
+    this.byId("clusters").min = model.fewest;
+    this.byId("clusters").max = model.most;
     this.byId("slider").max = SLIDER;
   }
 
@@ -186,7 +187,7 @@ class Explorer {
 
   setCut(k) {
     const { model } = this;
-    k = Math.max(1, Math.min(model.n, Math.round(k) || 1));
+    k = Math.max(model.fewest, Math.min(model.most, Math.round(k) || 1));
     model.cut(k);
     this.byId("clusters").value = k;
     const slider = this.byId("slider");

@@ -30,6 +30,9 @@ class Model {
     this.sprite = data.sprite;
     this.opening = data.opening;
     this.cuts = data.cuts;
+    this.fewest = data.fewest; // clusters that what is known beforehand allows, and which merges it undoes first
+    this.most = data.most;
+    this.turns = typed(data.turns, Int32Array);
     this.aboveCut = new Uint8Array(this.nodes);
     this.above = [];
     this.measure(typed(data.weights, Int32Array));
@@ -213,10 +216,10 @@ class Model {
   }
 
   lastMergesUndone(k) {
-    const limit = 2 * this.n - k;
+    const undone = (v) => v >= this.n && (this.turns ? this.turns[v - this.n] : this.root - v) < k - 1;
     const roots = k === 1 ? [this.root] : [];
-    for (let v = this.root; v >= limit; v--) {
-      for (const child of [this.left(v), this.right(v)]) if (child < limit) roots.push(child);
+    for (let v = this.root; v >= (this.turns ? this.n : 2 * this.n - k); v--) {
+      if (undone(v)) for (const child of [this.left(v), this.right(v)]) if (!undone(child)) roots.push(child);
     }
     return roots;
   }
