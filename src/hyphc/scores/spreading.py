@@ -244,7 +244,7 @@ class _Maker:
     def _congestion(self) -> float:
         used = self.packed.usage > 0
         with np.errstate(over="ignore", divide="ignore"):  # an edge whose weight has vanished: nothing is proven
-            return float((self.packed.usage[used] / self.network.capacities[used]).max())
+            return float((self.packed.usage[used] / self.network.capacities[used]).max(initial=0.0))
 
     def _close(self) -> bool:
         # lengths over the threshold satisfy all inequalities of the roots at hand: what no packing of theirs exceeds

@@ -1,8 +1,9 @@
 """Optimal trees beyond the reach of the whole dynamic programme: bounds of all subsets, and splits only where they allow it.
 
 Subsets are bit masks, and f(S) is the least cost of a tree on S. ``bounds`` hold what f is at least. A pass asks for all trees
-of at most a budget: downwards, ``reach`` gives each subset the budget that the rest of such a tree leaves it; upwards, ``tighten``
-makes the bound of each subset that was reached the least over its splits. A bound within the budget is exact, by induction.
+of at most a budget: downwards, ``reach`` gives each subset the budget that the rest of such a tree leaves it; upwards,
+``tighten`` makes the bound of each subset that was reached the least over its splits. A bound within the budget is exact, by
+induction.
 
 Where similarities are not negative, some best tree has connected clusters only: if a part of a split falls into pieces, to take
 off one piece after the other costs no more. So other splits are left out, and a subset in pieces is split there, at no cost.
