@@ -30,7 +30,7 @@ FEWEST_ARCS = 1e5  # that a stage may always look at, however small its share of
 _CHUNK, _TREES, _FLOWS = 1e7, 1 << 14, 1 << 20
 _CELLS = 1 << 20  # of the sum over levels; beyond, or where sizes are no integers, coarse ones
 
-_LEAST = 1e-300  # weights below this share of the largest are as long as paths can be: nobody goes there
+_LEAST = 1e-300  # edges below this share of the largest weight are closed: their lengths would overflow
 _MARGIN = 1e-9  # packings are scaled down by so much more than needed, lest rounding use an edge beyond its weight
 
 
@@ -177,7 +177,8 @@ class _Maker:
         self.network, self.roots = network, roots
         self.trees: Records = np.empty(_TREES, dtype=kernels.TREE)
         self.flows: Records = np.empty(max(_FLOWS, 2 * n) if keep else 0, dtype=kernels.FLOW)
-        lengths = 1.0 / np.maximum(network.capacities, _LEAST)
+        self.open = network.capacities >= _LEAST
+        lengths = np.divide(1.0, network.capacities, out=np.full(m, np.inf), where=self.open)
         self.packed = kernels.Packed(lengths, np.zeros(m), np.zeros(n), self.trees, self.flows)
         self.nodes: Records = np.zeros(n, dtype=kernels.NODE)
         self.nodes["place"] = kernels.UNSEEN
@@ -242,13 +243,12 @@ class _Maker:
         return sp.csr_array((arriving.data[kept], places), shape=arriving.shape)
 
     def _congestion(self) -> float:
-        used = self.packed.usage > 0
-        with np.errstate(over="ignore", divide="ignore"):  # an edge whose weight has vanished: nothing is proven
-            return float((self.packed.usage[used] / self.network.capacities[used]).max(initial=0.0))
+        return float((self.packed.usage[self.open] / self.network.capacities[self.open]).max())
 
     def _close(self) -> bool:
         # lengths over the threshold satisfy all inequalities of the roots at hand: what no packing of theirs exceeds
-        best = float(self.network.capacities @ self.packed.lengths) / self.run.threshold
+        volume = float(self.network.capacities[self.open] @ self.packed.lengths[self.open])
+        best = volume / self.run.threshold
         return bool(self.run.worth > CLOSE * best * self._congestion())
 
     def _collect(self) -> None:
