@@ -18,9 +18,9 @@ from .metrics import Units, check_pair, cost_of, dasgupta_cost, in_units
 from .spreading import SpreadingBound, check_effort, spreading_bound
 from .subsets import Sample, excess_interval, sample_of, worst_subsets
 
-DEFAULT_K = 12
+DEFAULT_K = 13
 LARGEST_K = 20  # by branch and bound about half a second a subset; up to so many leaves the best tree itself is found
-DEFAULT_SUBSETS = 2_000  # at k = 12 about a second on one core, for standard errors of a few hundredths of a per cent
+DEFAULT_SUBSETS = 2_000  # at k = 13 about two seconds on one core, for standard errors of a few hundredths of a per cent
 
 # A graph with fewer edges than this share of all pairs counts as sparse. In others subsets see enough, and packings take long.
 _SPARSE_BELOW = 0.25
@@ -148,7 +148,7 @@ def optimality_gap(
     similarity : Similarity, dense matrix or sparse matrix
     k : int, 3 … 20, optional
         Leaves in a subset; all of them if the tree has fewer. By default all of up to 20, so that the best tree is found, and
-        12 of more. Half a millisecond a subset at 12, some 10 at 16, some hundreds at 20.
+        13 of more. A millisecond a subset at 13, some 10 at 16, some hundreds at 20.
     n_subsets : int, optional
         Random subsets to draw, 2 000 by default. If there are no more than so many, each is counted and the bound is exact.
     confidence : float

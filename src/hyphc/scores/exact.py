@@ -17,7 +17,7 @@ from .heights import with_similarity_heights
 from .metrics import dasgupta_cost
 
 MAX_LEAVES = 24  # 33·2^24 bytes are 550 MB, and each leaf more doubles them
-_FEW = 8  # leaves of subsets that are solved at once: fewer leave weak bounds, more cost more than they save
+_FEW = 8  # leaves, at most, of subsets that are solved at once: fewer leave weak bounds, more cost more than they save
 _FIRST_SHARE = 1 / 16  # of what is left between both bounds, the first budget; it doubles from pass to pass
 _CHUNK = 3e7  # splits between two looks at the clock
 
@@ -117,8 +117,11 @@ class _Search:
     def __init__(self, W: Floats, sizes: Floats) -> None:
         self.n, n_subsets = len(W), 1 << len(W)
         within, pairs, spare, bounds = (np.empty(n_subsets) for _ in range(4))
-        within_sums(W * np.add.outer(sizes, sizes), sizes, pairs, spare)
         within_sums(W, sizes, within, spare)
+        if (sizes == 1).all():
+            np.multiply(within, 2.0, out=pairs)
+        else:
+            within_sums(W * np.add.outer(sizes, sizes), sizes, pairs, spare)
         self.tables = kernels.Tables(within, pairs, bounds, spare, np.empty(n_subsets, dtype=np.int8))
         # a negative similarity makes pieces worth keeping together: then all count as connected
         joined = W > 0 if W.min(initial=0.0) >= 0 else np.ones(W.shape, dtype=bool)
@@ -129,7 +132,8 @@ class _Search:
     def run(self, upper: float, late: Callable[[], bool]) -> tuple[float, float]:
         """Bound and cost of the best tree found, which are one unless time runs out or no tree is below ``upper``."""
         bounds, everything = self.tables.bounds, (1 << self.n) - 1
-        self._pass(lambda run: kernels.first_bounds(_FEW, self.leaves, self.tables, run), 0, lambda: False)
+        few = min(_FEW, max(3, self.n // 2 - 2))
+        self._pass(lambda run: kernels.first_bounds(few, self.leaves, self.tables, run), 0, lambda: False)
         cost = self._descend(np.inf)
         share = _FIRST_SHARE
         while not self._is_proven(min(cost, upper)) and not late():
