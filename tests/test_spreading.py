@@ -83,6 +83,24 @@ def unique(sets: list[set[int]]) -> set[frozenset[int]]:
     return {frozenset(some) for some in sets}
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_weights_of_every_scale_are_bounded_and_none_too_high(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, low, high = 3 + seed % 10, *[(-300, 300), (-320, -300), (280, 300), (-12, 12)][seed % 4]
+    W = np.triu(rng.random((n, n)) < 0.5, 1) * 10.0 ** rng.uniform(low, high, size=(n, n))
+    graph = Graph(sp.csr_array(W + W.T))
+    bound, best = spreading_bound(graph, effort=SMALL, keep=True), dasgupta_cost(exact_tree(graph), graph)
+    assert 2 * graph.total() * (1 - 1e-9) <= bound.lower <= best * (1 + 1e-12)
+    for packing in bound.packings:
+        verify(packing, graph)
+
+
+def test_the_bound_does_not_depend_on_the_unit_of_the_weights() -> None:
+    graph = random_graph(12, 2)
+    tiny = Graph(graph.to_csr() * 2.0**-900)
+    assert spreading_bound(tiny, effort=SMALL).lower == spreading_bound(graph, effort=SMALL).lower * 2.0**-900
+
+
 def kept(graph: Graph) -> Packing:
     return spreading_bound(graph, effort=SMALL, keep=True).packings[0]
 

@@ -14,7 +14,7 @@ from ..harness.task import Record, Task
 from ..harness.timing import timed
 
 SOURCES = METHOD
-SUBSETS_OF = 12
+SUBSETS_OF = 13
 MILLION = (1_000_000, 32)
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .pipeline import grouping
     from .pipeline.constraints import Constraints
     from .scores.bounds import cost_bounds
-    from .scores.certificate import exact_tree, optimality_gap
+    from .scores.certificate import optimality_gap
+    from .scores.exact import exact_search, exact_tree
     from .scores.metrics import (
         dasgupta_cost,
         dendrogram_purity,
@@ -57,7 +58,8 @@ _HOME = {
     "dendrogram_purity": "scores.metrics",
     "embed": "continuous.solver",
     "encode": "hyperbolic.encode",
-    "exact_tree": "scores.certificate",
+    "exact_search": "scores.exact",
+    "exact_tree": "scores.exact",
     "explore": "explorer",
     "insert": "search",
     "moseley_wang_reward": "scores.metrics",
@@ -102,6 +104,7 @@ __all__ = [
     "dendrogram_purity",
     "embed",
     "encode",
+    "exact_search",
     "exact_tree",
     "explore",
     "geometry",

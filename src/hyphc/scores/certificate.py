@@ -8,22 +8,19 @@ from math import comb
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels.scores import subset_optimum as kernels
 from .._shared.arrays import Floats
-from ..similarity import Background, Blend, Dense, Graph, Similarity, SimilarityLike, check_similarity
+from ..similarity import Background, Blend, Dense, Graph, Similarity, SimilarityLike
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike
 from .bounds import cost_bounds
-from .heights import with_similarity_heights
 from .levels import LooseLevel, loosest_levels
 from .metrics import Units, check_pair, cost_of, dasgupta_cost, in_units
 from .spreading import SpreadingBound, check_effort, spreading_bound
 from .subsets import Sample, excess_interval, sample_of, worst_subsets
 
-MAX_LEAVES = (
-    16  # of the dynamic programme: 3^16 / 2 steps take about 60 ms, its tables 1.8 MB; each leaf more, three times that
-)
-DEFAULT_SUBSETS = 2_000  # at k = 12 about a second on one core, for standard errors of a few hundredths of a per cent
+DEFAULT_K = 13
+LARGEST_K = 20  # by branch and bound about half a second a subset; up to so many leaves the best tree itself is found
+DEFAULT_SUBSETS = 2_000  # at k = 13 about two seconds on one core, for standard errors of a few hundredths of a per cent
 
 # A graph with fewer edges than this share of all pairs counts as sparse. In others subsets see enough, and packings take long.
 _SPARSE_BELOW = 0.25
@@ -124,7 +121,7 @@ def optimality_gap(
     tree: TreeLike,
     similarity: SimilarityLike,
     *,
-    k: int = 12,
+    k: int | None = None,
     n_subsets: int | None = None,
     confidence: float = 0.99,
     effort: float = 1.0,
@@ -137,7 +134,7 @@ def optimality_gap(
 
     Two bounds are found, and the one that certifies more is told. **Subsets**, sharp on dense similarities: the cost is a sum
     over triplets of leaves, so it is an average over subsets S of k leaves; on each, the tree costs at least as much as the
-    best tree of that subset alone, which dynamic programming finds. Hence, with r = C(n, 3) / C(k, 3),
+    best tree of that subset alone, which dynamic programming or branch and bound finds. Hence, with r = C(n, 3) / C(k, 3),
 
         C(T) − C(T*)  ≤  r · E_S[ C(T|S) − C(T*_S) ],
 
@@ -149,8 +146,9 @@ def optimality_gap(
     ----------
     tree : Tree or linkage matrix
     similarity : Similarity, dense matrix or sparse matrix
-    k : int, 3 … 16
-        Leaves in a subset; all of them if the tree has fewer. The time grows as 3^k: half a millisecond a subset at 12, 5 at 14.
+    k : int, 3 … 20, optional
+        Leaves in a subset; all of them if the tree has fewer. By default all of up to 20, so that the best tree is found, and
+        13 of more. A millisecond a subset at 13, some 10 at 16, some hundreds at 20.
     n_subsets : int, optional
         Random subsets to draw, 2 000 by default. If there are no more than so many, each is counted and the bound is exact.
     confidence : float
@@ -172,9 +170,9 @@ def optimality_gap(
 
     Notes
     -----
-    O(n_subsets·3^k) time beyond that of ``dasgupta_cost`` and ``spreading_bound``, O(n) memory. The bound is never worse than
-    what is known without either: that every pair lies in a cluster of two points at least and, for graphs, the exact triplet
-    bound.
+    O(n_subsets·3^k) time at most beyond that of ``dasgupta_cost`` and ``spreading_bound``, O(n) memory. The bound is never
+    worse than what is known without either: that every pair lies in a cluster of two points at least and, for graphs, the
+    exact triplet bound.
 
     Examples
     --------
@@ -184,6 +182,8 @@ def optimality_gap(
     Cost 28, and no tree costs less than 20: from the best tree itself.
     """
     tree, similarity = check_pair(tree, similarity)
+    if k is None:
+        k = LARGEST_K if similarity.n <= LARGEST_K else DEFAULT_K
     _check_options(k, n_subsets, confidence)
     check_effort(effort)
     k = min(k, similarity.n)
@@ -280,52 +280,11 @@ def _(similarity: Dense) -> Graph | None:
     return Graph(sp.csr_array(similarity.W), sizes=similarity.sizes)
 
 
-def exact_tree(similarity: SimilarityLike) -> Tree:
-    """A tree of least cost, by dynamic programming over all subsets of the leaves: at most 16 leaves.
-
-    Heights are those of ``with_similarity_heights``. Of several best trees, always the same one is returned.
-
-    Notes
-    -----
-    O(3^n) time, 60 ms for 16 leaves, and 28·2^n bytes, 1.8 MB.
-
-    Examples
-    --------
-    >>> exact_tree([[0, 3, 1, 0], [3, 0, 0, 1], [1, 0, 0, 3], [0, 1, 3, 0]]).to_newick(branch_lengths=False)
-    '((0,1),(2,3));'
-    """
-    similarity = check_similarity(similarity)
-    n = similarity.n
-    if n > MAX_LEAVES:
-        raise ValueError(
-            f"exact_tree searches all trees and takes up to {MAX_LEAVES} leaves; got {n}: build a tree with HypHC or a "
-            "baseline, and ask optimality_gap how far it is from the best."
-        )
-    within, points, costs = np.empty(1 << n), np.empty(1 << n), np.empty(1 << n)
-    parts = np.empty(1 << n, dtype=np.int32)
-    kernels.within_sums(similarity.to_dense(), similarity.sizes, within, points)
-    kernels.optimal_costs(within, points, costs, parts)
-    return with_similarity_heights(_tree_of_splits(parts.tolist(), n), similarity)
-
-
-def _tree_of_splits(parts: list[int], n: int) -> Tree:
-    """The tree whose subsets S, as bit masks, split into parts[S] and the rest."""
-    splits, waiting = [], [(1 << n) - 1]
-    while waiting:
-        mask = waiting.pop()
-        if parts[mask]:
-            splits.append(mask)
-            waiting += [parts[mask], mask ^ parts[mask]]
-    splits.reverse()  # children before their parent
-    node = {1 << leaf: leaf for leaf in range(n)} | {mask: n + t for t, mask in enumerate(splits)}
-    return Tree(
-        np.array([(node[mask ^ parts[mask]], node[parts[mask]]) for mask in splits], dtype=np.int64).reshape(-1, 2)
-    )
-
-
 def _check_options(k: int, n_subsets: int | None, confidence: float) -> None:
-    if not 3 <= k <= MAX_LEAVES:
-        raise ValueError(f"k={k} must lie between 3, the triplet bound, and {MAX_LEAVES}: the time grows as 3^k.")
+    if not 3 <= k <= LARGEST_K:
+        raise ValueError(
+            f"k={k} must lie between 3, the triplet bound, and {LARGEST_K}: the time grows as 2^k or faster."
+        )
     if n_subsets is not None and n_subsets < 1:
         raise ValueError(f"n_subsets={n_subsets} leaves nothing to average; choose n_subsets >= 1.")
     if not 0 < confidence < 1:

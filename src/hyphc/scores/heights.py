@@ -117,6 +117,7 @@ def strongest_edge(graph: Graph) -> float:
 def _logarithmic(means: Floats, largest: float) -> Floats:
     joined = means > 0
     heights = np.zeros(len(means))
-    heights[joined] = np.maximum(np.log(largest / means[joined]), 0.0)
+    if joined.any():  # their ratio may overflow, the difference of their logarithms does not
+        heights[joined] = np.maximum(np.log(largest) - np.log(means[joined]), 0.0)
     heights[~joined] = heights.max(initial=0.0) + 1.0
     return heights

@@ -30,6 +30,7 @@ FEWEST_ARCS = 1e5  # that a stage may always look at, however small its share of
 _CHUNK, _TREES, _FLOWS = 1e7, 1 << 14, 1 << 20
 _CELLS = 1 << 20  # of the sum over levels; beyond, or where sizes are no integers, coarse ones
 
+_LEAST = 1e-300  # edges below this share of the largest weight are closed: their lengths would overflow
 _MARGIN = 1e-9  # packings are scaled down by so much more than needed, lest rounding use an edge beyond its weight
 
 
@@ -101,7 +102,7 @@ def spreading_bound(
     clock, network = Clock(time_budget), network_of(graph)
     makers = _first_stage(network, level_grid(graph), effort * WORK, keep, clock)
     _later_stages(makers, effort * WORK, clock, n_jobs)
-    packings = tuple(maker.packing() for maker in makers)
+    packings = tuple(maker.packing(_exponent(graph)) for maker in makers)
     levels, left_ends = _cells(graph.sizes)
     at = levels[:-1] if left_ends else levels[1:]
     cuts = _lone_pairs_cut(graph, at)
@@ -119,12 +120,17 @@ def check_effort(effort: float) -> None:
 
 
 def network_of(graph: Graph) -> kernels.Network:
-    """The graph as arrays of the kernels."""
+    """The graph as arrays of the kernels, its weights divided by a power of two, so that the largest is about 1."""
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     heads = graph.indices.astype(np.int64)
     pairs = np.minimum(tails, heads) * graph.n + np.maximum(tails, heads)
     _, arcs, edges = np.unique(pairs, return_index=True, return_inverse=True)
-    return kernels.Network(graph.indptr, tails, heads, edges.astype(np.int64), graph.data[arcs], graph.sizes)
+    weights = np.ldexp(graph.data[arcs], -_exponent(graph))
+    return kernels.Network(graph.indptr, tails, heads, edges.astype(np.int64), weights, graph.sizes)
+
+
+def _exponent(graph: Graph) -> int:
+    return int(np.frexp(graph.data.max(initial=0.0))[1])
 
 
 def level_grid(graph: Graph) -> list[float]:
@@ -171,7 +177,9 @@ class _Maker:
         self.network, self.roots = network, roots
         self.trees: Records = np.empty(_TREES, dtype=kernels.TREE)
         self.flows: Records = np.empty(max(_FLOWS, 2 * n) if keep else 0, dtype=kernels.FLOW)
-        self.packed = kernels.Packed(1.0 / network.capacities, np.zeros(m), np.zeros(n), self.trees, self.flows)
+        self.open = network.capacities >= _LEAST
+        lengths = np.divide(1.0, network.capacities, out=np.full(m, np.inf), where=self.open)
+        self.packed = kernels.Packed(lengths, np.zeros(m), np.zeros(n), self.trees, self.flows)
         self.nodes: Records = np.zeros(n, dtype=kernels.NODE)
         self.nodes["place"] = kernels.UNSEEN
         self.run = one_of(kernels.RUN)
@@ -213,9 +221,9 @@ class _Maker:
         self.roots = self.roots[self.used[self.roots]]
         self.run.turn = len(self.roots)
 
-    def packing(self) -> Packing:
-        """The trees so far, scaled until no edge is used beyond its weight."""
-        scale = 1.0 / ((1 + _MARGIN) * self._congestion())
+    def packing(self, exponent: int) -> Packing:
+        """The trees so far, scaled until no edge is used beyond its weight; weights were divided by 2^exponent."""
+        scale = float(np.ldexp(1.0 / ((1 + _MARGIN) * self._congestion()), exponent))
         root_sizes, points, amounts = self.sums
         if not len(self.flows):
             return Packing(float(self.run.t), root_sizes, points, scale * amounts)
@@ -235,11 +243,12 @@ class _Maker:
         return sp.csr_array((arriving.data[kept], places), shape=arriving.shape)
 
     def _congestion(self) -> float:
-        return float((self.packed.usage / self.network.capacities).max())
+        return float((self.packed.usage[self.open] / self.network.capacities[self.open]).max())
 
     def _close(self) -> bool:
         # lengths over the threshold satisfy all inequalities of the roots at hand: what no packing of theirs exceeds
-        best = float(self.network.capacities @ self.packed.lengths) / self.run.threshold
+        volume = float(self.network.capacities[self.open] @ self.packed.lengths[self.open])
+        best = volume / self.run.threshold
         return bool(self.run.worth > CLOSE * best * self._congestion())
 
     def _collect(self) -> None:

@@ -16,11 +16,13 @@ from .._shared.parallel import thread_map
 from ..similarity import Similarity
 from ..tree import Tree
 from .confidence import betting_interval
+from .exact import least_cost_of
 
 N_WORST = 5
 
 # Subsets that a thread takes at a time, each chunk with random numbers of its own: never a function of n_jobs.
 _CHUNK = 32
+_DYNAMIC_UP_TO = 13  # leaves; above, branch and bound is quicker than the whole dynamic programme
 # Up to so many leaves, subsets are drawn by ranking random numbers; above, starting again after a repeat is rare and cheaper.
 _RANKED_UP_TO = 1_000
 # The costs of two trees on m leaves never differ by more than this share of C(m, 3)·(largest weight): the largest
@@ -48,14 +50,23 @@ class Sample:
         def excesses_of(c: int) -> tuple[Ints, Floats]:
             leaves = self.draw(c)
             leaves = np.take_along_axis(leaves, np.argsort(position[leaves], axis=1), axis=1)
-            excesses = np.empty(len(leaves))
-            kernels.subset_excesses(
-                similarity.blocks(leaves), similarity.sizes[leaves], position[leaves], *tables, excesses
-            )
-            return leaves, excesses
+            weights, sizes = similarity.blocks(leaves), similarity.sizes[leaves]
+            costs = np.empty(len(leaves))
+            kernels.restricted_costs(weights, sizes, position[leaves], *tables, costs)
+            excesses = costs - least_costs(weights, sizes, costs)
+            return leaves, np.where(excesses > kernels.ROUNDING * costs, excesses, 0.0)
 
         chunks = thread_map(excesses_of, range(self.n_chunks), n_jobs)
         return np.concatenate([leaves for leaves, _ in chunks]), np.concatenate([values for _, values in chunks])
+
+
+def least_costs(weights: Floats, sizes: Floats, costs: Floats) -> Floats:
+    """The least cost of a tree of each subset, given the costs of some trees; weights (m, k, k), sizes (m, k)."""
+    if weights.shape[1] > _DYNAMIC_UP_TO:
+        return np.array([least_cost_of(*subset) for subset in zip(weights, sizes, costs.tolist(), strict=True)])
+    least = np.empty(len(weights))
+    kernels.least_costs(weights, sizes, least)
+    return least
 
 
 def sample_of(n: int, k: int, n_subsets: int, random_state: int | np.random.RandomState | None) -> Sample:

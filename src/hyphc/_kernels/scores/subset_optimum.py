@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._shared.arrays import Floats, Ints
-from ..._shared.compiled import kernel
+from ..._shared.compiled import kernel, part
 from ..tree.lca import largest_between
 
 Merges = npt.NDArray[np.int32]
@@ -40,33 +40,25 @@ def within_sums(W: Floats, sizes: Floats, within: Floats, points: Floats) -> Non
             points[bit | rest] = points[rest] + sizes[i]
 
 
-@kernel
-def optimal_costs(within: Floats, points: Floats, costs: Floats, parts: Merges) -> None:
-    """Fill costs[S] with the least cost of a tree on S and parts[S] with one side of its first split (0 for one leaf)."""
+@part
+def _optimal_costs(within: Floats, points: Floats, costs: Floats) -> None:
+    """Fill costs[S] with the least cost of a tree on S."""
     costs[0] = 0.0
-    parts[0] = 0
     for S in range(1, within.shape[0]):
         rest = S & (S - 1)  # the lowest leaf stays on the other side: each split comes once
         if rest == 0:
             costs[S] = 0.0
-            parts[S] = 0
             continue
-        s = points[S]
-        B = rest
-        best, best_part = costs[S ^ B] + costs[B] - s * (within[S ^ B] + within[B]), B
-        B = (B - 1) & rest
+        s, best, B = points[S], np.inf, rest
         while B:
             A = S ^ B
-            cost = costs[A] + costs[B] - s * (within[A] + within[B])
-            if cost < best:
-                best, best_part = cost, B
+            best = min(best, costs[A] + costs[B] - s * (within[A] + within[B]))
             B = (B - 1) & rest
         costs[S] = best + s * within[S]
-        parts[S] = best_part
 
 
-@kernel
-def restricted_cost(separators: Merges, W: Floats, sizes: Floats) -> float:
+@part
+def _restricted_cost(separators: Merges, W: Floats, sizes: Floats) -> float:
     """Cost of the tree on leaves 0 … k − 1 whose neighbours p, p + 1 are first joined by merge separators[p]."""
     k = W.shape[0]
     # Merges in order, each joining the two runs of leaves that meet at its separator: first[end of a run], last[its begin].
@@ -91,23 +83,28 @@ def restricted_cost(separators: Merges, W: Floats, sizes: Floats) -> float:
 
 
 @kernel
-def subset_excesses(
-    weights: Floats, sizes: Floats, positions: Ints, merges: Merges, table: Merges, excesses: Floats
+def restricted_costs(
+    weights: Floats, sizes: Floats, positions: Ints, merges: Merges, table: Merges, costs: Floats
 ) -> None:
-    """For each subset, the cost of the tree restricted to it minus the least cost there, into excesses.
+    """For each subset, the cost of the tree restricted to it.
 
     weights (m, k, k), sizes (m, k), positions (m, k): similarities, sizes and places of the subsets' leaves, from left to right
     in the tree; merges and table are the tree's tables for lowest common ancestors.
     """
     m, k = positions.shape
-    within, points, costs = np.empty(1 << k), np.empty(1 << k), np.empty(1 << k)
-    parts = np.empty(1 << k, dtype=np.int32)
     separators = np.empty(k - 1, dtype=np.int32)
     for q in range(m):
         for p in range(k - 1):
             separators[p] = largest_between(merges, table, positions[q, p], positions[q, p + 1])
+        costs[q] = _restricted_cost(separators, weights[q], sizes[q])
+
+
+@kernel
+def least_costs(weights: Floats, sizes: Floats, least: Floats) -> None:
+    """For each subset, weights (m, k, k) and sizes (m, k), the least cost of a tree."""
+    m, k = sizes.shape
+    within, points, costs = np.empty(1 << k), np.empty(1 << k), np.empty(1 << k)
+    for q in range(m):
         within_sums(weights[q], sizes[q], within, points)
-        optimal_costs(within, points, costs, parts)
-        cost = restricted_cost(separators, weights[q], sizes[q])
-        excess = cost - costs[-1]
-        excesses[q] = excess if excess > ROUNDING * cost else 0.0
+        _optimal_costs(within, points, costs)
+        least[q] = costs[-1]
