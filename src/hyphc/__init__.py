@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .pipeline.constraints import Constraints
     from .scores.bounds import cost_bounds
     from .scores.certificate import exact_tree, optimality_gap
+    from .scores.differences import differences
     from .scores.metrics import (
         dasgupta_cost,
         dendrogram_purity,
@@ -55,6 +56,7 @@ _HOME = {
     "dasgupta_cost": "scores.metrics",
     "decode": "hyperbolic.decode",
     "dendrogram_purity": "scores.metrics",
+    "differences": "scores.differences",
     "embed": "continuous.solver",
     "encode": "hyperbolic.encode",
     "exact_tree": "scores.certificate",
@@ -100,6 +102,7 @@ __all__ = [
     "datasets",
     "decode",
     "dendrogram_purity",
+    "differences",
     "embed",
     "encode",
     "exact_tree",

@@ -10,14 +10,12 @@ import os
 import re
 from collections.abc import Iterable
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._shared.checks import as_floats
-from .._shared.files import replaced_atomically
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import circle_order
 from ..hyperbolic.encode import encode_by_height
@@ -29,6 +27,7 @@ from ..tree.checks import check_names
 from ..tree.cut import NodeScores
 from .cuts import cut_fields
 from .groups import Groups, group
+from .inline import Page
 from .packing import Fields, packed
 from .sprite import sprite
 
@@ -61,7 +60,7 @@ _SCRIPTS = (
 
 def explore(
     tree: TreeLike,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     *,
     labels: npt.ArrayLike | None = None,
     names: Iterable[str] | None = None,
@@ -72,7 +71,8 @@ def explore(
     criterion: str | NodeScores | None = None,
     min_size: float = 1,
     title: str | None = None,
-) -> Path:
+    rows_from: int = 0,
+) -> Any:
     """Write a page to look around in a tree: Poincaré disk, dendrogram, search, cuts, lists of members.
 
     Parameters
@@ -81,8 +81,8 @@ def explore(
         n leaves, one or more. Where it carries support (``Tree.with_support``), sure branches are drawn wider, and a slider
         fades those with less than asked for. Above `MAX_LEAVES` (200 000) the lowest merges are closed: a leaf of the page then
         stands for a group of points, says of how many, and has their most frequent label and their mean features.
-    path : path
-        The HTML file; one that exists is replaced in one step.
+    path : path, optional
+        The HTML file; one that exists is replaced in one step. Without it the page is returned, for a notebook to show.
     labels : array (n,), optional
         Classes, of any type; leaves can be coloured by them, and clusters say what they are made of.
     names : sequence of n str, optional
@@ -101,11 +101,13 @@ def explore(
         and all up to 50, or as many as ``min_size`` allows; with more clusters the last merges are undone.
     title : str, optional
         Heading of the page.
+    rows_from : int
+        The number of the first row, 0 as in Python; the command line counts from 1, as its files do.
 
     Returns
     -------
-    Path
-        Where the page is.
+    Path or Page
+        Where the page is; or the page itself, which notebooks show in place and ``save(path)`` writes.
 
     Notes
     -----
@@ -135,7 +137,8 @@ def explore(
         "support": None if tree.support is None else packed(tree.support[n - shown.n_leaves :], "<f4"),
         "weights": packed(groups.sizes, "<i4") if groups else None,
         "rows": packed(groups.first, "<i4") if groups else None,
-        "names": groups.names(called) if groups else called,
+        "rowsFrom": rows_from,
+        "names": groups.names(called, rows_from) if groups else called,
         "labels": None if labels is None else _label_fields(labels, n, groups),
         "features": None if features is None else _feature_fields(features, n, groups),
         "sprite": None if images is None else sprite(_chosen(images, n, groups), shown.n_leaves),
@@ -143,10 +146,8 @@ def explore(
         **_similarity_fields(tree, similarity, shown.n_leaves),
         **cut_fields(tree, groups, criterion, min_size),
     }
-    content = page(heading, data)
-    with replaced_atomically(path) as file:
-        file.write(content)
-    return Path(path)
+    made = Page(heading, page(heading, data))
+    return made if path is None else made.save(path)
 
 
 def page(title: str, data: Fields) -> bytes:

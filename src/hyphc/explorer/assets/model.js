@@ -22,6 +22,7 @@ class Model {
     this.support = typed(data.support, Float32Array);
     this.least = 0; // clusters with less support are drawn faint
     this.rows = typed(data.rows, Int32Array);
+    this.rowsFrom = data.rowsFrom;
     this.names = data.names;
     this.labelNames = data.labels ? data.labels.names : null;
     this.labels = data.labels ? typed(data.labels.codes, Int32Array) : null;
@@ -44,7 +45,7 @@ class Model {
   }
 
   row(leaf) {
-    return this.rows ? this.rows[leaf] : leaf;
+    return this.rowsFrom + (this.rows ? this.rows[leaf] : leaf);
   }
 
   label(leaf) {
