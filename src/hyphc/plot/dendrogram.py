@@ -11,10 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from .._shared.arrays import Floats, Ints
+from .._shared.text import shortened
 from ..tree import Tree
 from ..tree.layout import Layout, layout, node_heights
 from .common import (
     LINE_HEIGHT,
+    LONGEST_NAME,
     Groups,
     add_legend,
     axes_or_new,
@@ -23,9 +25,9 @@ from .common import (
     names_of,
     points_per_unit,
     settle_layout,
-    shortened,
     tree_of,
 )
+from .glyphs import printable
 
 Orientation = Literal["top", "bottom", "left", "right"]
 
@@ -148,7 +150,9 @@ def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None,
     room = points_per_unit(ax, "x" if upright else "y")
     size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, LARGEST_FONT))
     step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
-    axis.set_ticks(np.arange(0, len(tips), step), [_tip_name(tree, v, names) for v in tips[::step].tolist()])
+    names_shown = shortened([_tip_name(tree, v, names) for v in tips[::step].tolist()], LONGEST_NAME)
+    written, style = printable(names_shown)
+    axis.set_ticks(np.arange(0, len(tips), step), written, **style)
     sides = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
     axis.set_ticks_position(sides[orientation])  # type: ignore[arg-type]  # each axis knows its own two sides
     axis.set_tick_params(labelsize=size, length=0, rotation=90 if upright else 0)
@@ -157,7 +161,7 @@ def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None,
 def _tip_name(tree: Tree, v: int, names: tuple[str, ...] | None) -> str:
     if v >= tree.n_leaves:
         return f"({tree.sizes[v]})"
-    return str(v) if names is None else shortened(names[v])
+    return str(v) if names is None else names[v]
 
 
 def _turn(corners: Floats, upright: bool) -> Floats:

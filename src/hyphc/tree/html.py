@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from .._shared.text import shortened
 from .core import Tree
 from .layout import Layout, layout
 from .parts import called
@@ -42,15 +43,12 @@ def _path(tree: Tree, shown: Layout) -> str:
 
 
 def _texts(tree: Tree, shown: Layout) -> str:
-    texts = []
-    for slot, v in enumerate(shown.tips.tolist()):
-        name = called(tree, v) if v < tree.n_leaves else f"({tree.sizes[v]})"
-        short = name if len(name) <= LETTERS else name[: LETTERS // 2] + "…" + name[-(LETTERS // 2 - 1) :]
-        texts.append(
-            f'<text x="{_WIDTH}" y="{_y(slot) + 4:.1f}" font-size="11" fill="currentColor" stroke="none" '
-            f'font-family="sans-serif">{escape(_printable(short))}</text>'
-        )
-    return "".join(texts)
+    names = [called(tree, v) if v < tree.n_leaves else f"({tree.sizes[v]})" for v in shown.tips.tolist()]
+    style = 'font-size="11" fill="currentColor" stroke="none" font-family="sans-serif"'
+    return "".join(
+        f'<text x="{_WIDTH}" y="{_y(slot) + 4:.1f}" {style}>{escape(_printable(name))}</text>'
+        for slot, name in enumerate(shortened(names, LETTERS))
+    )
 
 
 def _y(slot: float) -> float:
