@@ -12,18 +12,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from .._shared.arrays import Ints
 from ..estimator import HypHC
 from ..io import Points, write_tree
 from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree
+from .annotations import called, read_annotations
 from .common import check_usage, leaf_names, print_note, print_notes, read_data, similarity_of
+from .differences import cluster_differences
 from .fit_by_parts import run_fit_by_parts
 from .outputs import clusters_csv, require_writable_folder
-from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
+from .pictures import PLOT_REMEDY, can_plot, draw, draw_clustermap, write_explorer
 from .report import (
     FlatClusters,
     agreement_rows,
@@ -58,6 +62,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         run_fit_by_parts(arguments, folder)
         return None
     points = read_data(arguments, arguments.file)
+    beside = read_annotations(arguments, arguments.file)
     _check_clusters(arguments, points.n)
     similarity, notes = similarity_of(points, arguments)
     print_notes(points, notes)
@@ -78,12 +83,17 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     print()
     print_rows(rows)
     with _staged(folder) as stage:
-        files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points)
+        files = _write_trees(stage, tree)
+        files += _write_pictures(stage, tree, model, points, beside, called(arguments.labels or "label"))
         files += [_write_clusters(stage / "clusters.csv", points, model, sure)]
+        differ = cluster_differences(tree, points, _cluster_nodes(model))
+        if differ is not None:
+            (stage / "differences.csv").write_text(differ.csv(), encoding="utf-8", newline="")
+            files += [("differences.csv", "the columns by which clusters, and the parts of splits, differ most")]
         facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *points.notes, *notes, plan]
         facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
         title = f"A tree of {points.source}"
-        flat = FlatClusters(model.labels_, clusters, points.labels)
+        flat = FlatClusters(model.labels_, clusters, points.labels, differ)
         report = markdown_report(title, facts, rows, flat, files, arguments.command_line)
         (stage / "report.md").write_text(report, encoding="utf-8")
     print(f"\nwrote {folder}: {', '.join(name for name, _ in files)}, report.md")
@@ -148,13 +158,19 @@ def _write_trees(stage: Path, tree: Tree) -> list[tuple[str, str]]:
     return list(_TREE_FILES.items())
 
 
-def _write_pictures(stage: Path, tree: Tree, model: HypHC, points: Points) -> list[tuple[str, str]]:
-    """The picture, left out with the reason where it cannot be drawn, and the explorer."""
+def _write_pictures(
+    stage: Path, tree: Tree, model: HypHC, points: Points, beside: dict[str, Any], label_name: str
+) -> list[tuple[str, str]]:
+    """The pictures, left out with the reason where they cannot be drawn, and the explorer."""
     files = []
     labels = None if points.labels is None else np.asarray(points.labels)
+    given: dict[str, Any] = {"labels": labels, "clusters": model.labels_, "title": points.source, "label_name": label_name}
     if can_plot():
-        draw(tree, stage / "tree.png", labels=labels, clusters=model.labels_, embedding=model.embedding_)
+        draw(tree, stage / "tree.png", embedding=model.embedding_, **given)
         files.append(("tree.png", "a picture of it"))
+        if points.kind == "features" and isinstance(points.data, np.ndarray):
+            draw_clustermap(tree, stage / "clustermap.png", points, beside, **given)
+            files.append(("clustermap.png", "the table beside the tree"))
     else:
         print(f"\ntree.png was left out: {PLOT_REMEDY}")
     write_explorer(
@@ -165,15 +181,21 @@ def _write_pictures(stage: Path, tree: Tree, model: HypHC, points: Points) -> li
         similarity=model.similarity_,
         criterion=model.criterion,
         min_size=model.min_size,
+        annotations=beside,
+        label_name=label_name,
     )
     return [*files, ("explorer.html", "a page to explore it in a browser")]
+
+
+def _cluster_nodes(model: HypHC) -> Ints:
+    """The nodes of the flat clusters, in the order of the labels."""
+    return model.tree_.clusters(model.n_clusters_, criterion=model.criterion, min_size=model.min_size)
 
 
 def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | None) -> tuple[str, str]:
     clusters, support = model.labels_, None
     if sure is not None:
-        nodes = model.tree_.clusters(model.n_clusters_, criterion=model.criterion, min_size=model.min_size)
-        support = sure.of_nodes(nodes)[clusters]
+        support = sure.of_nodes(_cluster_nodes(model))[clusters]
     path.write_text(clusters_csv(clusters, points.names, points.labels, support), encoding="utf-8", newline="")
     about = "" if sure is None else ", and how sure that cluster is"
     return path.name, f"the flat cluster of each row, numbered from 0{about}"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.legend import Legend
@@ -53,6 +54,7 @@ def clustermap(
     tree: Any,
     *,
     annotations: Any = None,
+    labels: npt.ArrayLike | None = None,
     columns: Literal["similar", "given"] = "similar",
     standardize: bool = True,
     names: Sequence[str] | None = None,
@@ -67,9 +69,11 @@ def clustermap(
     X : frame, table of names and columns, or array (n, d)
         Numbers; NaN is grey. Need not be what was clustered.
     tree : Tree, linkage matrix, fitted HypHC or EmbedResult
-        Of the rows. Branches, and the first strip, have the colours of the flat clusters.
+        Of the rows.
     annotations : frame, table of names and columns, or one column, optional
         A strip for each, under its own name: classes by colour, numbers on a scale.
+    labels : array (n,), optional
+        The colours of the branches and of the first strip. Default: the model's clusters, or an automatic cut.
     columns : {"similar", "given"}
         Correlated columns side by side, with their tree above (average linkage, up to 1 000 columns), or as they come.
     standardize : bool
@@ -100,7 +104,7 @@ def clustermap(
     shown = _standardized(values) if standardize else values
     ordered = _column_tree(_standardized(values)) if columns == "similar" else None
     order = np.arange(len(called)) if ordered is None else ordered.leaf_order()
-    strips = [groups_of(source, tree, None)]
+    strips = [groups_of(source, tree, labels)]
     if annotations is not None:
         strips += [colours_of(column) for column in columns_of(annotations, tree.n_leaves, "annotations")]
     leaves, rows = tree.leaf_order(), names_of(tree, names)
