@@ -141,7 +141,7 @@ class Dendrogram {
       last = y;
     }
     ctx.save();
-    ctx.translate(8, (this.y(0) + this.y(1)) / 2);
+    ctx.translate(Math.max(8, x - 46), (this.y(0) + this.y(1)) / 2);
     ctx.rotate(-Math.PI / 2);
     ctx.textAlign = "center";
     ctx.fillText(this.byRank ? "clusters" : "height", 0, 0);

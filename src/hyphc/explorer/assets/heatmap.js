@@ -72,7 +72,7 @@ class Heatmap {
     ctx.textBaseline = "middle";
     ctx.textAlign = "right";
     ctx.fillStyle = colour;
-    const most = Math.floor((this.across.left - 10) / 5.4);
+    const most = Math.floor((this.across.left - 10) / 6);
     ctx.fillText(name.length > most ? name.slice(0, most - 1) + "…" : name, this.across.left - 6, y);
   }
 

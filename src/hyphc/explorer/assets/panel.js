@@ -201,7 +201,7 @@ class Panel {
   /** What the pointer is on: pictures, name or size, labels, means. */
   tooltip(node) {
     const { model, colours } = this;
-    const content = [element("strong", { class: "clip" }, this.heading(node))];
+    const content = [element("strong", { class: "whole" }, this.heading(node))];
     if (this.thumbs.ready) content.push(this.pictures(node));
     const facts = this.facts(node);
     if (node < model.n) content.push(element("ul", { class: "facts" }, ...facts));
