@@ -224,7 +224,8 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         Parameters
         ----------
         X : array, frame, sparse matrix, Similarity or path
-            The index of a pandas frame names the leaves of ``tree_``, unless it only counts. A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
+            The index of a pandas frame names the leaves of ``tree_``, unless it only counts.
+            A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
             that do, are fitted by parts: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
             is on disk as long as the model is there.
         y : ignored

@@ -58,7 +58,9 @@ class Views:
             return later("plot", "clustermap")(X, self, **options)
         if kind == "similarity":
             if self.similarity_ is None:
-                raise ValueError("kind='similarity' needs all rows in memory; this model was fitted by parts from disk.")
+                raise ValueError(
+                    "kind='similarity' needs all rows in memory; this model was fitted by parts from disk."
+                )
             return later("plot", "heatmap")(self.similarity_, self, **options)
         return later("plot", "cluster_scores" if kind == "scores" else kind)(self, **options)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Sequence
 
 GAP = "…"
@@ -21,7 +20,7 @@ def shortened(names: Sequence[str], length: int) -> list[str]:
     if all(len(name) <= length for name in names):
         return list(names)
     long = [name for name in names if len(name) > length]
-    skipped = len(os.path.commonprefix(long)) if len(long) > 1 else 0
+    skipped = _common(long)
     head, tail = length // 2 - 1, length - length // 2
     ways = (
         lambda name: name[: length - 1] + GAP,
@@ -31,3 +30,9 @@ def shortened(names: Sequence[str], length: int) -> list[str]:
     )
     tries = [[name if len(name) <= length else way(name) for name in names] for way in ways]
     return max(tries, key=lambda short: len(set(short)))
+
+
+def _common(names: Sequence[str]) -> int:
+    """Letters at the beginning in which all names agree."""
+    first, last = min(names), max(names)
+    return next((k for k, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))

@@ -21,7 +21,9 @@ class ClusterDifferences:
 
     def __init__(self, tree: Tree, points: Points, clusters: Sequence[int]) -> None:
         names = points.columns or [f"column {c + 1}" for c in range(points.data.shape[1])]
-        table = dict(zip(names, np.asarray(points.data).T, strict=True)) if len(set(names)) == len(names) else points.data
+        table = (
+            dict(zip(names, np.asarray(points.data).T, strict=True)) if len(set(names)) == len(names) else points.data
+        )
         self.tree, self.clusters = tree, list(clusters)
         self.from_rest: Differences = differences(tree, table, compare="rest")
         self.of_parts: Differences = differences(tree, table, compare="parts")

@@ -164,7 +164,12 @@ def _write_pictures(
     """The pictures, left out with the reason where they cannot be drawn, and the explorer."""
     files = []
     labels = None if points.labels is None else np.asarray(points.labels)
-    given: dict[str, Any] = {"labels": labels, "clusters": model.labels_, "title": points.source, "label_name": label_name}
+    given: dict[str, Any] = {
+        "labels": labels,
+        "clusters": model.labels_,
+        "title": points.source,
+        "label_name": label_name,
+    }
     if can_plot():
         draw(tree, stage / "tree.png", embedding=model.embedding_, **given)
         files.append(("tree.png", "a picture of it"))

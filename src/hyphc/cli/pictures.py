@@ -67,7 +67,10 @@ def run_explore(arguments: argparse.Namespace) -> None:
     require_weights(tree, arguments)
     options: dict[str, Any] = {"criterion": arguments.criterion, "min_size": arguments.min_size or 1}
     if points is not None:
-        options |= {"annotations": read_annotations(arguments, arguments.data), "label_name": called(arguments.labels or "label")}
+        options |= {
+            "annotations": read_annotations(arguments, arguments.data),
+            "label_name": called(arguments.labels or "label"),
+        }
     write_explorer(tree, path, points, **options)
     print(f"wrote {path}; open it in a browser")
 

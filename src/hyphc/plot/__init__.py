@@ -21,4 +21,14 @@ from .disk import disk
 from .heatmap import heatmap
 from .tanglegram import tanglegram
 
-__all__ = ["Recorder", "animate", "cluster_scores", "clustermap", "dendrogram", "disk", "heatmap", "tanglegram", "training_curve"]
+__all__ = [
+    "Recorder",
+    "animate",
+    "cluster_scores",
+    "clustermap",
+    "dendrogram",
+    "disk",
+    "heatmap",
+    "tanglegram",
+    "training_curve",
+]

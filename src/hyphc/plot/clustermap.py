@@ -304,7 +304,9 @@ def _draw_legends(frame: Frame, strips: Sequence[Groups], picture: Any, label: s
             y -= (len(entries) + 2) * line
 
 
-def _draw_bar(frame: Frame, corner: tuple[float, float], height: float, label: str, draw: Callable[[Axes], Any]) -> None:
+def _draw_bar(
+    frame: Frame, corner: tuple[float, float], height: float, label: str, draw: Callable[[Axes], Any]
+) -> None:
     """A bar of colours below its name."""
     (name,), style = printable(shortened([label], LONGEST_NAME))
     x, y = corner

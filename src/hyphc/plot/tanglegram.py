@@ -14,8 +14,8 @@ from matplotlib.colors import to_rgb
 from .._shared.arrays import Floats
 from .._shared.text import shortened
 from ..tree import Tree
-from ..tree.layout import layout
 from ..tree.compare import matched
+from ..tree.layout import layout
 from ..tree.ordering import untangle
 from ..tree.transfer import in_other
 from .common import (

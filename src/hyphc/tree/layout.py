@@ -23,7 +23,9 @@ class Layout:
     lines: Floats
 
 
-def layout(tree: Tree, max_leaves: int | None = None, max_depth: int | None = None, *, to_scale: bool = False) -> Layout:
+def layout(
+    tree: Tree, max_leaves: int | None = None, max_depth: int | None = None, *, to_scale: bool = False
+) -> Layout:
     """Undo the highest merges until ``max_leaves`` tips show, but none that lies ``max_depth`` levels down; O(tips).
 
     With ``to_scale`` a tip takes as many slots as it has leaves, so that tips stand beside a table of all leaves.
