@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._shared.arrays import Floats, Ints
 from ._shared.later import later, require_package
 from .scores.differences import Differences, differences
 from .tree import Tree
 from .tree.parts import called
-
-if TYPE_CHECKING:
-    import pandas
 
 PICTURES = ("dendrogram", "disk", "clustermap", "similarity", "scores")
 
 
 class Views:
     """Methods of convenience of a fitted estimator with ``tree_`` and ``labels_``."""
-
-    tree_: Tree
-    labels_: Ints
-    embedding_: Floats
-    similarity_: Any
-    n_clusters_: int
-    criterion: Any
-    min_size: Any
 
     def plot(self, kind: str = "dendrogram", X: Any = None, **options: Any) -> Any:
         """Draw the fitted tree, coloured by its clusters unless ``labels`` are given; needs matplotlib.
@@ -48,7 +36,7 @@ class Views:
         -------
         Axes
         """
-        check_is_fitted(self)
+        self._fitted()
         if kind not in PICTURES:
             raise ValueError(f"kind={kind!r} is unknown; choose one of {', '.join(map(repr, PICTURES))}.")
         if (X is None) == (kind == "clustermap"):
@@ -57,11 +45,12 @@ class Views:
         if kind == "clustermap":
             return later("plot", "clustermap")(X, self, **options)
         if kind == "similarity":
-            if self.similarity_ is None:
+            similarity = self._fitted().similarity_
+            if similarity is None:
                 raise ValueError(
                     "kind='similarity' needs all rows in memory; this model was fitted by parts from disk."
                 )
-            return later("plot", "heatmap")(self.similarity_, self, **options)
+            return later("plot", "heatmap")(similarity, self, **options)
         return later("plot", "cluster_scores" if kind == "scores" else kind)(self, **options)
 
     def explore(self, path: str | os.PathLike[str] | None = None, X: Any = None, **options: Any) -> Any:
@@ -79,18 +68,22 @@ class Views:
         -------
         Path or Page
         """
-        check_is_fitted(self)
-        given = {"features": X, "criterion": self.criterion, "min_size": self.min_size, "similarity": self.similarity_}
-        if self.similarity_ is not None and self.embedding_.shape[1] == 2:
-            given["embedding"] = self.embedding_
-        return later("explorer", "explore")(self.tree_, path, **(given | options))
+        model = self._fitted()
+        given = {
+            "features": X,
+            "criterion": model.criterion,
+            "min_size": model.min_size,
+            "similarity": model.similarity_,
+        }
+        if model.similarity_ is not None and model.embedding_.shape[1] == 2:
+            given["embedding"] = model.embedding_
+        return later("explorer", "explore")(model.tree_, path, **(given | options))
 
     def differences(self, X: Any, **options: Any) -> Differences:
         """The columns of a table in which clusters differ most; options as of ``hyphc.differences``."""
-        check_is_fitted(self)
-        return differences(self.tree_, X, **options)
+        return differences(self._fitted().tree_, X, **options)
 
-    def to_pandas(self, X: Any = None) -> pandas.DataFrame:
+    def to_pandas(self, X: Any = None) -> Any:
         """The flat cluster of each row as a frame, indexed by the rows' names; of new rows ``X``, the cluster they would join.
 
         Returns
@@ -98,14 +91,18 @@ class Views:
         DataFrame
             Column "cluster" and, of the fitted rows, "position" in the leaf order of the tree.
         """
-        check_is_fitted(self)
-        frames = require_package("pandas", "frames", "io")
+        model, frames = self._fitted(), require_package("pandas", "frames", "io")
         if X is not None:
             index = X.index if hasattr(X, "iloc") else None
-            return frames.DataFrame({"cluster": self.predict(X)}, index=index)  # type: ignore[attr-defined]
-        names = None if self.tree_.names is None else frames.Index(self.tree_.names, name="name")
-        place = np.argsort(self.tree_.leaf_order())
-        return frames.DataFrame({"cluster": self.labels_, "position": place}, index=names)
+            return frames.DataFrame({"cluster": model.predict(X)}, index=index)
+        names = None if model.tree_.names is None else frames.Index(model.tree_.names, name="name")
+        place = np.argsort(model.tree_.leaf_order())
+        return frames.DataFrame({"cluster": model.labels_, "position": place}, index=names)
+
+    def _fitted(self) -> Any:
+        """The model itself, once it is fitted."""
+        check_is_fitted(self)
+        return self
 
 
 def row_names(X: Any) -> tuple[str, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 GAP = "…"
 
@@ -22,7 +22,7 @@ def shortened(names: Sequence[str], length: int) -> list[str]:
     long = [name for name in names if len(name) > length]
     skipped = _common(long)
     head, tail = length // 2 - 1, length - length // 2
-    ways = (
+    ways: tuple[Callable[[str], str], ...] = (
         lambda name: name[: length - 1] + GAP,
         lambda name: name[:head] + GAP + name[-tail:],
         lambda name: GAP + name[1 - length :],

@@ -86,7 +86,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         files = _write_trees(stage, tree)
         files += _write_pictures(stage, tree, model, points, beside, called(arguments.labels or "label"))
         files += [_write_clusters(stage / "clusters.csv", points, model, sure)]
-        differ = cluster_differences(tree, points, _cluster_nodes(model))
+        differ = cluster_differences(tree, points, _cluster_nodes(model).tolist())
         if differ is not None:
             (stage / "differences.csv").write_text(differ.csv(), encoding="utf-8", newline="")
             files += [("differences.csv", "the columns by which clusters, and the parts of splits, differ most")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import matplotlib
@@ -155,7 +155,8 @@ class Frame:
     ) -> None:
         settle_layout(ax)
         figure: Any = ax.figure
-        room, scale = ax.get_position(), 72.0 * np.array(figure.get_size_inches())
+        self.figure = figure
+        room, scale = ax.get_position(), 72.0 / figure.dpi * np.array(figure.bbox.size)
         width, height = room.width * scale[0], room.height * scale[1]
         self.ax, self.tree, self.right, self.legends = ax, tree * width, right, legends
         before = self.tree + left + 2 * GAP
@@ -292,29 +293,24 @@ def _draw_legends(frame: Frame, strips: Sequence[Groups], picture: Any, label: s
     """To the right, from the top down: the scale of the table, then that of each strip."""
     x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * FONT * LINE_HEIGHT
     scale = min(6 * line, 0.25 * frame.height)
-    _draw_bar(frame, (x, y), scale, label, lambda bar: frame.ax.figure.colorbar(picture, cax=bar))
+    frame.figure.colorbar(picture, cax=_bar(frame, (x, y), scale, label))
     y -= scale + 3 * line
     for groups in strips:
         if isinstance(groups, Scale):
-            shown: Scale = groups
-            _draw_bar(frame, (x, y), scale, shown.title, lambda bar, shown=shown: shown.colorbar(bar.figure, cax=bar))
+            groups.colorbar(frame.figure, cax=_bar(frame, (x, y), scale, groups.title), label="")
             y -= scale + 3 * line
         elif len(entries := groups.legend_entries()) > 1:
             frame.ax.add_artist(_legend(frame, groups, entries, (x, y)))
             y -= (len(entries) + 2) * line
 
 
-def _draw_bar(
-    frame: Frame, corner: tuple[float, float], height: float, label: str, draw: Callable[[Axes], Any]
-) -> None:
-    """A bar of colours below its name."""
+def _bar(frame: Frame, corner: tuple[float, float], height: float, label: str) -> Axes:
+    """Axes for a bar of colours, below its name."""
     (name,), style = printable(shortened([label], LONGEST_NAME))
-    x, y = corner
-    bar = frame.inset(x, y - height - FONT * LINE_HEIGHT, BAR, height)
-    draw(bar)
-    bar.set_ylabel("")
+    bar = frame.inset(corner[0], corner[1] - height - FONT * LINE_HEIGHT, BAR, height)
     bar.set_title(name, loc="left", fontsize=FONT, pad=3.0, **style)
     bar.tick_params(labelsize=FONT - 1)
+    return bar
 
 
 def _legend(frame: Frame, groups: Groups, entries: list[Line2D], corner: tuple[float, float]) -> Legend:

@@ -98,7 +98,7 @@ class Scale(Groups):
     def colorbar(self, figure: Any, **options: Any) -> None:
         """A bar of the scale beside the axes."""
         colours = ListedColormap(self.colors()[:-1].tolist())
-        figure.colorbar(ScalarMappable(Normalize(self.low, self.high), colours), label=self.title, **options)
+        figure.colorbar(ScalarMappable(Normalize(self.low, self.high), colours), **{"label": self.title, **options})
 
 
 def _steps(values: Floats, low: float, high: float) -> Ints:

@@ -17,7 +17,6 @@ from ..tree import Tree, TreeLike, as_tree
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import pandas
 
 Compare = Literal["parts", "rest"]
 
@@ -79,12 +78,9 @@ class Differences:
         if node < n:
             return ()
         t = node - n
-        figures = zip(self.effects[t], self.means[t], self.other_means[t], self.p_values[t], self.sure[t], strict=True)
-        return tuple(
-            Difference(self.names[c], *map(float, row[:4]), bool(row[4]))
-            for c, row in zip(self.columns[t].tolist(), figures, strict=True)
-            if c >= 0
-        )
+        figures = [self.effects, self.means, self.other_means, self.p_values, self.sure]
+        rows = zip(self.columns[t].tolist(), *(values[t].tolist() for values in figures), strict=True)
+        return tuple(Difference(self.names[c], *row) for c, *row in rows if c >= 0)
 
     def rows(self, nodes: Iterable[int] | None = None) -> Iterator[dict[str, Any]]:
         """A row for each node and column: of all merges from the root down, or of the nodes given."""
@@ -93,8 +89,8 @@ class Differences:
             for rank, found in enumerate(self.of(int(node)), start=1):
                 yield {"node": int(node), "rank": rank, **found._asdict()}
 
-    def to_pandas(self, nodes: Iterable[int] | None = None) -> pandas.DataFrame:
-        """The rows as a frame."""
+    def to_pandas(self, nodes: Iterable[int] | None = None) -> Any:
+        """The rows as a pandas DataFrame."""
         frames = require_package("pandas", "frames", "io")
         return frames.DataFrame(list(self.rows(nodes)), columns=["node", "rank", *Difference._fields])
 
