@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import matplotlib
 
@@ -68,7 +69,7 @@ def test_lines_of_many_rows_are_means_of_runs(n, max_rows, seed):
     edges = [k * n // max_rows for k in range(max_rows)] + [n]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        expected = [np.nanmean(values[a:b], axis=0) for a, b in zip(edges, edges[1:], strict=False)]
+        expected = [np.nanmean(values[a:b], axis=0) for a, b in pairwise(edges)]
     np.testing.assert_allclose(found, expected)
 
 

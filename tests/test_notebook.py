@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("nbclient", reason="needs nbclient and ipykernel: pip install nbclient ipykernel")
 pytest.importorskip("ipykernel")
 
-import nbformat  # noqa: E402
-from nbclient import NotebookClient  # noqa: E402
+import nbformat
+from nbclient import NotebookClient
 
 CELLS = (
     "import numpy as np, pandas as pd\n"
