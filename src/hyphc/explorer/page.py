@@ -131,7 +131,7 @@ def explore(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = explore(Tree([[0, 1], [3, 2]]), f"{folder}/tree.html", labels=["a", "a", "b"])
-    ...     page.name, page.stat().st_size < 100_000
+    ...     page.name, page.stat().st_size < 150_000
     ('tree.html', True)
     """
     tree = as_tree(tree)

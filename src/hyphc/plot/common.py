@@ -149,13 +149,19 @@ def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
     """Groups by label; without labels, the clusters of the model or of an automatic cut of the tree."""
     if labels is not None:
         name, values = getattr(labels, "name", None) or "label", np.asarray(labels)
-        if values.dtype.kind == "f" and (values != np.round(values))[np.isfinite(values)].any():
+        if values.dtype.kind == "f" and _measures(values):
             return scale_of(str(name), _checked(values, tree.n_leaves).astype(np.float64))
         return _grouped(values, tree.n_leaves, str(name))
     clusters = getattr(source, "labels_", None)
     if clusters is None:
         clusters = tree.cut(n_clusters=tree.n_clusters)
     return _grouped(np.asarray(clusters), tree.n_leaves, "cluster")
+
+
+def _measures(values: npt.NDArray[Any]) -> bool:
+    """Whether numbers measure something: more of them than there are colours, and not all whole."""
+    known = np.unique(values[np.isfinite(values)])
+    return len(known) > len(BASE_COLORS) and bool((known != np.round(known)).any())
 
 
 def _checked(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:

