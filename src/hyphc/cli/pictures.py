@@ -161,7 +161,7 @@ def draw_clustermap(
         table,
         tree,
         annotations=strips or None,
-        labels=clusters,
+        labels=None if clusters is None else _Named(clusters, "cluster"),
         names=tree.names or row_numbers(tree.n_leaves),
         title=title,
         ax=figure.add_axes((0.015, 0.015, 0.97, 0.97)),
@@ -181,6 +181,16 @@ def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any
     if points is not None:
         options |= {"labels": points.labels, "features": _features(points), "title": f"Tree of {points.source}"}
     explore(tree, path, rows_from=1, **options)
+
+
+class _Named:
+    """A column with its name: as much of a series as the pictures look at."""
+
+    def __init__(self, values: npt.ArrayLike, name: str) -> None:
+        self.name, self._values = name, values
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self._values, dtype=dtype)
 
 
 class _Frame:

@@ -29,7 +29,7 @@ class Disk {
     this.cy = clientHeight / 2;
     const small = Math.min(clientWidth, clientHeight) < 480;
     this.thumb = small ? 20 : 28;
-    this.margin = this.thumbs.ready ? this.thumb + 20 : this.model.names ? 26 + 6.3 * Math.min(small ? 6 : 12, this.longestName()) : 22;
+    this.margin = this.thumbs.ready ? this.thumb + 20 : this.model.names ? 26 + 6.3 * Math.min(clientWidth < 480 ? 6 : small ? 10 : 12, this.longestName()) : 22;
     this.radius = Math.max(40, Math.min(clientWidth, clientHeight) / 2 - this.margin);
   }
 
