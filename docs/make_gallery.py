@@ -30,7 +30,7 @@ def draw_gallery(folder: Path) -> list[Path]:
         if path.suffix == ".gif":
             names["animation"].save(path, writer=PillowWriter(fps=8), dpi=64)
         else:
-            names["ax"].figure.savefig(path, dpi=80)
+            names["ax"].figure.savefig(path, dpi=160)
         plt.close("all")
         saved.append(path)
     return saved

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hyphc import Tree, baselines, dasgupta_cost, encode
-from hyphc.explorer import page
+from hyphc.explorer import columns, page
 from hyphc.explorer.cuts import cut_fields
 from hyphc.explorer.groups import group
 from hyphc.explorer.sprite import MAX_SIDE, shrink, sprite
@@ -256,7 +256,7 @@ def test_mistakes_name_the_value_and_the_remedy_and_leave_the_old_file_alone(opt
 
 
 def test_too_many_features_are_refused_with_the_number_that_fits(tree, tmp_path, monkeypatch):
-    monkeypatch.setattr(page, "MAX_VALUES", 100)
+    monkeypatch.setattr(columns, "MAX_VALUES", 100)
     with pytest.raises(ValueError, match="features has 5 columns for 30 leaves; pass at most 3"):
         page.explore(tree, tmp_path / "page.html", features=np.ones((30, 5)))
 

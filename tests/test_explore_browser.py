@@ -7,16 +7,19 @@ import io
 import re
 import shutil
 import time
+from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
-from hyphc import HypHC, Tree, as_similarity, baselines, geometry
+from hyphc import HypHC, Tree, as_similarity, baselines, differences, geometry
 from hyphc.explorer import explore
 from sklearn.datasets import load_digits
 
 import strategies
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install selenium")
+plt = pytest.importorskip("matplotlib.pyplot")
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
@@ -395,10 +398,11 @@ def test_the_tree_can_be_walked_by_keyboard_alone(digits, screen):
     press(browser, Keys.ESCAPE)
     assert not browser.find_element(By.ID, "help-page").is_displayed()
     reached = set()
-    for _ in range(14):
+    for _ in range(19):
         press(browser, Keys.TAB)
         reached.add(browser.switch_to.active_element.get_attribute("id"))
     assert {"dendrogram", "search", "slider", "clusters", "theme", "help", "zoom-in"} <= reached
+    assert {"heat", "rank", "png", "svg", "colour"} <= reached
 
 
 def test_light_and_dark_follow_the_system_and_the_button(digits, screen):
@@ -494,3 +498,178 @@ def test_a_slider_fades_what_is_less_sure_and_clusters_say_their_support(screen,
 def test_a_tree_without_support_has_no_slider_for_it(screen, tmp_path):
     page = screen(explore(strategies.balanced(8), tmp_path / "plain.html"))
     assert not page.find_element(By.ID, "support-choice").is_displayed()
+
+
+KINDS = np.array(["lake", "river", "sea"])
+
+
+@pytest.fixture(scope="module")
+def annotated(tmp_path_factory):
+    """A page of 300 leaves with features, of which some are missing, and four columns of annotations; its tree and tables."""
+    rng = np.random.default_rng(0)
+    group = np.arange(300) // 100
+    X = rng.normal(size=(300, 6)) + 4 * np.eye(3).repeat(2, axis=1)[group]
+    tree = baselines.average_linkage(as_similarity(X, "cosine"))
+    X[rng.random(X.shape) < 0.02] = np.nan
+    table = pd.DataFrame(X, columns=[HOSTILE, *"bcdef"])
+    beside = pd.DataFrame({"water": KINDS[group], HOSTILE: rng.normal(size=300), "wild": group == 1})
+    beside.loc[:9, "water"] = None
+    names = [f"the very long name of the sample {i}" for i in range(300)]
+    path = tmp_path_factory.mktemp("pages") / "annotated.html"
+    explore(tree.with_names(names), path, features=table, annotations=beside, rows_from=1, title="Waters")
+    return tree, table, beside, path
+
+
+def test_the_heat_map_shows_means_of_the_leaves_under_each_pixel(annotated, screen):
+    _, table, _, path = annotated
+    browser = screen(path)
+    cells, order, columns, told = browser.execute_script(
+        """const { heatmap, model, colours } = explorer, cells = explorer.across.cells(), width = cells.length - 1;
+        const pixels = new Uint32Array(width * 6), told = [];
+        heatmap.fill(pixels, cells, width);
+        for (let r = 0; r < 6; r++)
+          for (let i = 0; i < width; i += 37) told.push([r, i, colours.diverging.indexOf(pixels[r * width + i])]);
+        return [Array.from(cells), Array.from(model.order), Array.from(model.featureOrder), told];"""
+    )
+    z = ((table - table.mean()) / table.std(ddof=0)).to_numpy()
+    assert sorted(columns) == list(range(6))
+    assert cells[-1] == 300
+    assert len(told) > 60
+    for row, i, step in told:
+        leaves = order[cells[i] : max(cells[i] + 1, cells[i + 1])]
+        values = z[leaves, columns[row]]
+        if np.isfinite(values).any():
+            expected = np.clip((np.nanmean(values) / 2.5 + 1) * 127.5, 0, 255)
+            assert abs(step - expected) <= 0.51
+        else:
+            assert step == -1
+
+
+def test_a_strip_shows_the_commonest_class_and_the_mean_number(annotated, screen):
+    _, _, beside, path = annotated
+    browser = screen(path)
+    order = browser.execute_script("return Array.from(explorer.model.order)")
+    for start, end in ((0, 300), (10, 17), (150, 151), (0, 40)):
+        classes, mean = browser.execute_script(
+            """const [water, number] = explorer.model.columns, [from, to] = arguments;
+            return [water.classes[water.commonest(from, to)] ?? null, number.mean(from, to)];""",
+            start,
+            end,
+        )
+        rows = beside.iloc[order[start:end]]
+        counts = rows["water"].map(lambda value: value if isinstance(value, str) else None).value_counts(dropna=False)
+        assert counts[classes] == counts.max() if classes is not None else counts.iloc[0] == counts.max()
+        assert mean == pytest.approx(rows[HOSTILE].mean(), rel=1e-5)
+
+
+def test_leaves_and_band_take_the_colours_of_any_column_under_its_own_name(annotated, screen):
+    browser = screen(path := annotated[3])
+    choices = [option.text for option in browser.find_elements(By.CSS_SELECTOR, "#colour option")]
+    assert choices == ["cluster", "water", HOSTILE, "wild", HOSTILE, *"bcdef"]
+    browser.execute_script("explorer.colourBy('column 0')")
+    legend = text(browser, "legend")
+    assert all(kind in legend for kind in KINDS)
+    assert "missing" in legend
+    assert browser.find_element(By.ID, "legend").get_attribute("aria-label") == "water"
+    same = browser.execute_script(
+        """const { colours, model } = explorer, { scene } = explorer.disk, water = model.columns[0];
+        const expected = (i) => colours.of(water, water.leaders()[scene.node[i]]);
+        return scene.bands.every((i) => colours.node(scene.node[i], scene.cluster[i]) === expected(i));"""
+    )
+    assert same
+    browser.execute_script("explorer.colourBy('column 1')")
+    settle(browser)
+    assert browser.find_elements(By.CSS_SELECTOR, "#legend .scale")
+    press(browser, "c")
+    assert browser.execute_script("return explorer.colours.column") is None
+    press(browser, "c")
+    assert browser.execute_script("return explorer.colours.column === explorer.model.columns[1]")
+    assert screen(path).execute_script("return [document.scripts.length, window.hacked]") == [2, None]
+
+
+def test_the_panel_tells_what_distinguishes_a_cluster_as_the_package_does(annotated, screen):
+    tree, table, _, path = annotated
+    browser = screen(path)
+    node = biggest_cluster(browser)
+    for compare in ("rest", "parts"):
+        found = differences(tree, table, compare=compare, top=4).of(node)
+        shown = browser.execute_script(
+            "return explorer.model.differing(arguments[0], arguments[1]).slice(0, 4)", node, compare
+        )
+        assert [table.columns[j] for j, _, _ in shown] == [row.column for row in found]
+        assert [effect for _, effect, _ in shown] == pytest.approx([row.effect for row in found], rel=1e-5)
+        assert [sure for _, _, sure in shown] == [row.sure for row in found]
+    browser.execute_script("explorer.select(arguments[0])", node)
+    assert "Compared with the rest" in text(browser, "selected-features")
+    assert differences(tree, table, compare="rest").of(node)[0].column in text(browser, "selected-features")
+
+
+def test_rows_count_from_where_they_are_told_to_and_names_are_short_where_they_agree(annotated, screen):
+    browser = screen(annotated[3])
+    rows = list(csv.DictReader(io.StringIO(browser.execute_script("return explorer.model.csv(explorer.model.root)"))))
+    assert all(row["name"].endswith(f" {int(row['row']) - 1}") for row in rows)
+    assert {row["water"] for row in rows} == {"", *KINDS}
+    short = browser.execute_script("return [7, 8, 123].map((leaf) => explorer.model.shortName(leaf, 14))")
+    assert len(set(short)) == 3
+    assert all(len(name) <= 14 and name.endswith(end) for name, end in zip(short, ("7", "8", "123"), strict=True))
+
+
+def test_pictures_are_exported_as_png_and_svg_with_hostile_text_as_text(annotated, screen, downloads):
+    browser = screen(annotated[3])
+    browser.execute_script("explorer.colourBy('column 0')")
+    for kind in ("png", "svg"):
+        browser.find_element(By.ID, kind).click()
+        file = wait(lambda kind=kind: next(downloads.glob(f"tree.{kind}"), None))
+        wait(lambda file=file: file.stat().st_size > 0)
+    pixels = plt.imread(downloads / "tree.png")
+    assert pixels.shape[:2] == tuple(
+        2 * side
+        for side in browser.execute_script(
+            "const p = new explorer.parts.Picture(explorer); return [p.height, p.width];"
+        )
+    )
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 50
+    drawing = ElementTree.parse(downloads / "tree.svg").getroot()
+    texts = [element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Waters", "water", *KINDS, "height"} <= set(texts)
+    assert any(name and name.startswith("</script>") for name in texts)
+    assert not list(drawing.iter("{http://www.w3.org/2000/svg}script"))
+    assert len(list(drawing.iter("{http://www.w3.org/2000/svg}path"))) > 5
+
+
+def test_a_page_in_a_frame_of_a_notebook_runs_and_reaches_nothing_outside(annotated, browser, tmp_path):
+    tree, table, _, _ = annotated
+    page = explore(tree, features=table, title=HOSTILE)
+    around = "<!doctype html><meta charset=utf-8><p id=outside>notebook</p>"
+    (tmp_path / "notebook.html").write_text(f"{around}{page._repr_html_()}", encoding="utf-8")
+    emulate(browser, 1280, 800, "light", "reduce")
+    browser.get((tmp_path / "notebook.html").as_uri())
+    frame = browser.find_element(By.TAG_NAME, "iframe")
+    browser.switch_to.frame(frame)
+    wait(lambda: browser.execute_script("return document.documentElement.dataset.ready"))
+    assert text(browser, "facts").startswith("300 points")
+    refused = browser.execute_script(
+        "try { return String(parent.document.getElementById('outside')) } catch (error) { return error.name }"
+    )
+    assert refused == "SecurityError"
+    browser.switch_to.default_content()
+    assert browser.execute_script("return window.hacked") is None
+    browser.get_log("browser")
+
+
+@pytest.mark.parametrize("n", [20_000, 100_000])
+def test_large_trees_with_a_heat_map_are_drawn_pixel_by_pixel(n, screen, tmp_path):
+    rng = np.random.default_rng(0)
+    tree = strategies.balanced(n)
+    table = np.repeat(rng.normal(size=(n // 1000, 10)), 1000, axis=0) + 0.1 * rng.normal(size=(n, 10))
+    page = explore(tree, tmp_path / "large.html", features=table, annotations={"group": np.arange(n) // 1000})
+    browser = screen(page)
+    assert browser.execute_script("return explorer.heatmap.rows") > 0
+    browser.execute_script("explorer.colourBy('feature 3'); explorer.select(explorer.model.clusters[0], true)")
+    settle(browser)
+    colours = browser.execute_script(
+        """const canvas = document.getElementById("heatmap");
+        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        return new Set(new Uint32Array(pixels.buffer)).size;"""
+    )
+    assert colours > 50

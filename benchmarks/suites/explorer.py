@@ -27,6 +27,8 @@ from ..harness.task import Record, Task
 SOURCES = ("_shared", "tree", "hyperbolic", "explorer")
 SIZES = (2_000, 20_000, 100_000)
 CHAIN = 20_000
+# Leaves and columns of pages with a heat map and a strip: as many values as a page takes at the most.
+HEAT_MAPS = {20_000: 100, 100_000: 50}
 
 EMPTY = """const done = arguments[0], times = [];
 const tick = (now) => (times.push(now) > 60 ? done(times.slice(1).map((t, i) => t - times[i])) : requestAnimationFrame(tick));
@@ -59,6 +61,7 @@ return times;"""
 
 def tasks() -> list[Task]:
     pages = [Task("explorer", str(n), "bisecting", "frames") for n in SIZES]
+    pages += [Task("explorer", str(n), "heat map", "frames") for n in HEAT_MAPS]
     return [*pages, Task("explorer", str(CHAIN), "chain", "frames")]
 
 
@@ -73,7 +76,8 @@ def records(task: Task) -> Iterator[Record]:
         browser.get("about:blank")
         beat = float(np.median(browser.execute_async_script(EMPTY)))
         with tempfile.TemporaryDirectory() as folder:
-            page = explore(tree, Path(folder) / "page.html", labels=np.arange(tree.n_leaves) % 10)
+            beside = _table(tree.n_leaves) if task.kind == "heat map" else {}
+            page = explore(tree, Path(folder) / "page.html", labels=np.arange(tree.n_leaves) % 10, **beside)
             yield {"beat_ms": beat, **_measure(browser, page, beat)}
     finally:
         browser.quit()
@@ -83,6 +87,12 @@ def _tree(kind: str, n: int) -> Tree:
     if kind == "chain":
         return Tree(np.column_stack([np.r_[0, np.arange(n, 2 * n - 2)], np.arange(1, n)]))
     return baselines.bisecting_kmeans(as_similarity(datasets.planted(n, 16, random_state=0).data, "cosine"))
+
+
+def _table(n: int) -> dict[str, Any]:
+    """Features and a column of numbers, for a heat map with a strip."""
+    values = np.random.default_rng(0).normal(size=(n, HEAT_MAPS[n])).astype(np.float32)
+    return {"features": values, "annotations": {"number": values[:, 0]}}
 
 
 def _processor_ms(root: int) -> int:
@@ -149,7 +159,10 @@ def frames_table(store: Store) -> str:
     rows = []
     for result in map(store.of, tasks()):
         for record in (result or {}).get("records", []):
-            name = spaced(result["n"]) + (", a chain" if result["kind"] == "chain" else "")
+            about = {"chain": ", a chain", "heat map": f", {HEAT_MAPS.get(result['n'])} columns"}.get(
+                result["kind"], ""
+            )
+            name = spaced(result["n"]) + about
             rows.append([name, *(f"{record[column]:.3g}" for column in COLUMNS)])
     return table(["leaves", *COLUMNS.values()], rows, "explorer")
 

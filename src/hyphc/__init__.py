@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .pipeline.constraints import Constraints
     from .scores.bounds import cost_bounds
     from .scores.certificate import optimality_gap
+    from .scores.differences import differences
     from .scores.exact import exact_search, exact_tree
     from .scores.metrics import (
         dasgupta_cost,
@@ -56,6 +57,7 @@ _HOME = {
     "dasgupta_cost": "scores.metrics",
     "decode": "hyperbolic.decode",
     "dendrogram_purity": "scores.metrics",
+    "differences": "scores.differences",
     "embed": "continuous.solver",
     "encode": "hyperbolic.encode",
     "exact_search": "scores.exact",
@@ -102,6 +104,7 @@ __all__ = [
     "datasets",
     "decode",
     "dendrogram_purity",
+    "differences",
     "embed",
     "encode",
     "exact_search",

@@ -48,6 +48,7 @@ from .similarity.metric import Metric
 from .similarity.metrics import metric_of
 from .tree import Tree
 from .tree.cut import CRITERIA, nearest_possible
+from .views import Views, grown_names, row_names
 
 __all__ = ["HypHC"]
 
@@ -67,7 +68,7 @@ CONTINUOUS = (
 FEWEST_AT_ONCE = 1_000
 
 
-class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Hierarchical clustering that minimises Dasgupta's cost.
 
     A quick first tree is lowered in cost by a tree search (prune and regraft with branch and bound). The paper's method embeds
@@ -235,6 +236,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Parameters
         ----------
         X : array, frame, sparse matrix, Similarity or path
+            The index of a pandas frame names the leaves of ``tree_``, unless it only counts.
             A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
             that do, are fitted by parts: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
             is on disk as long as the model is there.
@@ -252,6 +254,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
                 return self._fit_by_parts(source, sample_weight)
             X = source.read(0, source.shape[0])
         clock = Clock(self.time_budget, self.callback, self.verbose)
+        names = row_names(X)
         X = self._checked(X, reset=True)
         n = X.n if isinstance(X, Similarity) else X.shape[0]
         self._check_parameters(n)
@@ -269,7 +272,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         told = "" if similarity.metric is None else similarity.metric.told(similarity)
         self.plan_, self.interrupted_, self._signal = replace(plan, rows=told), clock.interrupted, clock.signal
         self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
-        self._settle(found.tree, similarity, found.embedding, known)
+        self._settle(found.tree.with_names(names), similarity, found.embedding, known)
         return self
 
     def _carried_out(
@@ -371,7 +374,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         similarity = self._with_new(X)
         self._check_parameters(similarity.n)
         known = None if self.constraints is None else self.constraints.grown(similarity.n).of(similarity.n)
-        self._settle(insert(self.tree_, similarity), similarity, None, known)
+        names = grown_names(self.tree_, row_names(X), similarity.n)
+        self._settle(insert(self.tree_, similarity).with_names(names), similarity, None, known)
         return self
 
     def _with_new(self, X: Any) -> Similarity:

@@ -75,7 +75,7 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
         points = read_points(
             path,
             features=arguments.features,
-            exclude=arguments.exclude,
+            exclude=(*(arguments.exclude or ()), *(getattr(arguments, "annotate", None) or ())) or None,
             known=known,
             labels=arguments.labels,
             names=arguments.names,

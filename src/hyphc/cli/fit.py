@@ -12,6 +12,7 @@ from pathlib import Path
 from ..estimator import HypHC
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
+from .annotations import read_annotations
 from .common import check_usage, print_note, print_notes, read_data, similarity_of
 from .fit_by_parts import run_fit_by_parts
 from .fit_files import Fitted, Judgement, brief, judged, write_all, write_tree_alone
@@ -34,6 +35,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         run_fit_by_parts(arguments, folder)
         return None
     points = read_data(arguments, arguments.file, known_columns(arguments))
+    beside = read_annotations(arguments, arguments.file)
     _check_clusters(arguments, points.n)
     known = constraints_of(arguments, points)
     similarity, notes = similarity_of(points, arguments)
@@ -41,7 +43,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     print_notes(points, notes)
     model = _fitted(arguments, similarity, known)
     told = replace(model.plan_, rows="")  # the notes have said it
-    fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {told}", model, known)
+    fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {told}", model, beside, known)
     print_note(fitted.plan)
     print_note(f"clusters: {how_many(model)}")
     return _written(fitted, similarity, folder)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from .._shared.arrays import Ints
 from ..estimator import HypHC
 from ..io import Points, write_tree
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree
+from .annotations import called
 from .common import leaf_names
+from .differences import cluster_differences
 from .outputs import clusters_csv, staged
-from .pictures import PLOT_REMEDY, can_plot, draw, write_explorer
+from .pictures import PLOT_REMEDY, can_plot, draw, draw_clustermap, write_explorer
 from .report import (
     FlatClusters,
     agreement_rows,
@@ -48,6 +52,7 @@ class Fitted:
     notes: tuple[str, ...]
     plan: str
     model: HypHC
+    beside: dict[str, Any]  # annotations
     known: Constraints | None = None
 
     def tree(self, sure: Support | None = None) -> Tree:
@@ -93,11 +98,15 @@ def write_all(fitted: Fitted, judgement: Judgement, folder: Path) -> list[str]:
     """Tree, pictures, clusters and report; the names of the files."""
     points, model, tree = fitted.points, fitted.model, fitted.tree(judgement.sure)
     with staged(folder) as stage:
-        files = _write_trees(stage, tree) + _write_pictures(stage, tree, model, points)
+        files = _write_trees(stage, tree) + _write_pictures(stage, tree, fitted)
         files += [_write_clusters(stage / "clusters.csv", points, model, judgement.sure)]
+        differ = cluster_differences(tree, points, _cluster_nodes(model).tolist())
+        if differ is not None:
+            (stage / "differences.csv").write_text(differ.csv(), encoding="utf-8", newline="")
+            files += [("differences.csv", "the columns by which clusters, and the parts of splits, differ most")]
         facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *fitted.notes, fitted.plan]
         facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
-        flat = FlatClusters(model.labels_, how_many(model), points.labels)
+        flat = FlatClusters(model.labels_, how_many(model), points.labels, differ)
         title, command = f"A tree of {points.source}", fitted.arguments.command_line
         report = markdown_report(title, facts, judgement.rows, flat, files, command)
         (stage / "report.md").write_text(report, encoding="utf-8")
@@ -110,13 +119,22 @@ def _write_trees(stage: Path, tree: Tree) -> list[tuple[str, str]]:
     return list(_TREE_FILES.items())
 
 
-def _write_pictures(stage: Path, tree: Tree, model: HypHC, points: Points) -> list[tuple[str, str]]:
-    """The picture, left out with the reason where it cannot be drawn, and the explorer."""
-    files = []
-    labels = None if points.labels is None else np.asarray(points.labels)
+def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, str]]:
+    """The pictures, left out with the reason where they cannot be drawn, and the explorer."""
+    files, model, points = [], fitted.model, fitted.points
+    label_name = called(fitted.arguments.labels or "label")
+    given: dict[str, Any] = {
+        "labels": None if points.labels is None else np.asarray(points.labels),
+        "clusters": model.labels_,
+        "title": points.source,
+        "label_name": label_name,
+    }
     if can_plot():
-        draw(tree, stage / "tree.png", labels=labels, clusters=model.labels_, embedding=model.embedding_)
+        draw(tree, stage / "tree.png", embedding=model.embedding_, **given)
         files.append(("tree.png", "a picture of it"))
+        if points.kind == "features" and isinstance(points.data, np.ndarray):
+            draw_clustermap(tree, stage / "clustermap.png", points, fitted.beside, **given)
+            files.append(("clustermap.png", "the table beside the tree"))
     else:
         print(f"\ntree.png was left out: {PLOT_REMEDY}")
     write_explorer(
@@ -127,15 +145,21 @@ def _write_pictures(stage: Path, tree: Tree, model: HypHC, points: Points) -> li
         similarity=model.similarity_,
         criterion=model.criterion,
         min_size=model.min_size,
+        annotations=fitted.beside,
+        label_name=label_name,
     )
     return [*files, ("explorer.html", "a page to explore it in a browser")]
+
+
+def _cluster_nodes(model: HypHC) -> Ints:
+    """The nodes of the flat clusters, in the order of the labels."""
+    return model.tree_.clusters(model.n_clusters_, criterion=model.criterion, min_size=model.min_size)
 
 
 def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | None) -> tuple[str, str]:
     clusters, support = model.labels_, None
     if sure is not None:
-        nodes = model.tree_.clusters(model.n_clusters_, criterion=model.criterion, min_size=model.min_size)
-        support = sure.of_nodes(nodes)[clusters]
+        support = sure.of_nodes(_cluster_nodes(model))[clusters]
     path.write_text(clusters_csv(clusters, points.names, points.labels, support), encoding="utf-8", newline="")
     about = "" if sure is None else ", and how sure that cluster is"
     return path.name, f"the flat cluster of each row, numbered from 0{about}"

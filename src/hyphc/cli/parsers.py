@@ -170,6 +170,15 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_annotations(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--annotate",
+        type=_column_list,
+        metavar="COLUMNS",
+        help="columns of the data shown beside the tree, and not clustered: classes or numbers (needs a file)",
+    )
+
+
 def _add_similarity(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how alike two rows are")
     group.add_argument(
@@ -224,7 +233,8 @@ def _add_fit(commands: Any) -> None:
         "cluster a file: tree, clusters, pictures and report",
         f"""Cluster the rows of a file, or the nodes of a graph, and write to a folder:
 the tree (tree.npz, tree.nwk, tree.json, linkage.npy), flat clusters
-(clusters.csv), a picture (tree.png), a page to explore the tree in a browser
+(clusters.csv), pictures (tree.png, clustermap.png), what distinguishes the
+clusters (differences.csv), a page to explore the tree in a browser
 (explorer.html), and a report (report.md) with the cost, what no tree can
 beat, and how far from the best the tree can be.
 
@@ -244,6 +254,7 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
     )
     parser.add_argument("file", metavar="FILE", help="what to cluster")
     _add_columns(parser)
+    _add_annotations(parser)
     _add_similarity(parser)
     parser.add_argument(
         "--n-clusters", type=_whole(1), metavar="K", help="number of flat clusters (default: found from the tree)"
@@ -418,20 +429,25 @@ def _add_plot(commands: Any) -> None:
         "plot",
         "pictures",
         "draw a tree (needs matplotlib)",
-        "Draw a tree in the Poincaré disk, as a dendrogram, or both side by side, to\n"
-        "PNG, SVG or PDF. Colours are the labels if DATA and --labels are given, else\n"
-        "flat clusters.",
+        "Draw a tree in the Poincaré disk, as a dendrogram, or both side by side, or\n"
+        "the table DATA beside it (clustermap), to PNG, SVG or PDF. Colours are the\n"
+        "labels if DATA and --labels are given, else flat clusters.",
         *_FIRST,
         "hyphc plot iris-hyphc/tree.npz --kind disk --n-clusters 3 --output disk.png",
         "hyphc plot iris-hyphc/tree.npz iris.csv --labels label --output iris.svg",
+        "hyphc plot iris-hyphc/tree.npz iris.csv --annotate label --kind clustermap --output map.png",
     )
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
     parser.add_argument(
         "data", metavar="DATA", nargs="?", help="the file that the tree was made from, for names and labels"
     )
     _add_columns(parser)
+    _add_annotations(parser)
     parser.add_argument(
-        "--kind", choices=("both", "disk", "dendrogram"), default="both", help="what to draw (default: %(default)s)"
+        "--kind",
+        choices=("both", "disk", "dendrogram", "clustermap"),
+        default="both",
+        help="what to draw (default: %(default)s)",
     )
     parser.add_argument(
         "--n-clusters", type=_whole(1), metavar="K", help="number of colours (default: as of hyphc cut)"
@@ -459,6 +475,7 @@ def _add_explore(commands: Any) -> None:
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
     parser.add_argument("data", metavar="DATA", nargs="?", help="the file that the tree was made from")
     _add_columns(parser)
+    _add_annotations(parser)
     _add_criterion(parser)
     parser.add_argument("--output", type=Path, metavar="FILE", help="the page (default: TREE with the extension .html)")
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from .._shared.files import replaced_atomically
 from ..io import Points, read_tree
+from ..io.trees import row_numbers
 from ..tree import Tree
+from .annotations import called, read_annotations
 from .common import leaf_names, read_data, tree_for
 from .outputs import require_writable_file
 from .trees import own_number, require_weights
@@ -41,11 +43,19 @@ def run_plot(arguments: argparse.Namespace) -> None:
     """Draw a tree into a file."""
     path = arguments.output or Path(arguments.tree).with_suffix(".png")
     require_picture(path)
+    if arguments.kind == "clustermap" and arguments.data is None:
+        arguments.parser.error("--kind clustermap shows DATA beside the tree; name that file after the tree")
     tree, points = _tree_and_points(arguments)
+    colours: dict[str, Any] = {"title": Path(arguments.tree).name if points is None else points.source}
     if points is not None and points.labels is not None and arguments.n_clusters is None:
-        draw(tree, path, labels=np.asarray(points.labels), kind=arguments.kind)
+        colours |= {"labels": np.asarray(points.labels), "label_name": called(arguments.labels)}
     else:
-        draw(tree, path, clusters=_clusters(tree, arguments), kind=arguments.kind)
+        colours |= {"clusters": _clusters(tree, arguments)}
+    if arguments.kind == "clustermap":
+        assert points is not None
+        draw_clustermap(tree, path, points, read_annotations(arguments, arguments.data), **colours)
+    else:
+        draw(tree, path, kind=arguments.kind, **colours)
     print(f"wrote {path}")
 
 
@@ -55,14 +65,20 @@ def run_explore(arguments: argparse.Namespace) -> None:
     require_writable_file(path)
     tree, points = _tree_and_points(arguments)
     require_weights(tree, arguments)
-    write_explorer(tree, path, points, criterion=arguments.criterion, min_size=arguments.min_size or 1)
+    options: dict[str, Any] = {"criterion": arguments.criterion, "min_size": arguments.min_size or 1}
+    if points is not None:
+        options |= {
+            "annotations": read_annotations(arguments, arguments.data),
+            "label_name": called(arguments.labels or "label"),
+        }
+    write_explorer(tree, path, points, **options)
     print(f"wrote {path}; open it in a browser")
 
 
 def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None]:
     """The tree, with names, and the data if it was given."""
     if arguments.data is None:
-        for option in ("features", "exclude", "labels", "names", "precomputed", "distances", "graph"):
+        for option in ("features", "exclude", "labels", "names", "precomputed", "distances", "graph", "annotate"):
             if getattr(arguments, option):
                 arguments.parser.error(f"--{option} is about DATA; name that file after the tree")
         return read_tree(arguments.tree), None
@@ -89,10 +105,13 @@ def draw(
     clusters: npt.ArrayLike | None = None,
     embedding: npt.ArrayLike | None = None,
     kind: str = "both",
+    title: str | None = None,
+    label_name: str = "label",
 ) -> None:
     """Draw the tree in the disk, as a dendrogram, or both, into a file of the extension's format; atomically.
 
-    Colours are ``labels`` if they are given, else ``clusters``; the legend, one for both pictures, says which.
+    Colours are ``labels`` if they are given, else ``clusters``; the legend, one for both pictures, says which. Rows without names
+    are numbered from 1, as in every file of the command line.
     """
     from matplotlib.figure import Figure  # without pyplot: no display, no state
 
@@ -106,12 +125,51 @@ def draw(
     if kind != "dendrogram":
         plot.disk(tree, embedding=embedding, labels=colours, ax=axes[0])
     if kind != "disk":
-        plot.dendrogram(tree, labels=colours, ax=axes[-1])
+        plot.dendrogram(tree, labels=colours, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
     legends = [legend for legend in (ax.get_legend() for ax in axes) if legend is not None]
     for legend in legends[:-1]:
         legend.remove()
     for legend in legends:
-        legend.set_title("cluster" if labels is None else "label")
+        legend.set_title("cluster" if labels is None else label_name.replace("$", r"\$"))
+    if title is not None:
+        figure.suptitle(title, parse_math=False)
+    _save(figure, path)
+
+
+def draw_clustermap(
+    tree: Tree,
+    path: Path,
+    points: Points,
+    annotations: dict[str, Any],
+    *,
+    labels: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
+    title: str | None = None,
+    label_name: str = "label",
+) -> None:
+    """Draw the table beside the tree; labels are one strip more, beside the clusters."""
+    from matplotlib.figure import Figure
+
+    from .. import plot
+
+    table = _features(points)
+    if table is None:
+        raise ValueError(f"{points.source} holds no table of numbers to draw; choose another --kind.")
+    figure = Figure(figsize=(12, 8.5))
+    strips = annotations if labels is None else {label_name: labels, **annotations}
+    plot.clustermap(
+        table,
+        tree,
+        annotations=strips or None,
+        labels=None if clusters is None else _Named(clusters, "cluster"),
+        names=tree.names or row_numbers(tree.n_leaves),
+        title=title,
+        ax=figure.add_axes((0.015, 0.015, 0.97, 0.97)),
+    )
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
     with replaced_atomically(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
@@ -122,7 +180,17 @@ def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any
 
     if points is not None:
         options |= {"labels": points.labels, "features": _features(points), "title": f"Tree of {points.source}"}
-    explore(tree, path, **options)
+    explore(tree, path, rows_from=1, **options)
+
+
+class _Named:
+    """A column with its name: as much of a series as the pictures look at."""
+
+    def __init__(self, values: npt.ArrayLike, name: str) -> None:
+        self.name, self._values = name, values
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self._values, dtype=dtype)
 
 
 class _Frame:

@@ -16,6 +16,7 @@ from ..scores.certificate import OptimalityGap, optimality_gap
 from ..scores.metrics import dasgupta_cost, dendrogram_purity, in_units
 from ..similarity import Similarity
 from ..tree import Tree
+from .differences import ClusterDifferences
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
 CERTIFICATE_EFFORT = 0.02  # of optimality_gap's usual one: a second or two; who asks for a tree does not wait a minute
@@ -157,11 +158,12 @@ def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FlatClusters:
-    """The cluster of each row, why there are so many, and the rows' labels."""
+    """The cluster of each row, why there are so many, the rows' labels, and what the clusters differ by."""
 
     of: npt.NDArray[np.int64]
     why: str
     labels: Sequence[str] | None
+    differ: ClusterDifferences | None = None
 
 
 def markdown_report(
@@ -179,25 +181,29 @@ def markdown_report(
         lines += ["", "![The tree](tree.png)"]
     lines += ["", "## How good the tree is", "", "| | | |", "|---|---:|---|"]
     lines += [f"| {what} | {value} | {plain(meaning)} |" for what, value, meaning in rows]
-    lines += ["", "## Flat clusters", "", f"{plain(clusters.why)}.", "", *_cluster_table(clusters.of, clusters.labels)]
+    lines += ["", "## Flat clusters", "", f"{plain(clusters.why)}.", "", *_cluster_table(clusters)]
     lines += ["", "## Files", "", *(f"- [{name}]({name}): {about}" for name, about in files)]
     lines += ["", "Made by:", "", f"    {' '.join(command_line.split())}", ""]
     return "\n".join(lines)
 
 
-def _cluster_table(clusters: npt.NDArray[np.int64], labels: Sequence[str] | None) -> list[str]:
-    """Sizes, largest first, and the most common label of each."""
-    sizes = np.bincount(clusters)
+def _cluster_table(flat: FlatClusters) -> list[str]:
+    """Sizes, largest first, the most common label of each, and what it stands out by."""
+    sizes, told = np.bincount(flat.of), None if flat.differ is None else flat.differ.told()
     largest = np.argsort(-sizes, kind="stable")[:_LISTED_CLUSTERS].tolist()
-    lines = ["| cluster | rows |" + (" mostly |" if labels else ""), "|---:|---:|" + ("---|" if labels else "")]
+    titles = ["cluster", "rows", *["mostly"] * bool(flat.labels), *["stands out by"] * (told is not None)]
+    lines = [f"| {' | '.join(titles)} |", "|---:|---:|" + "---|" * (len(titles) - 2)]
     for cluster in largest:
-        line = f"| {cluster} | {sizes[cluster]} |"
-        if labels:
-            label, count = Counter(labels[i] for i in np.flatnonzero(clusters == cluster).tolist()).most_common(1)[0]
-            line += f" {plain(label)} ({count}) |"
-        lines.append(line)
+        cells = [str(cluster), str(sizes[cluster])]
+        if flat.labels:
+            members = np.flatnonzero(flat.of == cluster).tolist()
+            label, count = Counter(flat.labels[i] for i in members).most_common(1)[0]
+            cells.append(f"{plain(label)} ({count})")
+        lines.append(f"| {' | '.join(cells if told is None else [*cells, plain(told[cluster])])} |")
     if len(sizes) > len(largest):
         lines += ["", f"The {len(sizes) - len(largest)} smaller clusters are in clusters.csv."]
+    if flat.differ is not None:
+        lines += ["", f"{flat.differ.note()} More in differences.csv."]
     return lines
 
 

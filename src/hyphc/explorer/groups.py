@@ -35,9 +35,9 @@ class Groups:
         sums = [np.bincount(self.of, weights=column, minlength=len(self.sizes)) for column in values.T]
         return np.column_stack(sums) / self.sizes[:, None]
 
-    def names(self, names: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Of each group, the name of its first member and how many more there are."""
-        called = [names[i] if names else str(i) for i in self.first.tolist()]
+    def names(self, names: tuple[str, ...] | None, rows_from: int = 0) -> tuple[str, ...]:
+        """Of each group, the name of its first member, or the number of its row, and how many more there are."""
+        called = [names[i] if names else str(i + rows_from) for i in self.first.tolist()]
         return tuple(
             name if size == 1 else f"{name} and {size - 1} more"
             for name, size in zip(called, self.sizes.tolist(), strict=True)

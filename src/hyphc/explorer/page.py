@@ -10,14 +10,11 @@ import os
 import re
 from collections.abc import Iterable
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.checks import as_floats
-from .._shared.files import replaced_atomically
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import circle_order
 from ..hyperbolic.encode import encode_by_height
@@ -27,32 +24,39 @@ from ..similarity.build import check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
 from ..tree.cut import NodeScores
+from .columns import MAX_VALUES, annotation_fields, difference_fields, feature_fields, feature_values, label_fields
 from .cuts import cut_fields
 from .groups import Groups, group
+from .inline import Page
 from .packing import Fields, packed
 from .sprite import sprite
 
 if TYPE_CHECKING:
     from ..similarity import SimilarityLike
 
+__all__ = ["MAX_LEAVES", "MAX_VALUES", "explore"]
+
 # What is drawn does not grow with the number of leaves, but the page's weight does, to about 15 MB here, and so does the time
 # it takes to open; of a larger tree the top is shown, its lowest merges closed.
 MAX_LEAVES = 200_000
-# Values of features in a page: 20 MB, a third more when written as text.
-MAX_VALUES = 5_000_000
 # Radii that differ by less than this share count as one; then only the angles say anything about the tree.
 ONE_RADIUS = 1e-6
 
 _SCRIPTS = (
     "hyperbolic",
     "model",
+    "columns",
     "colours",
     "scene",
     "thumbs",
     "disk",
     "overlay",
+    "across",
     "dendrogram",
+    "heatmap",
     "panel",
+    "svg",
+    "picture",
     "explorer",
     "controls",
     "main",
@@ -61,18 +65,21 @@ _SCRIPTS = (
 
 def explore(
     tree: TreeLike,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     *,
     labels: npt.ArrayLike | None = None,
     names: Iterable[str] | None = None,
     images: npt.ArrayLike | None = None,
     features: Any = None,
+    annotations: Any = None,
+    label_name: str | None = None,
     embedding: npt.ArrayLike | None = None,
     similarity: SimilarityLike | None = None,
     criterion: str | NodeScores | None = None,
     min_size: float = 1,
     title: str | None = None,
-) -> Path:
+    rows_from: int = 0,
+) -> Any:
     """Write a page to look around in a tree: Poincaré disk, dendrogram, search, cuts, lists of members.
 
     Parameters
@@ -81,8 +88,8 @@ def explore(
         n leaves, one or more. Where it carries support (``Tree.with_support``), sure branches are drawn wider, and a slider
         fades those with less than asked for. Above `MAX_LEAVES` (200 000) the lowest merges are closed: a leaf of the page then
         stands for a group of points, says of how many, and has their most frequent label and their mean features.
-    path : path
-        The HTML file; one that exists is replaced in one step.
+    path : path, optional
+        The HTML file; one that exists is replaced in one step. Without it the page is returned, for a notebook to show.
     labels : array (n,), optional
         Classes, of any type; leaves can be coloured by them, and clusters say what they are made of.
     names : sequence of n str, optional
@@ -90,7 +97,12 @@ def explore(
     images : array (n, h, w) or (n, h, w, 3), optional
         Thumbnails: uint8, or numbers that are stretched to it. Scaled down to 48 pixels at the most.
     features : array or frame (n, d), optional
-        Numbers of which the page shows the means of a cluster and exports the rows.
+        Numbers: a heat map below the tree, what distinguishes each cluster (``hyphc.differences``), the export.
+    annotations : frame, table of names and columns, or one column, optional
+        What else is known of the leaves: strips below the tree, and colours. Few whole numbers, text and booleans are classes;
+        other numbers have a scale.
+    label_name : str, optional
+        What the labels are called; by default the name of the column, or "label".
     embedding : array (n, 2), optional
         Points of the Poincaré disk, as ``HypHC.embedding_``. Default: `hyphc.hyperbolic.encode.encode_by_height`.
     similarity : Similarity, dense or sparse matrix, optional
@@ -101,11 +113,13 @@ def explore(
         and all up to 50, or as many as ``min_size`` allows; with more clusters the last merges are undone.
     title : str, optional
         Heading of the page.
+    rows_from : int
+        The number of the first row, 0 as in Python; the command line counts from 1, as its files do.
 
     Returns
     -------
-    Path
-        Where the page is.
+    Path or Page
+        Where the page is; or the page itself, which notebooks show in place and ``save(path)`` writes.
 
     Notes
     -----
@@ -117,7 +131,7 @@ def explore(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = explore(Tree([[0, 1], [3, 2]]), f"{folder}/tree.html", labels=["a", "a", "b"])
-    ...     page.name, page.stat().st_size < 100_000
+    ...     page.name, page.stat().st_size < 150_000
     ('tree.html', True)
     """
     tree = as_tree(tree)
@@ -135,18 +149,18 @@ def explore(
         "support": None if tree.support is None else packed(tree.support[n - shown.n_leaves :], "<f4"),
         "weights": packed(groups.sizes, "<i4") if groups else None,
         "rows": packed(groups.first, "<i4") if groups else None,
-        "names": groups.names(called) if groups else called,
-        "labels": None if labels is None else _label_fields(labels, n, groups),
-        "features": None if features is None else _feature_fields(features, n, groups),
+        "rowsFrom": rows_from,
+        "names": groups.names(called, rows_from) if groups else called,
+        "labels": None if labels is None else label_fields(labels, label_name, n, groups),
+        "annotations": [] if annotations is None else annotation_fields(annotations, n, groups),
+        **_table_fields(tree, features, shown.n_leaves, groups),
         "sprite": None if images is None else sprite(_chosen(images, n, groups), shown.n_leaves),
         **_embedding_fields(shown, embedding, n, groups),
         **_similarity_fields(tree, similarity, shown.n_leaves),
         **cut_fields(tree, groups, criterion, min_size),
     }
-    content = page(heading, data)
-    with replaced_atomically(path) as file:
-        file.write(content)
-    return Path(path)
+    made = Page(heading, page(heading, data))
+    return made if path is None else made.save(path)
 
 
 def page(title: str, data: Fields) -> bytes:
@@ -183,35 +197,13 @@ def _chosen(values: npt.ArrayLike, n: int, groups: Groups | None) -> npt.NDArray
     return array[groups.first] if groups and len(array) == n else array
 
 
-def _label_fields(labels: npt.ArrayLike, n: int, groups: Groups | None) -> Fields:
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        raise ValueError(f"labels has shape {values.shape}; pass ({n},), one for each leaf.")
-    if values.dtype.kind == "O":  # mixed types have no order of their own
-        values = np.array(["" if _is_missing(value) else str(value) for value in values.tolist()])
-    distinct, codes = np.unique(values, return_inverse=True)
-    codes = groups.most_frequent(codes) if groups else codes
-    return {"names": [str(value) for value in distinct.tolist()], "codes": packed(codes, "<i4")}
-
-
-def _is_missing(value: object) -> bool:
-    """None, NaN (which does not equal itself) or pandas' NA (of which no comparison is true or false)."""
-    same = value == value
-    return value is None or not isinstance(same, bool | np.bool_) or not same
-
-
-def _feature_fields(features: Any, n: int, groups: Groups | None) -> Fields:
-    columns = [str(name) for name in features.columns] if hasattr(features, "columns") else None
-    values = as_floats(features, "features")
-    if values.ndim != 2 or len(values) != n or values.shape[1] == 0:
-        raise ValueError(f"features has shape {values.shape}; pass ({n}, d), a row for each leaf.")
-    values = groups.means(values) if groups else values
-    if values.size > MAX_VALUES:
-        most = MAX_VALUES // len(values)
-        raise ValueError(f"features has {values.shape[1]} columns for {len(values)} leaves; pass at most {most}.")
-    if columns is None:
-        columns = [f"feature {j}" for j in range(values.shape[1])]
-    return {"names": columns, "values": packed(values, "<f4")}
+def _table_fields(tree: Tree, features: Any, shown: int, groups: Groups | None) -> Fields:
+    """The features, and what distinguishes clusters by them."""
+    if features is None:
+        return {"features": None, "differences": None}
+    names, values = feature_values(features, tree.n_leaves)
+    fields = feature_fields(names, values, groups)
+    return {"features": fields, "differences": difference_fields(tree, names, values, shown)}
 
 
 def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, groups: Groups | None) -> Fields:

@@ -36,7 +36,7 @@ def read_tree(path: PathLike) -> Tree:
         if head[:1] == b"{":
             return Tree.from_json(_text(source))
         if head[:1] in (b"(", b"["):
-            return Tree.from_newick(_text(source))
+            return _without_row_numbers(Tree.from_newick(_text(source)))
     except (ValueError, TypeError, EOFError) as error:
         raise ValueError(f"{source.label} is not a tree: {error}") from None
     raise ValueError(f"{source.label} is not a tree; expected NPZ, Newick, JSON, or a linkage matrix in NPY.")
@@ -61,6 +61,16 @@ def _load_npz(source: Source) -> Tree:
     return Tree.load(source.plain_path)
 
 
+def _without_row_numbers(tree: Tree) -> Tree:
+    """Leaves that are called 1 … n are the rows of a file without names, as ``write_tree`` calls them."""
+    return tree.with_names(None) if tree.names == row_numbers(tree.n_leaves) else tree
+
+
+def row_numbers(n: int) -> tuple[str, ...]:
+    """What files call rows without names: their numbers from 1."""
+    return tuple(str(row) for row in range(1, n + 1))
+
+
 def _text(source: Source) -> str:
     with source.open() as file:
         try:
@@ -70,7 +80,10 @@ def _text(source: Source) -> str:
 
 
 def write_tree(tree: Tree, path: PathLike) -> None:
-    """Write a tree in the format of the extension: .npz, .nwk or .newick, .json, .npy (linkage, without names); atomically."""
+    """Write a tree in the format of the extension: .npz, .nwk or .newick, .json, .npy (linkage, without names); atomically.
+
+    Newick calls leaves without names by their rows, counted from 1 as in every file that the command line writes.
+    """
     suffix = Path(path).suffix.lower()
     require_tree_suffix(path)
     if suffix == ".npz":
@@ -82,7 +95,7 @@ def write_tree(tree: Tree, path: PathLike) -> None:
         elif suffix == ".json":
             file.write(tree.to_json().encode() + b"\n")
         else:
-            file.write(tree.to_newick().encode() + b"\n")
+            file.write(tree.to_newick(tree.names or row_numbers(tree.n_leaves)).encode() + b"\n")
 
 
 def require_tree_suffix(path: PathLike) -> None:

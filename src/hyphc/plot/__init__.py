@@ -13,6 +13,7 @@ except ImportError as error:
     raise ImportError("hyphc.plot needs matplotlib: pip install hyphc[plot].") from error
 
 from .animation import Recorder, animate
+from .clustermap import clustermap
 from .clusters import cluster_scores
 from .curve import training_curve
 from .dendrogram import dendrogram
@@ -20,4 +21,14 @@ from .disk import disk
 from .heatmap import heatmap
 from .tanglegram import tanglegram
 
-__all__ = ["Recorder", "animate", "cluster_scores", "dendrogram", "disk", "heatmap", "tanglegram", "training_curve"]
+__all__ = [
+    "Recorder",
+    "animate",
+    "cluster_scores",
+    "clustermap",
+    "dendrogram",
+    "disk",
+    "heatmap",
+    "tanglegram",
+    "training_curve",
+]

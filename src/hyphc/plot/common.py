@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize, to_rgb
 from matplotlib.lines import Line2D
 
-from .._kernels.tree.passes import smallest_leaves
+from .._kernels.tree.passes import smallest_leaves, subtree_sums
 from .._shared.arrays import Floats, Ints
+from .._shared.columns import Column
+from .._shared.text import shortened
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
+from .glyphs import printable
 
 # Okabe and Ito's colours; wine instead of yellow, which does not show on white, and of black.
 BASE_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255")
@@ -29,6 +34,9 @@ MISSING_COLOR = (0.72, 0.72, 0.72)
 SUPPORT_STEPS, SUPPORT_FILLS = (0.95, 0.8), ("black", "0.6", "white")
 LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
 MAX_GROUPS = len(BASE_COLORS) * len(MARKERS)
+LONGEST_NAME = 28  # letters
+# A scale of numbers has so many steps; its light end would not show on white.
+STEPS, LIGHTEST = 24, 0.9
 
 
 @dataclass(frozen=True)
@@ -51,12 +59,69 @@ class Groups:
         palette = np.vstack([self.colors()[:-1], BRANCH_COLOR])
         return np.asarray(palette[np.where(lowest == highest, lowest, -1)[nodes]])
 
+    def marker(self, k: int) -> str:
+        return group_marker(k)
+
     def legend_entries(self) -> list[Line2D]:
-        entries = [_entry(group_color(k), group_marker(k), name) for k, name in enumerate(self.names)]
+        named = enumerate(printable(shortened(self.names, LONGEST_NAME))[0])
+        entries = [_entry(group_color(k), group_marker(k), name) for k, name in named]
         if (self.codes < 0).any():
             rest = f"{self.n_rare} others" if self.n_rare else "none"
             entries.append(_entry(MISSING_COLOR, "o", rest))
         return entries
+
+
+@dataclass(frozen=True)
+class Scale(Groups):
+    """Leaves by a number: ``codes`` are steps of a scale from ``low`` to ``high``; a branch has the colour of the mean."""
+
+    values: Floats = field(default_factory=lambda: np.empty(0))
+    low: float = 0.0
+    high: float = 1.0
+
+    def colors(self) -> Floats:
+        shades = matplotlib.colormaps["viridis"](np.linspace(0.0, LIGHTEST, STEPS))[:, :3]
+        return np.vstack([shades, MISSING_COLOR])
+
+    def branch_colors(self, tree: Tree, nodes: Ints) -> Floats:
+        known = np.isfinite(self.values)
+        children = np.array(tree.children)
+        sums = subtree_sums(children, np.where(known, self.values, 0.0))
+        counts = subtree_sums(children, known.astype(np.float64))
+        with np.errstate(invalid="ignore"):
+            means = (sums / counts)[nodes]
+        return np.asarray(self.colors()[_steps(means, self.low, self.high)])
+
+    def marker(self, k: int) -> str:
+        return MARKERS[0]
+
+    def colorbar(self, figure: Any, **options: Any) -> None:
+        """A bar of the scale beside the axes."""
+        colours = ListedColormap(self.colors()[:-1].tolist())
+        figure.colorbar(ScalarMappable(Normalize(self.low, self.high), colours), **{"label": self.title, **options})
+
+
+def _steps(values: Floats, low: float, high: float) -> Ints:
+    """The step of each value, −1 where there is none."""
+    share = (values - low) / (high - low) if high > low else np.zeros_like(values)
+    known = np.isfinite(share)
+    return np.where(known, np.clip(np.where(known, share, 0.0) * STEPS, 0, STEPS - 1), -1).astype(np.int64)
+
+
+def scale_of(name: str, numbers: Floats) -> Scale:
+    """The scale of a column of numbers, from its smallest to its largest."""
+    known = numbers[np.isfinite(numbers)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    return Scale(_steps(numbers, low, high), ("",) * STEPS, name, 0, numbers, low, high)
+
+
+def colours_of(column: Column) -> Groups:
+    """A column as groups, or as a scale."""
+    if column.numbers is not None:
+        return scale_of(column.name, column.numbers)
+    assert column.codes is not None
+    values = np.array([*column.classes, None], dtype=object)[column.codes]
+    return _grouped(values, len(values), column.name)
 
 
 def group_color(k: int) -> tuple[float, float, float]:
@@ -83,16 +148,30 @@ def tree_of(source: Any) -> Tree:
 def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
     """Groups by label; without labels, the clusters of the model or of an automatic cut of the tree."""
     if labels is not None:
-        return _grouped(np.asarray(labels), tree.n_leaves, "label")
+        name, values = getattr(labels, "name", None) or "label", np.asarray(labels)
+        if values.dtype.kind == "f" and _measures(values):
+            return scale_of(str(name), _checked(values, tree.n_leaves).astype(np.float64))
+        return _grouped(values, tree.n_leaves, str(name))
     clusters = getattr(source, "labels_", None)
     if clusters is None:
         clusters = tree.cut(n_clusters=tree.n_clusters)
     return _grouped(np.asarray(clusters), tree.n_leaves, "cluster")
 
 
-def _grouped(labels: npt.NDArray[Any], n: int, title: str) -> Groups:
+def _measures(values: npt.NDArray[Any]) -> bool:
+    """Whether numbers measure something: more of them than there are colours, and not all whole."""
+    known = np.unique(values[np.isfinite(values)])
+    return len(known) > len(BASE_COLORS) and bool((known != np.round(known)).any())
+
+
+def _checked(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
     if labels.shape != (n,):
         raise ValueError(f"labels have shape {labels.shape} and the tree {n} leaves; give one label for each leaf.")
+    return labels
+
+
+def _grouped(labels: npt.NDArray[Any], n: int, title: str) -> Groups:
+    labels = _checked(labels, n)
     if labels.dtype == object:
         labels = np.array([-1 if label is None else label for label in labels], dtype=object).astype(str)
     values, codes = np.unique(labels, return_inverse=True)
@@ -111,10 +190,6 @@ def names_of(tree: Tree, names: Sequence[str] | None) -> tuple[str, ...] | None:
     return tree.names if names is None else check_names(names, tree.n_leaves)
 
 
-def shortened(name: str, length: int = 28) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"
-
-
 def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """The axes given, or those of a new figure of this size in inches."""
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
@@ -122,11 +197,15 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right") -> None:
     """A legend beside the axes, in columns when it is long; none for a single group."""
+    if isinstance(groups, Scale):
+        groups.colorbar(ax.figure, ax=ax, shrink=0.6, location=side, pad=0.02)
+        return
     entries = groups.legend_entries()
     if len(entries) > 1:
         ax.legend(
             handles=entries,
-            title=groups.title,
+            title=groups.title.replace("$", r"\$"),
+            prop={"family": printable(groups.names)[1]["fontfamily"]},
             loc="center left" if side == "right" else "center right",
             bbox_to_anchor=(1.01 if side == "right" else -0.01, 0.5),
             frameon=False,
@@ -163,4 +242,4 @@ def points_per_unit(ax: Axes, axis: str) -> float:
 
 
 def _entry(color: tuple[float, float, float], marker: str, label: str) -> Line2D:
-    return Line2D([], [], color=color, marker=marker, linestyle="", label=shortened(label))
+    return Line2D([], [], color=color, marker=marker, linestyle="", label=label.replace("$", r"\$"))

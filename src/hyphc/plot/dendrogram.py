@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,9 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from .._shared.arrays import Floats, Ints
+from .._shared.text import shortened
 from ..tree import Tree
+from ..tree.layout import Layout, layout, node_heights
 from .common import (
     LINE_HEIGHT,
+    LONGEST_NAME,
     Groups,
     add_legend,
     axes_or_new,
@@ -23,64 +25,13 @@ from .common import (
     names_of,
     points_per_unit,
     settle_layout,
-    shortened,
     tree_of,
 )
+from .glyphs import printable
 
 Orientation = Literal["top", "bottom", "left", "right"]
 
 LARGEST_FONT, SMALLEST_FONT = 9.0, 5.0
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The shown part of a tree: one slot a tip, merges in the middle of their children.
-
-    ``tips`` are nodes from left to right (leaves, or clusters whose inside is not shown). Branch b leads down to ``ends[b]``
-    along ``lines[b]``, three points (slot, height).
-    """
-
-    tips: Ints
-    ends: Ints
-    lines: Floats
-
-
-def layout(tree: Tree, max_leaves: int | None = None, max_depth: int | None = None) -> Layout:
-    """Undo the highest merges until ``max_leaves`` tips show, but none that lies ``max_depth`` levels down; O(tips)."""
-    n, children = tree.n_leaves, tree.children
-    lowest = n if max_leaves is None else max(n, 2 * n - max_leaves)  # merges are in order of height
-    tips: list[int] = []
-    shown: list[tuple[int, int, int]] = []
-    waiting = [(2 * n - 2, 0)]
-    while waiting:  # depth first, so that tips come from left to right
-        v, level = waiting.pop()
-        if v >= lowest and (max_depth is None or level < max_depth):
-            a, b = children[v - n].tolist()
-            shown.append((v, a, b))
-            waiting += [(b, level + 1), (a, level + 1)]
-        else:
-            tips.append(v)
-    slot = {v: float(place) for place, v in enumerate(tips)}
-    for v, a, b in reversed(shown):  # children come after their parent in this list
-        slot[v] = 0.5 * (slot[a] + slot[b])
-    links = np.array(shown, dtype=np.int64).reshape(-1, 3)
-    return Layout(np.array(tips, dtype=np.int64), links[:, 1:].ravel(), _lines(tree, links, slot))
-
-
-def _lines(tree: Tree, links: Ints, slot: dict[int, float]) -> Floats:
-    """Across from each merge to above its child, then down to the child: (2·merges, 3, 2)."""
-    parents, ends = np.repeat(links[:, 0], 2), links[:, 1:].ravel()
-    heights = node_heights(tree, np.concatenate([parents, ends]))
-    top, bottom = heights[: len(parents)], heights[len(parents) :]
-    middle = np.array([slot[v] for v in parents.tolist()], dtype=np.float64)
-    below = np.array([slot[v] for v in ends.tolist()], dtype=np.float64)
-    corners = [np.column_stack([middle, top]), np.column_stack([below, top]), np.column_stack([below, bottom])]
-    return np.stack(corners, axis=1)
-
-
-def node_heights(tree: Tree, nodes: Ints) -> Floats:
-    """Heights of nodes; leaves stand at 0."""
-    return np.concatenate([[0.0], tree.heights])[np.maximum(nodes - tree.n_leaves + 1, 0)]
 
 
 def dendrogram(
@@ -199,7 +150,9 @@ def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None,
     room = points_per_unit(ax, "x" if upright else "y")
     size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, LARGEST_FONT))
     step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
-    axis.set_ticks(np.arange(0, len(tips), step), [_tip_name(tree, v, names) for v in tips[::step].tolist()])
+    names_shown = shortened([_tip_name(tree, v, names) for v in tips[::step].tolist()], LONGEST_NAME)
+    written, style = printable(names_shown)
+    axis.set_ticks(np.arange(0, len(tips), step), written, **style)
     sides = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
     axis.set_ticks_position(sides[orientation])  # type: ignore[arg-type]  # each axis knows its own two sides
     axis.set_tick_params(labelsize=size, length=0, rotation=90 if upright else 0)
@@ -208,7 +161,7 @@ def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None,
 def _tip_name(tree: Tree, v: int, names: tuple[str, ...] | None) -> str:
     if v >= tree.n_leaves:
         return f"({tree.sizes[v]})"
-    return str(v) if names is None else shortened(names[v])
+    return str(v) if names is None else names[v]
 
 
 def _turn(corners: Floats, upright: bool) -> Floats:

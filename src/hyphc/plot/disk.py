@@ -12,23 +12,24 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.patches import Circle
 
 from .._shared.arrays import Floats
+from .._shared.text import shortened
 from ..hyperbolic.encode import encode_by_height
 from ..hyperbolic.geometry import check_ball
 from ..tree import Tree
 from .common import (
     LINE_HEIGHT,
+    LONGEST_NAME,
     Groups,
     add_legend,
     axes_or_new,
-    group_marker,
     groups_of,
     mark_support,
     names_of,
     points_per_unit,
     settle_layout,
-    shortened,
     tree_of,
 )
+from .glyphs import printable
 
 # An arc shorter than this share of the disk's radius differs from its chord by less than a pixel.
 STRAIGHT = 0.03
@@ -111,7 +112,7 @@ class Artists:
         for k in range(-1, len(groups.names)):
             members = groups.codes == k
             if members.any():
-                points = ax.scatter([], [], s=area, color=colors[k], marker=group_marker(max(k, 0)), linewidths=0)
+                points = ax.scatter([], [], s=area, color=colors[k], marker=groups.marker(max(k, 0)), linewidths=0)
                 points.set_zorder(2)
                 self._leaves.append((members, points))
 
@@ -180,7 +181,8 @@ def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
     settle_layout(ax)
     size = 7.0
     side = min(points_per_unit(ax, "x"), points_per_unit(ax, "y")) * 2.08
-    longest = 0.62 * size * max(len(shortened(name)) for name in names)
+    written, style = printable(shortened(names, LONGEST_NAME))
+    longest = 0.62 * size * max(map(len, written))
     reach = 1.05 / max(
         0.4, 1.0 - 2.0 * longest / side
     )  # what is left of half a side beyond 1.05 holds the longest name
@@ -198,10 +200,11 @@ def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
         ax.text(
             1.03 * np.cos(angle),
             1.03 * np.sin(angle),
-            shortened(names[leaf]),
+            written[leaf],
             fontsize=size,
             rotation=np.degrees(angle) + (180.0 if leftward else 0.0),
             rotation_mode="anchor",
             ha="right" if leftward else "left",
             va="center",
+            **style,
         )

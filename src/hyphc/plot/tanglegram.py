@@ -12,8 +12,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
 from .._shared.arrays import Floats
+from .._shared.text import shortened
 from ..tree import Tree
 from ..tree.compare import matched
+from ..tree.layout import layout
 from ..tree.ordering import untangle
 from ..tree.transfer import in_other
 from .common import (
@@ -25,10 +27,10 @@ from .common import (
     names_of,
     points_per_unit,
     settle_layout,
-    shortened,
     tree_of,
 )
-from .dendrogram import LARGEST_FONT, SMALLEST_FONT, layout
+from .dendrogram import LARGEST_FONT, SMALLEST_FONT
+from .glyphs import printable
 
 # The left tree takes 0 … 1, the right one 1 + GAP … 2 + GAP.
 GAP = 0.7
@@ -141,6 +143,8 @@ def _write_names(ax: Axes, tree: Tree, slots: npt.NDArray[np.int64], names: tupl
         return
     width = points_per_unit(ax, "x") * 0.8 * GAP
     size = min(LARGEST_FONT, room)
-    for leaf, slot in enumerate(slots.tolist()):
-        name = shortened(str(leaf) if names is None else names[leaf], max(3, int(width / (0.65 * size))))
-        ax.text(1.02, slot, name, fontsize=size, va="center", ha="left", bbox={"fc": "white", "ec": "none", "pad": 0.3})
+    called = [str(leaf) for leaf in range(tree.n_leaves)] if names is None else names
+    written, style = printable(shortened(called, max(3, int(width / (0.65 * size)))))
+    style |= {"fontsize": size, "va": "center", "ha": "left", "bbox": {"fc": "white", "ec": "none", "pad": 0.3}}
+    for name, slot in zip(written, slots.tolist(), strict=True):
+        ax.text(1.02, slot, name, **style)

@@ -15,7 +15,7 @@ from .._kernels.tree import passes as kernels
 from .._kernels.tree.schedule import heavy_first_schedule
 from .._shared.arrays import Floats, Ints
 from .._shared.later import later
-from . import newick, storage
+from . import newick, parts, storage
 from .checks import (
     ROUNDING,
     check_children,
@@ -361,6 +361,41 @@ class Tree:
         fields = storage.carried_fields(self)
         return Tree(self._children, self._heights, names, n_clusters=self._n_clusters, **fields)
 
+    def renamed(self, names: parts.Renaming) -> Tree:
+        """The same tree under other names: a list, a function of each old name, or a table of some of them.
+
+        The old name of a leaf without one is its number.
+
+        Examples
+        --------
+        >>> Tree([[0, 1], [3, 2]], names=["ant", "bee", "cat"]).renamed({"cat": "dog"}).renamed(str.upper).names
+        ('ANT', 'BEE', 'DOG')
+        """
+        return self.with_names(parts.new_names(self, names))
+
+    def members(self, node: int) -> Ints:
+        """Leaves below a node, in ascending order; O(n) the first time.
+
+        Examples
+        --------
+        >>> Tree([[0, 3], [4, 1], [5, 2]]).members(5)
+        array([0, 1, 3])
+        """
+        return parts.members(self, int(_check_nodes(node, self)))
+
+    def subtree(self, node: int) -> Tree:
+        """The part below a node as a tree of its own: leaf i is ``members(node)[i]``, and is called as it was, or by its number.
+
+        It has the heights, support and split weights of the whole; degrees, which count similarities to other leaves, are left
+        out.
+
+        Examples
+        --------
+        >>> Tree([[0, 3], [4, 1], [5, 2]]).subtree(5).to_newick(branch_lengths=False)
+        '((0,3),1);'
+        """
+        return Tree(**parts.below(self, int(_check_nodes(node, self))))
+
     def with_n_clusters(self, n_clusters: int) -> Tree:
         """The same tree, with all that it carries, having so many flat clusters unless others are asked for."""
         fields = storage.carried_fields(self)
@@ -429,7 +464,7 @@ class Tree:
         """Tree of one Newick string.
 
         Leaves are numbered as they appear, or as in ``names`` when it is given, or by their names when these are just the
-        numbers 0 … n − 1 (then the tree keeps no names). A height is the longest way down along branch lengths; without
+        numbers 0 … n − 1 (then the tree keeps no names) or 1 … n. A height is the longest way down along branch lengths; without
         any, merges rank as they close. Nodes with several children are joined one after the other at one height, and a
         parent is never below its children. Labels of inner nodes are kept as support if they are numbers from 0 to 1.
 
@@ -502,10 +537,9 @@ class Tree:
             setattr(tree, f"_{name}", tuple(value) if name == "names" and value is not None else value)
         return tree
 
-    def explore(self, path: PathLike, **options: Any) -> Path:
-        """Write a page for the browser in which the tree can be explored; options as of ``hyphc.explore``."""
-        page: Path = later("explorer", "explore")(self, path, **options)
-        return page
+    def explore(self, path: PathLike | None = None, **options: Any) -> Any:
+        """A page in which the tree can be explored, as of ``hyphc.explore``: written to a path, or shown in a notebook."""
+        return later("explorer", "explore")(self, path, **options)
 
     def _is_cluster_of(self, children: Ints) -> npt.NDArray[np.bool_]:
         """For each merge of another tree on the same leaves: is its leaf set a cluster of this tree?"""
@@ -532,6 +566,11 @@ class Tree:
     def __repr__(self) -> str:
         top = f", height={self._heights[-1]:.6g}" if self.n_leaves > 1 else ""
         return f"Tree(n_leaves={self.n_leaves}{top})"
+
+    def _repr_html_(self) -> str:
+        from .html import tree_html
+
+        return tree_html(self)
 
 
 TreeLike = Tree | npt.ArrayLike
@@ -562,6 +601,8 @@ def _leaf_numbering(found: list[str], wanted: Sequence[str] | None) -> tuple[Int
         numbers = {str(i): i for i in range(n)}
         if set(found) == numbers.keys():
             return np.array([numbers[name] for name in found], dtype=np.int64), None
+        if set(found) == {str(i + 1) for i in range(n)} and len(found) == n:
+            return np.array([int(name) - 1 for name in found], dtype=np.int64), [str(i + 1) for i in range(n)]
         return np.arange(n), found if any(found) else None
     number = {name: i for i, name in enumerate(wanted)}
     if len(number) != len(wanted) or sorted(found) != sorted(number):

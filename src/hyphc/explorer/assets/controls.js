@@ -6,6 +6,7 @@ class Controls {
     this.listenToControls();
     this.listenToPointer();
     this.listenToDendrogram();
+    this.listenToHeatmap();
     this.listenToKeys();
   }
 
@@ -17,9 +18,10 @@ class Controls {
     on("fewer", "click", () => explorer.setCut(explorer.model.k - 1));
     on("more", "click", () => explorer.setCut(explorer.model.k + 1));
     on("least", "input", (event) => explorer.setLeast(Number(event.target.value)));
-    on("colour-cluster", "change", () => explorer.colourBy("cluster"));
-    on("colour-label", "change", () => explorer.colourBy("label"));
-    explorer.byId("colour-" + explorer.colours.mode).checked = true;
+    on("colour", "change", (event) => explorer.colourBy(event.target.value));
+    on("heat", "click", () => explorer.showFeatures(!explorer.heatmap.shown));
+    on("png", "click", () => explorer.exportPicture("png"));
+    on("svg", "click", () => explorer.exportPicture("svg"));
     on("search", "input", () => explorer.updateSearch());
     on("search", "keydown", (event) => {
       if (event.key === "Enter") explorer.nextMatch(event.shiftKey ? -1 : 1);
@@ -111,6 +113,26 @@ class Controls {
     });
   }
 
+  /** Cells tell what they show, and a click selects the cluster above them. */
+  listenToHeatmap() {
+    const { explorer } = this;
+    const canvas = explorer.byId("heatmap");
+    const pick = (event) => {
+      const box = canvas.getBoundingClientRect(), x = event.clientX - box.left;
+      return [explorer.dendrogram.pick(x, explorer.dendrogram.height), explorer.heatmap.told(x, event.clientY - box.top)];
+    };
+    canvas.addEventListener("pointermove", (event) => {
+      const [node, told] = pick(event);
+      if (told === null) explorer.hover(null);
+      else explorer.hover(node, event.clientX, event.clientY, told);
+    });
+    canvas.addEventListener("pointerleave", () => explorer.hover(null));
+    canvas.addEventListener("click", (event) => {
+      const [node] = pick(event);
+      if (node !== null) explorer.select(node);
+    });
+  }
+
   listenToKeys() {
     const { explorer } = this;
     for (const id of ["disk", "dendrogram"]) {
@@ -124,7 +146,8 @@ class Controls {
       const action = {
         "+": () => explorer.zoomTo(0.8), "=": () => explorer.zoomTo(0.8), "-": () => explorer.zoom(-0.8), "0": () => explorer.goHome(),
         "/": () => explorer.byId("search").focus(), "?": () => explorer.byId("help-page").showModal(), "[": () => explorer.setCut(explorer.model.k - 1),
-        "]": () => explorer.setCut(explorer.model.k + 1), c: () => explorer.model.labels && explorer.colourBy(explorer.colours.mode === "label" ? "cluster" : "label"),
+        "]": () => explorer.setCut(explorer.model.k + 1), c: () => explorer.toggleColour(),
+        h: () => explorer.showFeatures(!explorer.heatmap.shown),
         d: () => explorer.toggleTheme(), e: () => explorer.export(), Escape: () => explorer.lookFor(""),
       }[event.key];
       if (!action) return;

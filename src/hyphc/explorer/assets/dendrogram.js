@@ -1,8 +1,8 @@
 /* The same entries as in the disk, unrolled: across is the angle on the screen, so that both panes magnify the same leaves. */
 
 class Dendrogram {
-  constructor(canvas, model, colours, scene) {
-    Object.assign(this, { canvas, model, colours, scene });
+  constructor(canvas, model, colours, scene, across) {
+    Object.assign(this, { canvas, model, colours, scene, across });
     const { n, heights } = model;
     // Heights that crowd at the top, as ranks do, show nothing; the logarithm of the number of clusters then does.
     this.byRank = n > 9 && heights[n - 1 - Math.ceil(Math.sqrt(n))] > 0.93 * heights[n - 2];
@@ -13,9 +13,18 @@ class Dendrogram {
     fit(this.canvas);
     this.width = clientWidth;
     this.height = clientHeight;
-    this.left = 16;
     this.top = 12;
     this.bottom = 12;
+  }
+
+  /** Lay the leaves out beside an axis, or beside the names of what is shown below, and keep room for their own names. */
+  lay(view, named) {
+    const narrow = this.width < 480;
+    this.view = view;
+    this.across.lay(view, this.width, named ? (narrow ? 64 : 112) : narrow ? 34 : 46, 16);
+    this.leaves = this.model.names ? this.across.roomy(11) : [];
+    this.letters = Math.min(12, this.model.names ? Math.max(...this.leaves.map(([p]) => this.model.name(this.model.order[p]).length), 0) : 0);
+    this.bottom = this.leaves.length > 1 && this.height > 110 ? 12 + 5.6 * this.letters : 12;
   }
 
   /** Share of the way from the leaves (0) to the root (1): the height, or the logarithm of the clusters left. */
@@ -59,19 +68,23 @@ class Dendrogram {
   }
 
   x(psi) {
-    const { start, end } = this.scene;
-    return end > start ? this.left + ((psi - start) / (end - start)) * (this.width - 2 * this.left) : this.width / 2;
+    return this.across.x(psi);
   }
 
   middle(i) {
     return this.x((this.scene.from[i] + this.scene.to[i]) / 2);
   }
 
-  draw({ selected, hovered }) {
+  draw(state) {
     const ctx = this.canvas.getContext("2d");
-    const { scene, colours, model } = this;
     ctx.clearRect(0, 0, this.width, this.height);
+    this.paint(ctx, state);
+  }
+
+  paint(ctx, { selected, hovered }) {
+    const { scene, colours, model } = this;
     this.stretch();
+    this.drawAxis(ctx);
     const sorts = new Map();
     const anchor = new Int32Array(scene.count);
     for (let i = 0; i < scene.count; i++) {
@@ -93,9 +106,61 @@ class Dendrogram {
       for (let e = 0; e < list.length; e += 2) this.drawBranch(ctx, list[e], list[e + 1]);
     }
     ctx.globalAlpha = 1;
+    if (this.bottom > 12) this.drawNames(ctx);
     this.drawCut(ctx);
     if (selected !== null && selected !== model.root) this.mark(ctx, selected, colours.accent);
     if (hovered !== null && hovered !== selected) this.mark(ctx, hovered, colours.ink);
+  }
+
+  /** Levels with a number: heights, or numbers of clusters. */
+  ticks() {
+    const { n, heights } = this.model;
+    if (n === 1) return [];
+    const top = heights[n - 2], ticks = [];
+    if (this.byRank) for (let k = 1; k <= n; k *= 10) ticks.push([1 - Math.log(k) / Math.log(n), number(k)]);
+    else if (top > 0) {
+      const rough = top / 4, unit = 10 ** Math.floor(Math.log10(rough)), step = unit * [1, 2, 5, 10].find((m) => m * unit >= rough);
+      for (let h = 0; h <= top * 1.0001; h += step) ticks.push([h / top, short(h)]);
+    }
+    return ticks;
+  }
+
+  drawAxis(ctx) {
+    const x = this.across.left - 9;
+    ctx.font = `10px ${FONT}`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "middle";
+    ctx.fillStyle = this.colours.muted;
+    ctx.fillRect(x, this.y(1), 1, this.y(0) - this.y(1));
+    let last = Infinity;
+    for (const [level, text] of this.ticks()) {
+      const y = this.y(level);
+      ctx.fillRect(x - 3, Math.round(y), 3, 1);
+      if (Math.abs(last - y) < 11) continue;
+      ctx.fillText(text, x - 5, y);
+      last = y;
+    }
+    ctx.save();
+    ctx.translate(Math.max(8, x - 46), (this.y(0) + this.y(1)) / 2);
+    ctx.rotate(-Math.PI / 2);
+    ctx.textAlign = "center";
+    ctx.fillText(this.byRank ? "clusters" : "height", 0, 0);
+    ctx.restore();
+  }
+
+  /** Names of the leaves that have room, below them. */
+  drawNames(ctx) {
+    ctx.font = `10px ${FONT}`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "middle";
+    ctx.fillStyle = this.colours.muted;
+    for (const [p, x] of this.leaves) {
+      ctx.save();
+      ctx.translate(x, this.y(0) + 6);
+      ctx.rotate(-Math.PI / 2);
+      ctx.fillText(this.model.shortName(this.model.order[p], this.letters), 0, 0);
+      ctx.restore();
+    }
   }
 
   /** Rectangles on whole pixels: much faster to fill than lines are to stroke. */
@@ -110,7 +175,7 @@ class Dendrogram {
 
   /** A line through the cut: straight where the last merges are undone, else in steps, one for each cluster. */
   drawCut(ctx) {
-    const { model, left, width } = this;
+    const { model } = this, { left, right } = this.across;
     const level = this.cutLevel();
     const y = (at) => Math.max(3, this.y(at));
     ctx.setLineDash([4, 4]);
@@ -127,7 +192,7 @@ class Dendrogram {
         last = v;
       }
     }
-    ctx.lineTo(width - left + 8, y(level ?? this.endOf(model.clusters[model.clusters.length - 1])));
+    ctx.lineTo(right + 8, y(level ?? this.endOf(model.clusters[model.clusters.length - 1])));
     ctx.stroke();
     ctx.setLineDash([]);
   }

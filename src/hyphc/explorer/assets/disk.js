@@ -29,7 +29,7 @@ class Disk {
     this.cy = clientHeight / 2;
     const small = Math.min(clientWidth, clientHeight) < 480;
     this.thumb = small ? 20 : 28;
-    this.margin = this.thumbs.ready ? this.thumb + 20 : this.model.names ? 26 + 6.3 * Math.min(small ? 6 : 12, this.longestName()) : 22;
+    this.margin = this.thumbs.ready ? this.thumb + 20 : this.model.names ? 26 + 6.3 * Math.min(clientWidth < 480 ? 6 : small ? 10 : 12, this.longestName()) : 22;
     this.radius = Math.max(40, Math.min(clientWidth, clientHeight) / 2 - this.margin);
   }
 
@@ -60,6 +60,10 @@ class Disk {
     const ctx = this.base.getContext("2d");
     ctx.clearRect(0, 0, this.width, this.height);
     this.scene.build(view, this.radius);
+    this.paint(ctx, view, favoured);
+  }
+
+  paint(ctx, view, favoured) {
     this.drawGround(ctx);
     this.drawEdges(ctx);
     this.drawBands(ctx);
@@ -142,13 +146,15 @@ class Disk {
   }
 
   drawBands(ctx) {
-    const { scene, colours, model } = this;
+    const { scene, colours } = this;
     ctx.lineCap = "butt";
     ctx.lineWidth = 5;
     for (const i of scene.bands) {
-      const half = Math.max(0, 2 - (scene.to[i] - scene.from[i]) * this.radius) / 2 / this.radius;
+      // At least two pixels; a longer arc ends a pixel early, so that neighbours of one colour are told apart.
+      const half = Math.max(-1, Math.min(1, (2 - (scene.to[i] - scene.from[i]) * this.radius) / 2)) / this.radius;
       this.traceArc(ctx, this.radius + 6, scene.from[i] - half, scene.to[i] + half);
-      ctx.strokeStyle = colours.table[colours.cluster(model.clusters[scene.cluster[i]], scene.cluster[i])];
+      const colour = colours.node(scene.node[i], scene.cluster[i]);
+      ctx.strokeStyle = colour === colours.neutral ? colours.muted : colours.table[colour];
       ctx.stroke();
     }
   }
@@ -245,14 +251,13 @@ class Disk {
     ctx.textBaseline = "middle";
     const most = Math.floor((this.margin - 22) / 6);
     for (const { leaf, turn, x, y } of this.crown) {
-      const name = this.model.name(leaf);
       const left = Math.cos(turn) < 0;
       ctx.save();
       ctx.translate(x, y);
       ctx.rotate(left ? Math.PI - turn : -turn);
       ctx.textAlign = left ? "right" : "left";
       ctx.fillStyle = this.colours.muted;
-      ctx.fillText(name.length > most ? name.slice(0, most - 1) + "…" : name, 0, 0);
+      ctx.fillText(this.model.shortName(leaf, most), 0, 0);
       ctx.restore();
     }
   }

@@ -12,7 +12,9 @@ class Explorer {
     this.thumbs = new Thumbs(this.model.sprite);
     this.disk = new Disk(this.byId("disk"), this.model, this.colours, this.thumbs);
     this.overlay = new Overlay(this.byId("overlay"), this.disk);
-    this.dendrogram = new Dendrogram(this.byId("dendrogram"), this.model, this.colours, this.disk.scene);
+    this.across = new Across(this.model);
+    this.dendrogram = new Dendrogram(this.byId("dendrogram"), this.model, this.colours, this.disk.scene, this.across);
+    this.heatmap = new Heatmap(this.byId("heatmap"), this.model, this.colours, this.across);
     this.search = new Search(this.model);
     this.panel = new Panel(this.model, this.colours, this.thumbs, {
       go: (node) => this.select(node, true),
@@ -43,9 +45,11 @@ class Explorer {
     const groups = model.points > model.n ? `, shown as ${number(model.n)} groups` : "";
     const cost = model.cost === null ? "" : ` · Dasgupta cost ${model.cost.toPrecision(6)}`;
     this.byId("facts").textContent = points(model.points) + groups + cost;
-    this.byId("colour-label").disabled = !model.labels;
     this.byId("support-choice").hidden = !model.support;
-    this.byId("colour-choice").hidden = !model.labels;
+    this.listColours();
+    this.byId("heat").hidden = !model.features;
+    // Thumbnails show what pixels are: the heat map waits until it is asked for. So it does where there is little room.
+    this.showFeatures(Boolean(model.features) && !this.thumbs.ready && innerHeight > 640 && innerWidth > 760);
     this.byId("disk").setAttribute("aria-label", `Poincaré disk with the tree of ${points(model.points)}. Arrow keys walk the tree, Enter centres, plus and minus zoom.`);
     this.byId("rank").setAttribute("aria-pressed", String(this.dendrogram.byRank));
     this.byId("clusters").min = model.fewest;
@@ -53,12 +57,33 @@ class Explorer {
     this.byId("slider").max = SLIDER;
   }
 
+  /** What leaves can be coloured by: clusters, labels, annotations, features. */
+  listColours() {
+    const { model } = this;
+    const option = (value, text) => element("option", { value }, text);
+    const listed = [option("cluster", "cluster"), ...model.columns.map((column, k) => option(`column ${k}`, column.name))];
+    const features = (model.featureNames || []).slice(0, 1000).map((name, j) => option(`feature ${j}`, name));
+    if (features.length) listed.push(element("optgroup", { label: "features" }, ...features));
+    this.byId("colour").replaceChildren(...listed);
+    this.byId("colour-choice").hidden = listed.length === 1;
+    this.byId("colour").value = this.colours.column ? "column 0" : "cluster";
+  }
+
+  showFeatures(shown) {
+    this.heatmap.shown = shown && Boolean(this.model.features);
+    this.byId("heat").setAttribute("aria-pressed", String(this.heatmap.shown));
+    if (this.disk.width) this.resize();
+  }
+
   /* ---- drawing ---- */
 
   resize() {
+    const stage = this.byId("stage"), below = this.heatmap.wanted(Math.max(stage.clientHeight, 500));
+    stage.style.setProperty("--below", below + "px");
     this.disk.resize();
     fit(this.overlay.canvas);
     this.dendrogram.resize();
+    this.heatmap.resize();
     this.redraw();
   }
 
@@ -71,13 +96,20 @@ class Explorer {
   frame(now) {
     this.requested = null;
     if (this.flight) this.fly(now);
-    if (this.stale) this.disk.draw(this.view, this.state.selected < this.model.n ? [this.state.selected] : []);
+    const stale = this.stale;
+    if (stale) this.disk.draw(this.view, this.favoured());
     this.stale = false;
-    this.dendrogram.view = this.view;
+    this.dendrogram.lay(this.view, this.heatmap.strips || this.heatmap.rows);
     this.dendrogram.draw(this.state);
+    if (stale) this.heatmap.draw();
     this.overlay.draw(this.view, this.state);
     this.frames++;
     if (this.flight) this.redraw();
+  }
+
+  /** Leaves whose names come first. */
+  favoured() {
+    return this.state.selected < this.model.n ? [this.state.selected] : [];
   }
 
   adoptTheme() {
@@ -170,12 +202,13 @@ class Explorer {
     this.redraw();
   }
 
-  hover(node, px = 0, py = 0) {
+  /** Show what the pointer is on; `more` is a line about the cell of the heat map. */
+  hover(node, px = 0, py = 0, more = "") {
     const tip = this.byId("tooltip");
-    if (node !== this.state.hovered) {
-      this.state.hovered = node;
+    if (node !== this.state.hovered || more !== this.state.more) {
+      Object.assign(this.state, { hovered: node, more });
       this.redraw(false);
-      if (node !== null) tip.replaceChildren(...this.panel.tooltip(node));
+      if (node !== null) tip.replaceChildren(...(more ? [element("strong", {}, more)] : []), ...this.panel.tooltip(node));
     }
     tip.hidden = node === null || !px;
     if (tip.hidden) return;
@@ -220,10 +253,21 @@ class Explorer {
     return Math.round(Math.pow(this.model.n, value / SLIDER));
   }
 
-  colourBy(mode) {
-    this.colours.mode = mode;
-    for (const name of ["cluster", "label"]) this.byId("colour-" + name).checked = name === mode;
-    this.setCut(this.model.k);
+  /** By "cluster", by "label" or "column k", or by "feature j". */
+  colourBy(choice) {
+    const { model, colours } = this;
+    const value = choice === "label" ? "column 0" : choice, k = Number(value.split(" ")[1]);
+    colours.by(value.startsWith("column") ? model.columns[k] ?? null : value.startsWith("feature") ? featureColumn(model, k) : null);
+    this.byId("colour").value = value;
+    this.setCut(model.k);
+  }
+
+  /** Between clusters and the column that was looked at last. */
+  toggleColour() {
+    const { colours, model } = this;
+    if (!colours.last) return;
+    const at = model.columns.indexOf(colours.last);
+    this.colourBy(colours.column ? "cluster" : at >= 0 ? `column ${at}` : `feature ${model.featureColumns.indexOf(colours.last)}`);
   }
 
   lookFor(text) {
@@ -251,13 +295,24 @@ class Explorer {
 
   export() {
     const { model, state } = this;
-    const url = URL.createObjectURL(new Blob(["\ufeff" + model.csv(state.selected)], { type: "text/csv;charset=utf-8" }));
-    const link = element("a", { href: url, download: `cluster-${state.selected}-${model.size[state.selected]}.csv` });
+    const text = new Blob(["\ufeff" + model.csv(state.selected)], { type: "text/csv;charset=utf-8" });
+    this.save(text, `cluster-${state.selected}-${model.size[state.selected]}.csv`);
+    this.byId("said").textContent = `Exported ${points(model.weight[state.selected])}.`;
+  }
+
+  /** What is in sight as a picture: "png", twice as fine as the screen, or "svg". */
+  async exportPicture(kind) {
+    this.save(await new Picture(this).blob(kind), `tree.${kind}`);
+    this.byId("said").textContent = `Exported tree.${kind}.`;
+  }
+
+  save(blob, name) {
+    const url = URL.createObjectURL(blob);
+    const link = element("a", { href: url, download: name });
     document.body.append(link);
     link.click();
     link.remove();
     setTimeout(() => URL.revokeObjectURL(url), 10000);
-    this.byId("said").textContent = `Exported ${points(model.weight[state.selected])}.`;
   }
 
   toggleRank(button) {

@@ -8,6 +8,11 @@ function typed(text, Type) {
   return new Type(bytes.buffer);
 }
 
+/** A number in all digits that the page keeps; nothing where it is missing. */
+function exact(value) {
+  return Number.isNaN(value) ? "" : String(parseFloat(value.toPrecision(7)));
+}
+
 class Model {
   constructor(data) {
     const n = (this.n = data.n);
@@ -22,11 +27,14 @@ class Model {
     this.support = typed(data.support, Float32Array);
     this.least = 0; // clusters with less support are drawn faint
     this.rows = typed(data.rows, Int32Array);
+    this.rowsFrom = data.rowsFrom;
     this.names = data.names;
     this.labelNames = data.labels ? data.labels.names : null;
     this.labels = data.labels ? typed(data.labels.codes, Int32Array) : null;
     this.featureNames = data.features ? data.features.names : null;
     this.features = data.features ? typed(data.features.values, Float32Array) : null;
+    this.featureOrder = data.features ? typed(data.features.order, Int32Array) : null;
+    this.differences = data.differences;
     this.sprite = data.sprite;
     this.opening = data.opening;
     this.cuts = data.cuts;
@@ -39,7 +47,7 @@ class Model {
     this.place(typed(data.angles, Float64Array), typed(data.depths, Float32Array));
     this.orderLeaves();
     this.shareHues();
-    if (this.labels) this.findMajorities();
+    this.columns = columnsOf(this, data);
   }
 
   name(leaf) {
@@ -47,7 +55,7 @@ class Model {
   }
 
   row(leaf) {
-    return this.rows ? this.rows[leaf] : leaf;
+    return this.rowsFrom + (this.rows ? this.rows[leaf] : leaf);
   }
 
   label(leaf) {
@@ -174,24 +182,6 @@ class Model {
     this.hue = from.map((low, v) => (low + to[v]) / 2);
   }
 
-  /** The label that leads in each cluster when unlike votes cancel in pairs: the majority's, if there is one; −1 for a draw. */
-  findMajorities() {
-    const { n, nodes, children } = this;
-    this.majority = new Int32Array(nodes);
-    const lead = new Float64Array(nodes);
-    for (let i = 0; i < n; i++) {
-      this.majority[i] = this.labels[i];
-      lead[i] = this.weight[i];
-    }
-    for (let v = n; v < nodes; v++) {
-      const a = children[2 * (v - n)], b = children[2 * (v - n) + 1];
-      const same = this.majority[a] === this.majority[b];
-      this.majority[v] = lead[a] >= lead[b] ? this.majority[a] : this.majority[b];
-      lead[v] = same ? lead[a] + lead[b] : Math.abs(lead[a] - lead[b]);
-    }
-    for (let v = n; v < nodes; v++) if (lead[v] < 0.1 * this.weight[v]) this.majority[v] = -1;
-  }
-
   /** Leaves of a cluster, from left to right. */
   leaves(node) {
     return this.order.subarray(this.first[node], this.first[node] + this.size[node]);
@@ -290,19 +280,54 @@ class Model {
     return this.scales;
   }
 
-  /** Features in which a cluster differs most from all points, in standard deviations: [[feature, mean, deviation], …]. */
-  outstanding(node, count) {
-    const overall = (this.overall ??= this.featureMeans(this.root));
-    const scales = this.featureScales();
-    const means = this.featureMeans(node);
-    const rows = Array.from(means, (mean, j) => [j, mean, (mean - overall[j]) / scales[j]]);
-    return rows.filter((row) => Number.isFinite(row[2])).sort((a, b) => Math.abs(b[2]) - Math.abs(a[2])).slice(0, count);
+  /** Features in which a cluster differs most from the rest, or its two parts ("parts") from each other, as
+   * hyphc.differences finds them: [[feature, effect, sure], …]. */
+  differing(node, compare) {
+    if (!this.differences || node < this.n) return [];
+    const found = this.differences[compare];
+    found.read ??= { columns: typed(found.columns, Int16Array), effects: typed(found.effects, Float32Array), sure: typed(found.sure, Uint8Array) };
+    const rows = [];
+    for (let k = 0; k < found.top; k++) {
+      const at = (node - this.n) * found.top + k;
+      if (found.read.columns[at] >= 0) rows.push([found.read.columns[at], found.read.effects[at], found.read.sure[at] === 1]);
+    }
+    return rows;
+  }
+
+  /** Mean of one feature over a cluster's points. */
+  featureMean(node, j) {
+    return featureColumn(this, j).mean(this.first[node], this.first[node] + this.size[node]);
+  }
+
+  /** The name of a leaf in at most so many letters: left out is the end, the middle or the beginning, whichever tells most apart. */
+  shortName(leaf, most) {
+    const name = this.name(leaf);
+    if (name.length <= most) return name;
+    return this.wayToShorten(most)(name);
+  }
+
+  wayToShorten(most) {
+    this.ways ??= new Map();
+    if (this.ways.has(most)) return this.ways.get(most);
+    const head = Math.floor(most / 2) - 1, tail = most - 1 - head;
+    const ways = [
+      (name) => name.slice(0, most - 1) + "…",
+      (name) => name.slice(0, head) + "…" + name.slice(-tail),
+      (name) => "…" + name.slice(1 - most),
+    ];
+    const long = [];
+    for (let i = 0; i < this.n && long.length < 5000; i++) if (this.name(i).length > most) long.push(this.name(i));
+    const told = ways.map((way) => new Set(long.map(way)).size);
+    const best = ways[told.indexOf(Math.max(...told))];
+    this.ways.set(most, best);
+    return best;
   }
 
   /** The members of a cluster as CSV text. */
   csv(node) {
     const grouped = this.rows !== null;
-    const header = ["row", "name", ...(this.labels ? ["label"] : []), "cluster", ...(grouped ? ["points"] : []), ...(this.featureNames || [])];
+    const others = this.columns.slice(this.labels ? 1 : 0);
+    const header = ["row", "name", ...(this.labels ? ["label"] : []), "cluster", ...(grouped ? ["points"] : []), ...others.map((column) => column.name), ...(this.featureNames || [])];
     const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
     const lines = [header.map(quote).join(",")];
     const d = this.featureNames ? this.featureNames.length : 0;
@@ -311,9 +336,10 @@ class Model {
       if (this.labels) cells.push(this.label(leaf));
       cells.push(String(this.numbers[this.clusterOf(leaf)]));
       if (grouped) cells.push(String(this.weight[leaf]));
+      for (const column of others) cells.push(column.values ? exact(column.values[leaf]) : column.classes[column.codes[leaf]] ?? "");
       for (let j = 0; j < d; j++) {
         const value = this.features[leaf * d + j];
-        cells.push(Number.isNaN(value) ? "" : String(parseFloat(value.toPrecision(7))));
+        cells.push(exact(value));
       }
       lines.push(cells.map(quote).join(","));
     }

@@ -49,8 +49,11 @@ class Panel {
 
   showLegend() {
     const legend = document.getElementById("legend");
-    const [rows, total] = this.colours.mode === "label" ? this.labelRows() : this.clusterRows();
-    legend.classList.toggle("pairs", this.colours.mode === "label" && this.model.labelNames.every((name) => name.length < 10));
+    const { column } = this.colours;
+    legend.setAttribute("aria-label", column ? column.name : "Clusters");
+    legend.classList.toggle("pairs", Boolean(column?.classes) && column.classes.every((name) => name.length < 10));
+    if (column?.values) return legend.replaceChildren(this.scaleRow(column));
+    const [rows, total] = column ? this.classRows(column) : this.clusterRows();
     legend.replaceChildren(...rows);
     if (total > rows.length) legend.append(element("li", { class: "more" }, `and ${number(total - rows.length)} more`));
   }
@@ -66,13 +69,28 @@ class Panel {
     return [rows, largest.length];
   }
 
-  labelRows() {
+  classRows(column) {
     const { model, colours } = this;
-    const counts = model.labelCounts(model.root).sort((a, b) => a[0] - b[0]);
-    const rows = counts.slice(0, LISTED).map(([code, count]) =>
-      this.legendRow(colours.table[colours.label(code)], model.labelNames[code], "", count, () => this.act.lookFor(`label:${model.labelNames[code]}`), null),
-    );
-    return [rows, counts.length];
+    const counts = new Float64Array(column.classes.length + 1);
+    for (let i = 0; i < model.n; i++) counts[column.codes[i] + 1] += model.weight[i];
+    const present = Array.from(counts.keys()).slice(1).filter((code) => counts[code] > 0);
+    const isLabel = model.labels && column === model.columns[0];
+    const rows = present.slice(0, LISTED).map((at) => {
+      const name = column.classes[at - 1];
+      return this.legendRow(colours.table[colours.of(column, at - 1)], name, "", counts[at], () => isLabel && this.act.lookFor(`label:${name}`), null);
+    });
+    if (counts[0] > 0) rows.push(this.legendRow(colours.table[colours.neutral], "missing", "", counts[0], () => {}, null));
+    return [rows, present.length + (counts[0] > 0 ? 1 : 0)];
+  }
+
+  /** A bar from the smallest to the largest number of a column. */
+  scaleRow(column) {
+    const { colours } = this;
+    const bar = element("div", { class: "scale", "aria-hidden": "true" });
+    bar.style.background = `linear-gradient(90deg, ${colours.table.slice(colours.scale, colours.scale + STEPS).join(", ")})`;
+    column.sums();
+    const ends = element("div", { class: "line count" }, element("span", { class: "grow" }, short(column.low)), element("span", {}, short(column.high)));
+    return element("li", {}, bar, ends);
   }
 
   legendRow(colour, name, note, count, onclick, node) {
@@ -91,7 +109,7 @@ class Panel {
     document.getElementById("selected-name").textContent = this.heading(node);
     document.getElementById("selected-facts").replaceChildren(...this.facts(node));
     document.getElementById("selected-mix").replaceChildren(...this.mix(node));
-    document.getElementById("selected-features").replaceChildren(...this.featureRows(node, 6));
+    document.getElementById("selected-features").replaceChildren(...this.distinctions(node));
     document.getElementById("up").disabled = node === model.root;
     this.list.scrollTop = 0;
     this.fillMembers();
@@ -104,6 +122,7 @@ class Panel {
     if (index >= 0) facts.push(element("span", {}, swatch(colours.table[colours.cluster(model.clusters[index], index)]), `cluster ${model.numbers[index]}`));
     if (node < model.n) {
       if (model.labels) facts.push(element("span", {}, swatch(colours.table[colours.label(model.labels[node])]), model.label(node) || "(empty)"));
+      for (const column of model.columns.slice(model.labels ? 1 : 0)) facts.push(`${column.name}: ${column.told(node)}`);
       facts.push(`row ${model.row(node)}`);
       if (model.weight[node] > 1) facts.push(points(model.weight[node]));
     } else {
@@ -131,15 +150,23 @@ class Panel {
     return [bar, element("p", { class: "note" }, words.join(" · ") + (counts.length > 4 ? ` · ${number(counts.length - 4)} more` : ""))];
   }
 
-  /** Means of the features in which a cluster stands out, with their distance from the overall mean. */
-  featureRows(node, count) {
+  /** What distinguishes a cluster from the rest, and its two parts from each other. */
+  distinctions(node) {
     const { model } = this;
-    if (!model.features) return [];
-    return model.outstanding(node, count).map(([j, mean, away]) => {
-      const fill = element("span", { class: away < 0 ? "below" : "above" });
-      fill.style.width = Math.min(50, Math.abs(away) * 20) + "%";
-      const gauge = element("span", { class: "gauge", title: `${short(away)} standard deviations from the mean of all points` }, fill);
-      return element("div", { class: "feature" }, element("span", { class: "clip grow" }, model.featureNames[j]), gauge, element("span", { class: "count" }, short(mean)));
+    const rest = this.featureRows(node, "rest", 6), parts = this.featureRows(node, "parts", 4);
+    const heading = (text, compare) => element("p", { class: "note", title: `● sure after correction for ${number(model.differences[compare].tests)} comparisons; docs/groups.md` }, text);
+    return [...(rest.length ? [heading("Compared with the rest", "rest"), ...rest] : []), ...(parts.length ? [heading("Its two parts differ in", "parts"), ...parts] : [])];
+  }
+
+  /** Columns that differ most: their means on both sides, the size of the effect as a bar, and a dot where it is sure. */
+  featureRows(node, compare, count) {
+    const { model } = this;
+    return model.differing(node, compare).slice(0, count).map(([j, effect, sure]) => {
+      const fill = element("span", { class: effect < 0 ? "below" : "above" });
+      fill.style.width = Math.min(50, Math.abs(effect) * 12) + "%";
+      const gauge = element("span", { class: "gauge", title: `effect size ${short(effect)} (Hedges' g)${sure ? ", sure" : ""}` }, fill);
+      const means = compare === "rest" ? short(model.featureMean(node, j)) : `${short(model.featureMean(model.left(node), j))} · ${short(model.featureMean(model.right(node), j))}`;
+      return element("div", { class: "feature" }, element("span", { class: "clip grow", title: model.featureNames[j] }, model.featureNames[j]), gauge, element("span", { class: "sure", "aria-label": sure ? "sure" : "" }, sure ? "●" : ""), element("span", { class: "count" }, means));
     });
   }
 
@@ -163,7 +190,7 @@ class Panel {
     const { model, colours } = this;
     const button = element("button", { type: "button", class: "row", "data-leaf": leaf, onclick: () => this.act.go(leaf) },
       this.thumbs.ready ? this.thumbs.element(leaf, 22, colours.css(leaf)) : swatch(colours.css(leaf)),
-      element("span", { class: "grow clip" }, model.name(leaf)),
+      element("span", { class: "grow clip", title: model.name(leaf) }, model.shortName(leaf, 34)),
       element("span", { class: "note clip" }, model.label(leaf)),
       model.weight[leaf] > 1 ? element("span", { class: "count" }, number(model.weight[leaf])) : null);
     button.addEventListener("pointerenter", () => this.act.hover(leaf));
@@ -174,13 +201,13 @@ class Panel {
   /** What the pointer is on: pictures, name or size, labels, means. */
   tooltip(node) {
     const { model, colours } = this;
-    const content = [element("strong", { class: "clip" }, this.heading(node))];
+    const content = [element("strong", { class: "whole" }, this.heading(node))];
     if (this.thumbs.ready) content.push(this.pictures(node));
     const facts = this.facts(node);
     if (node < model.n) content.push(element("ul", { class: "facts" }, ...facts));
     else if (model.size[node] <= 20000) content.push(...this.mix(node));
     if (node >= model.n && !this.thumbs.ready) content.push(element("p", { class: "note" }, this.someNames(node)));
-    if (model.features && model.size[node] * model.featureNames.length < 1e6) content.push(...this.featureRows(node, 4));
+    if (model.features && model.size[node] * model.featureNames.length < 1e6) content.push(...this.featureRows(node, "rest", 4));
     return content;
   }
 

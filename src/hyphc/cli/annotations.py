@@ -1,0 +1,38 @@
+"""Columns of the data that are shown beside the tree and not clustered: ``--annotate``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..io import read_points
+
+
+def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]:
+    """The columns asked for, by name: numbers where all of a column are, else text. Each is read as labels are."""
+    wanted: Sequence[str] = arguments.annotate or ()
+    if wanted and path == "-":
+        raise ValueError("--annotate reads the file once more, and standard input is gone; give the name of a file.")
+    found = {}
+    for column in wanted:
+        points = read_points(path, features=arguments.features, exclude=arguments.exclude, labels=column)
+        if points.labels is None:
+            raise ValueError(f"{points.source} has no column {column!r} to annotate with.")
+        found[called(column)] = _values(points.labels)
+    return found
+
+
+def called(column: str) -> str:
+    """What legends call a column that was chosen by name, or by its number."""
+    return f"column {column}" if column.isdecimal() else column
+
+
+def _values(texts: Sequence[str]) -> Any:
+    """Numbers, NaN for empty cells, where every other cell is one; else the texts."""
+    try:
+        return np.array([float(text) if text.strip() else np.nan for text in texts])
+    except ValueError:
+        return np.array(texts, dtype=object)

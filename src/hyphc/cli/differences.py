@@ -1,0 +1,84 @@
+"""What distinguishes the flat clusters, in words for the report and as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..io import Points
+from ..scores.differences import Difference, Differences, differences
+from ..tree import Tree
+
+UP_TO = 20_000_000  # values of the table: some ten seconds
+_TOLD = 3
+
+
+class ClusterDifferences:
+    """The columns by which each cluster of a cut differs from all other rows, and those that tell the parts of splits apart."""
+
+    def __init__(self, tree: Tree, points: Points, clusters: Sequence[int]) -> None:
+        names = points.columns or [f"column {c + 1}" for c in range(points.data.shape[1])]
+        table = (
+            dict(zip(names, np.asarray(points.data).T, strict=True)) if len(set(names)) == len(names) else points.data
+        )
+        self.tree, self.clusters = tree, list(clusters)
+        self.from_rest: Differences = differences(tree, table, compare="rest")
+        self.of_parts: Differences = differences(tree, table, compare="parts")
+
+    def told(self) -> list[str]:
+        """What each cluster stands out by, in words; a star is a difference that chance would hardly show."""
+        return [", ".join(map(_in_words, self.from_rest.of(node)[:_TOLD])) or "–" for node in self.clusters]
+
+    def note(self) -> str:
+        """What the star means."""
+        found = self.from_rest
+        return (
+            f"A star: p times the {found.n_tests} comparisons made is at most {found.alpha:g} (Welch's test). Columns that were "
+            "clustered differ by construction; a star is no proof that a group exists."
+        )
+
+    def csv(self) -> str:
+        """A row for each cluster, and each split above them, and column."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["compared", "cluster", "node", "rows", "other_rows", "rank", *Difference._fields])
+        sizes, n = self.tree.sizes, self.tree.n_leaves
+        for cluster, node in enumerate(self.clusters):
+            counts = [sizes[node], n - sizes[node]]
+            self._write(writer, ["cluster and rest", cluster], counts, self.from_rest, node)
+        for node in _above(self.tree, self.clusters):
+            one, other = self.tree.children[node - n]
+            self._write(writer, ["parts of a split", ""], [sizes[one], sizes[other]], self.of_parts, node)
+        return text.getvalue()
+
+    @staticmethod
+    def _write(writer: object, first: list[object], counts: list[int], found: Differences, node: int) -> None:
+        for row in found.rows([node]):
+            figures = [f"{value:.6g}" if isinstance(value, float) else value for value in list(row.values())[2:]]
+            writer.writerow([*first, node, *map(int, counts), row["rank"], *figures])  # type: ignore[attr-defined]
+
+
+def cluster_differences(tree: Tree, points: Points, clusters: Sequence[int]) -> ClusterDifferences | None:
+    """Of a table of numbers that is not too large; None for graphs, similarities and sparse tables."""
+    if points.kind != "features" or not isinstance(points.data, np.ndarray) or points.data.size > UP_TO:
+        return None
+    return ClusterDifferences(tree, points, clusters)
+
+
+def _in_words(found: Difference) -> str:
+    side = "high" if found.effect > 0 else "low"
+    return f"{found.column} {side} ({found.mean:.3g}, others {found.other_mean:.3g}){'*' if found.sure else ''}"
+
+
+def _above(tree: Tree, clusters: Sequence[int]) -> list[int]:
+    """The merges above the clusters of a cut, from the root down."""
+    found: set[int] = set()
+    for node in clusters:
+        up = int(tree.parents[node])
+        while up >= 0 and up not in found:
+            found.add(up)
+            up = int(tree.parents[up])
+    return sorted(found, reverse=True)

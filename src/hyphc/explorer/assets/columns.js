@@ -1,0 +1,101 @@
+/* What is known of the leaves besides the tree: columns of classes or of numbers, each of which can colour it. */
+
+class Column {
+  /** `field` has a name, and names with codes (−1 is missing), or values (NaN is missing), by leaf. */
+  constructor(model, field) {
+    this.model = model;
+    this.name = field.name;
+    this.classes = field.names || null;
+    this.codes = field.codes || null;
+    this.values = field.values || null;
+    this.offset = 0; // of its colours in the table
+  }
+
+  /** Sums and counts of the numbers of the first p leaves from left to right, for means of any run of leaves. */
+  sums() {
+    if (this.before) return this;
+    const { n, order, weight } = this.model;
+    this.before = new Float64Array(n + 1);
+    this.counted = new Float64Array(n + 1);
+    this.low = Infinity;
+    this.high = -Infinity;
+    for (let p = 0; p < n; p++) {
+      const value = this.values[order[p]], known = Number.isFinite(value);
+      this.before[p + 1] = this.before[p] + (known ? weight[order[p]] * value : 0);
+      this.counted[p + 1] = this.counted[p] + (known ? weight[order[p]] : 0);
+      if (known && value < this.low) this.low = value;
+      if (known && value > this.high) this.high = value;
+    }
+    return this;
+  }
+
+  /** Mean of the leaves from position `from` to before `to`; NaN where none has a number. */
+  mean(from, to) {
+    this.sums();
+    return (this.before[to] - this.before[from]) / (this.counted[to] - this.counted[from]);
+  }
+
+  /** Where a number lies between the smallest and the largest, from 0 to 1. */
+  share(value) {
+    this.sums();
+    return this.high > this.low ? (value - this.low) / (this.high - this.low) : 0.5;
+  }
+
+  /** The class that leads in each cluster when unlike votes cancel in pairs: the majority's, if there is one; −1 for a draw. */
+  leaders() {
+    if (this.lead) return this.lead;
+    const { n, nodes, children, weight } = this.model;
+    const lead = new Int32Array(nodes), ahead = new Float64Array(nodes);
+    for (let i = 0; i < n; i++) {
+      lead[i] = this.codes[i];
+      ahead[i] = weight[i];
+    }
+    for (let v = n; v < nodes; v++) {
+      const a = children[2 * (v - n)], b = children[2 * (v - n) + 1];
+      lead[v] = ahead[a] >= ahead[b] ? lead[a] : lead[b];
+      ahead[v] = lead[a] === lead[b] ? ahead[a] + ahead[b] : Math.abs(ahead[a] - ahead[b]);
+    }
+    for (let v = n; v < nodes; v++) if (ahead[v] < 0.1 * weight[v]) lead[v] = -1;
+    return (this.lead = lead);
+  }
+
+  /** The most frequent class of a run of leaves. */
+  commonest(from, to) {
+    const { order, weight } = this.model;
+    if (to - from === 1) return this.codes[order[from]];
+    this.votes ??= new Float64Array(this.classes.length + 1);
+    let best = -1;
+    for (let p = from; p < to; p++) {
+      const code = this.codes[order[p]] + 1;
+      this.votes[code] += weight[order[p]];
+      if (best < 0 || this.votes[code] > this.votes[best]) best = code;
+    }
+    for (let p = from; p < to; p++) this.votes[this.codes[order[p]] + 1] = 0;
+    return best - 1;
+  }
+
+  /** What a leaf has in this column, as text. */
+  told(leaf) {
+    if (this.values) return short(this.values[leaf]);
+    return this.codes[leaf] < 0 ? "–" : this.classes[this.codes[leaf]] || "(empty)";
+  }
+}
+
+/** The columns of the page: labels first, then annotations; features are made columns when they are chosen. */
+function columnsOf(model, data) {
+  const columns = [];
+  if (data.labels) columns.push(new Column(model, { name: data.labels.name, names: data.labels.names, codes: model.labels }));
+  for (const field of data.annotations) {
+    const codes = field.codes === undefined ? null : typed(field.codes, Int32Array);
+    const values = field.values === undefined ? null : typed(field.values, Float32Array);
+    columns.push(new Column(model, { name: field.name, names: field.names, codes, values }));
+  }
+  return columns;
+}
+
+/** A feature as a column. */
+function featureColumn(model, j) {
+  model.featureColumns ??= [];
+  const d = model.featureNames.length;
+  return (model.featureColumns[j] ??= new Column(model, { name: model.featureNames[j], values: Float32Array.from({ length: model.n }, (_, i) => model.features[i * d + j]) }));
+}

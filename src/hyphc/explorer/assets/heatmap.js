@@ -1,0 +1,148 @@
+/* Below the dendrogram: strips of annotations, and the features as a heat map. A pixel shows the mean of its leaves, found from
+ * sums of all leaves before it, so the work of a frame grows with the pixels and not with the leaves. */
+
+const STRIP = 12;
+const ENDS = 2.5; // standard deviations at which the colours end
+
+class Heatmap {
+  constructor(canvas, model, colours, across) {
+    Object.assign(this, { canvas, model, colours, across });
+    this.shown = false; // the features; strips are always shown
+    this.image = document.createElement("canvas");
+  }
+
+  /** Height that strips, features and names want, within what there is. */
+  wanted(stage) {
+    const { model } = this;
+    this.strips = model.columns.length ? model.columns.length * STRIP + 4 : 0;
+    const room = Math.max(0, 0.42 * stage - this.strips);
+    this.rows = this.shown ? Math.round(Math.min(room, Math.max(40, model.featureNames.length * 14))) : 0;
+    return this.strips || this.rows ? this.strips + this.rows + 6 : 0;
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.canvas.parentElement;
+    if (!clientHeight) return;
+    fit(this.canvas);
+    this.width = clientWidth;
+    this.height = clientHeight;
+  }
+
+  draw() {
+    if (!this.strips && !this.rows) return;
+    const ctx = this.canvas.getContext("2d");
+    ctx.clearRect(0, 0, this.width, this.height);
+    this.paint(ctx);
+  }
+
+  paint(ctx) {
+    const cells = this.across.cells();
+    this.model.columns.forEach((column, k) => this.paintStrip(ctx, column, cells, 2 + k * STRIP));
+    if (this.rows) this.paintFeatures(ctx, cells, 2 + this.strips);
+  }
+
+  /** Runs of pixels of one colour as rectangles. */
+  paintStrip(ctx, column, cells, y) {
+    const { colours, across } = this;
+    const last = cells.length - 1;
+    let begun = 0, present = null;
+    for (let i = 0; i <= last; i++) {
+      const colour = i < last ? this.colourOf(column, cells[i], Math.max(cells[i] + 1, cells[i + 1])) : null;
+      if (colour === present) continue;
+      if (present !== null) {
+        ctx.fillStyle = present;
+        ctx.fillRect(across.left + begun, y, i - begun, STRIP - 2);
+      }
+      begun = i;
+      present = colour;
+    }
+    this.write(ctx, column.name, y + STRIP / 2 - 1, colours.muted);
+  }
+
+  colourOf(column, from, to) {
+    const { colours } = this;
+    if (column.values) return colours.table[colours.step(column.share(column.mean(from, to)))];
+    const code = column.commonest(from, to);
+    return colours.table[colours.of(column, code)];
+  }
+
+  /** Names at the left, as long as the margin allows. */
+  write(ctx, name, y, colour) {
+    ctx.font = `10px ${FONT}`;
+    ctx.textBaseline = "middle";
+    ctx.textAlign = "right";
+    ctx.fillStyle = colour;
+    const most = Math.floor((this.across.left - 10) / 6);
+    ctx.fillText(name.length > most ? name.slice(0, most - 1) + "…" : name, this.across.left - 6, y);
+  }
+
+  paintFeatures(ctx, cells, y) {
+    const { model, across, image } = this;
+    const width = cells.length - 1, d = model.featureOrder.length;
+    if (image.width !== width || image.height !== d) {
+      image.width = width;
+      image.height = d;
+    }
+    const to = image.getContext("2d");
+    const pixels = to.createImageData(width, d);
+    this.fill(new Uint32Array(pixels.data.buffer), cells, width);
+    to.putImageData(pixels, 0, 0);
+    ctx.imageSmoothingEnabled = this.rows < d;
+    ctx.drawImage(image, across.left, y, width, this.rows);
+    ctx.imageSmoothingEnabled = true;
+    const row = this.rows / d, step = Math.max(1, Math.ceil(11 / row));
+    for (let r = 0; r < d; r += step) this.write(ctx, model.featureNames[model.featureOrder[r]], y + (r + 0.5) * row, this.colours.muted);
+  }
+
+  fill(pixels, cells, width) {
+    const { model, colours } = this;
+    const { sums, counts, gaps } = this.standardised();
+    const n1 = model.n + 1, steps = colours.diverging, missing = colours.missing;
+    for (let r = 0; r < model.featureOrder.length; r++) {
+      const base = model.featureOrder[r] * n1;
+      for (let i = 0; i < width; i++) {
+        const from = cells[i], to = Math.max(from + 1, cells[i + 1]);
+        const count = gaps ? counts[base + to] - counts[base + from] : counts[to] - counts[from];
+        const mean = (sums[base + to] - sums[base + from]) / count;
+        pixels[r * width + i] = count > 0 ? steps[Math.max(0, Math.min(255, Math.round((mean / ENDS + 1) * 127.5)))] : missing;
+      }
+    }
+  }
+
+  /** Sums of standardised features of the first p leaves, feature by feature; made when first needed. */
+  standardised() {
+    if (this.before) return this.before;
+    const { model } = this;
+    const { n, order, weight, features } = model, d = model.featureNames.length;
+    const means = model.featureMeans(model.root), scales = model.featureScales();
+    const gaps = !features.every(Number.isFinite);
+    const sums = new Float64Array(d * (n + 1)), counts = new Float64Array(gaps ? d * (n + 1) : n + 1);
+    for (let j = 0; j < d; j++) {
+      for (let p = 0, at = j * (n + 1); p < n; p++, at++) {
+        const z = (features[order[p] * d + j] - means[j]) / scales[j], known = Number.isFinite(z);
+        sums[at + 1] = sums[at] + (known ? weight[order[p]] * z : 0);
+        if (gaps) counts[at + 1] = counts[at] + (known ? weight[order[p]] : 0);
+        else if (j === 0) counts[p + 1] = counts[p] + weight[order[p]];
+      }
+    }
+    return (this.before = { sums, counts, gaps });
+  }
+
+  /** What is under the pointer, as text: the column, and what its leaves have there. */
+  told(px, py) {
+    const { model, across } = this;
+    if (px < across.left || px > across.right) return null;
+    const from = across.at(px), to = Math.max(from + 1, across.at(px + 1, from));
+    const strip = Math.floor((py - 2) / STRIP);
+    if (py < 2 + this.strips) {
+      const column = model.columns[strip];
+      if (!column) return null;
+      if (column.values) return `${column.name}: ${short(column.mean(from, to))}`;
+      return `${column.name}: ${column.classes[column.commonest(from, to)] ?? "–"}`;
+    }
+    const row = Math.floor(((py - 2 - this.strips) / this.rows) * model.featureOrder.length);
+    if (!this.rows || row >= model.featureOrder.length) return null;
+    const column = featureColumn(model, model.featureOrder[row]);
+    return `${column.name}: ${short(column.mean(from, to))}`;
+  }
+}

@@ -1,0 +1,100 @@
+"""What the page knows of the leaves: labels, annotations, features, and what distinguishes clusters by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import baselines
+from .._shared.arrays import Ints
+from .._shared.checks import as_floats
+from .._shared.columns import columns_of, is_missing
+from ..scores.differences import Compare, differences
+from ..similarity import as_similarity
+from ..tree import Tree
+from .groups import Groups
+from .packing import Fields, packed
+
+# Values of features in a page: 20 MB, a third more when written as text.
+MAX_VALUES = 5_000_000
+# Features that are put in order by their correlations, which takes all pairs of them.
+MOST_ORDERED = 1000
+# Columns that the page tells of each cluster, and of the two parts of each split.
+TOLD: dict[Compare, int] = {"rest": 6, "parts": 4}
+
+
+def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: Groups | None) -> Fields:
+    """Classes, whatever their type; what is missing is a class without a name."""
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise ValueError(f"labels has shape {values.shape}; pass ({n},), one for each leaf.")
+    if values.dtype.kind == "O":  # mixed types have no order of their own
+        values = np.array(["" if is_missing(value) else str(value) for value in values.tolist()])
+    distinct, codes = np.unique(values, return_inverse=True)
+    codes = groups.most_frequent(codes) if groups else codes
+    called = name or str(getattr(labels, "name", None) or "label")
+    return {"name": called, "names": [str(value) for value in distinct.tolist()], "codes": packed(codes, "<i4")}
+
+
+def annotation_fields(annotations: Any, n: int, groups: Groups | None) -> list[Fields]:
+    """A record for each column: classes with codes, −1 where missing, or numbers, NaN where missing."""
+    fields: list[Fields] = []
+    for column in columns_of(annotations, n, "annotations"):
+        if column.numbers is not None:
+            values = groups.means(column.numbers[:, None])[:, 0] if groups else column.numbers
+            fields.append({"name": column.name, "values": packed(values, "<f4")})
+        else:
+            codes: Any = column.codes
+            codes = groups.most_frequent(codes) if groups else codes
+            fields.append({"name": column.name, "names": column.classes, "codes": packed(codes, "<i4")})
+    return fields
+
+
+def feature_values(features: Any, n: int) -> tuple[list[str], npt.NDArray[Any]]:
+    """Names of the columns, and the numbers, (n, d)."""
+    columns = [str(name) for name in features.columns] if hasattr(features, "columns") else None
+    values = as_floats(features, "features")
+    if values.ndim != 2 or len(values) != n or values.shape[1] == 0:
+        raise ValueError(f"features has shape {values.shape}; pass ({n}, d), a row for each leaf.")
+    return columns or [f"feature {j}" for j in range(values.shape[1])], values
+
+
+def feature_fields(names: list[str], values: npt.NDArray[Any], groups: Groups | None) -> Fields:
+    """The table, and the order in which its heat map shows the columns: correlated ones side by side."""
+    shown = groups.means(values) if groups else values
+    if shown.size > MAX_VALUES:
+        most = MAX_VALUES // len(shown)
+        raise ValueError(f"features has {shown.shape[1]} columns for {len(shown)} leaves; pass at most {most}.")
+    return {"names": names, "values": packed(shown, "<f4"), "order": packed(similar_first(shown), "<i4")}
+
+
+def similar_first(values: npt.NDArray[Any]) -> Ints:
+    """The columns, correlated ones side by side; as they come where they are few, or very many."""
+    d = values.shape[1]
+    if not 3 <= d <= MOST_ORDERED:
+        return np.arange(d)
+    known = np.isfinite(values)
+    counts = np.maximum(known.sum(axis=0), 1)
+    away = np.where(known, values - np.where(known, values, 0.0).sum(axis=0) / counts, 0.0)
+    length = np.sqrt((away**2).sum(axis=0))
+    unit = away / np.where(length > 0, length, 1.0)
+    alike = (1.0 + np.clip(unit.T @ unit, -1.0, 1.0)) / 2.0
+    return baselines.average_linkage(as_similarity((alike + alike.T) / 2.0, "precomputed")).leaf_order()
+
+
+def difference_fields(tree: Tree, names: list[str], values: npt.NDArray[Any], shown: int) -> Fields:
+    """For each merge that the page shows, the columns that differ most between it and the rest, and between its parts."""
+    fields: Fields = {}
+    for compare, top in TOLD.items():
+        found = differences(tree, values, compare=compare, top=top)
+        first = tree.n_leaves - shown
+        fields[compare] = {
+            "top": top,
+            "tests": found.n_tests,
+            "columns": packed(found.columns[first:], "<i2"),
+            "effects": packed(found.effects[first:], "<f4"),
+            "sure": packed(found.sure[first:], "<u1"),
+        }
+    return fields

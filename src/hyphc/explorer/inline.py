@@ -1,0 +1,40 @@
+"""A page inside a notebook: the whole of it in the attribute of a frame, so that no server and no file is needed."""
+
+from __future__ import annotations
+
+import html
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._shared.files import replaced_atomically
+
+HEIGHT = 720  # pixels
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the explorer: Jupyter, VS Code and Colab show it in place; ``save`` writes it to a file.
+
+    The frame is sandboxed: the page runs its own script and saves files, and reaches nothing of the notebook.
+    """
+
+    title: str
+    content: bytes
+    height: int = HEIGHT
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page; a file already there is replaced in one step."""
+        with replaced_atomically(path) as file:
+            file.write(self.content)
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        text = html.escape(self.content.decode("utf-8"), quote=True)
+        return (
+            f'<iframe srcdoc="{text}" title="{html.escape(self.title, quote=True)}" '
+            f'sandbox="allow-scripts allow-downloads" style="width:100%;height:{self.height}px;border:0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Page({self.title!r}, {len(self.content) / 1e6:.1f} MB; save(path) writes it)"

@@ -1,0 +1,58 @@
+"""Names in letters that the font of a picture lacks: another installed font has them, or a box stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import matplotlib
+from matplotlib import font_manager
+from matplotlib.ft2font import FT2Font
+
+BOX = "\u25a1"
+# Fonts that are looked for, in this order: most letters of most scripts are in one of them.
+FALLBACKS = (
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans",
+    "Source Han Sans",
+    "WenQuanYi Micro Hei",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Arial Unicode MS",
+    "Hiragino Sans",
+    "FreeSans",
+    "Unifont",
+)
+
+
+def printable(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Texts of which every letter can be drawn, and options for matplotlib's texts: without its warning of missing glyphs.
+
+    Letters that the present font lacks come from another that is installed; where none has them a box stands for them. Dollars
+    are dollars and open no formula.
+    """
+    families = _families()
+    missing = {letter for text in texts for letter in text} - _letters(tuple(families), True)
+    for family in FALLBACKS if missing else ():
+        if found := missing & _letters((family,)):
+            families, missing = [*families, family], missing - found
+    table = {ord(letter): BOX for letter in missing}
+    return [text.translate(table) for text in texts], {"fontfamily": families, "parse_math": False}
+
+
+def _families() -> list[str]:
+    chosen = matplotlib.rcParams["font.family"]
+    return [chosen] if isinstance(chosen, str) else list(chosen)
+
+
+@cache
+def _letters(families: tuple[str, ...], some: bool = False) -> frozenset[str]:
+    """Letters of the first of these fonts that is installed; of none, those of matplotlib's own if there must be ``some``."""
+    wanted = font_manager.FontProperties(family=list(families))
+    try:
+        path = font_manager.findfont(wanted, fallback_to_default=some)
+    except ValueError:
+        return frozenset()
+    return frozenset(chr(code) for code in FT2Font(path).get_charmap())

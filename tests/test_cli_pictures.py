@@ -1,0 +1,75 @@
+"""The command line's pictures and tables of what is known beside the tree."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hyphc.cli import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A fit of two groups with a class and a number beside it, whose names are hostile."""
+    folder = tmp_path_factory.mktemp("beside")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)).round(3) + 8 * (np.arange(40) < 20)[:, None]
+    table = pd.DataFrame(X, columns=["a", "b|*", "c"])
+    table["site"] = np.where(np.arange(40) % 2, "<b>north</b>", "south")
+    table["dose"] = np.arange(40) / 4
+    table.to_csv(folder / "x.csv", index=False)
+    patch = pytest.MonkeyPatch()
+    patch.chdir(folder)
+    assert not main(["fit", "x.csv", "--annotate", "site,dose", "--n-clusters", "2", "--output", "out"])
+    yield folder
+    patch.undo()
+
+
+def test_annotations_are_shown_and_not_clustered(folder):
+    page = (folder / "out" / "explorer.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'type="application/json">(.*?)</script>', page, re.DOTALL)[1])
+    assert [column["name"] for column in data["annotations"]] == ["site", "dose"]
+    assert data["annotations"][0]["names"] == ["<b>north</b>", "south"]
+    assert "values" in data["annotations"][1]
+    assert data["features"]["names"] == ["a", "b|*", "c"]
+    assert (folder / "out" / "clustermap.png").stat().st_size > 10_000
+
+
+def test_the_report_and_a_table_tell_what_distinguishes_the_clusters(folder):
+    report = (folder / "out" / "report.md").read_text(encoding="utf-8")
+    assert "| cluster | rows | stands out by |" in report
+    assert r"b\|\* high" in report
+    assert "comparisons made is at most 0.05" in report
+    text = (folder / "out" / "differences.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert {row["compared"] for row in rows} == {"cluster and rest", "parts of a split"}
+    first = next(row for row in rows if row["cluster"] == "0")
+    assert (int(first["rows"]), int(first["other_rows"]), first["sure"]) == (20, 20, "True")
+    assert float(first["mean"]) - float(first["other_mean"]) == pytest.approx(8, abs=1)
+
+
+def test_a_clustermap_and_an_explorer_are_drawn_from_a_stored_tree(folder):
+    given = ["out/tree.npz", "x.csv", "--annotate", "dose", "--labels", "site"]
+    assert not main(["plot", *given, "--kind", "clustermap", "--output", "map.svg"])
+    drawn = (folder / "map.svg").read_text(encoding="utf-8")
+    assert drawn.count("<svg") == 1
+    assert not main(["explore", *given, "--output", "page.html"])
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'type="application/json">(.*?)</script>', page, re.DOTALL)[1])
+    assert data["labels"]["name"] == "site"
+    assert [column["name"] for column in data["annotations"]] == ["dose"]
+
+
+def test_mistakes_are_one_sentence(folder, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["plot", "out/tree.npz", "--kind", "clustermap"])
+    assert "name that file after the tree" in capsys.readouterr().err
+    assert main(["fit", "x.csv", "--annotate", "nowhere", "--output", "no"]) == 1
+    assert "no column 'nowhere'" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["plot", "out/tree.npz", "--annotate", "dose"])
+    assert "--annotate is about DATA" in capsys.readouterr().err
