@@ -8,7 +8,10 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "src"), str(HERE / "_ext")]  # pages of these sources, wherever another copy is installed
+sys.path[:0] = [
+    str(HERE.parent / "src"),
+    str(HERE / "_ext"),
+]  # pages of these sources, wherever another copy is installed
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # examples draw without a screen
 

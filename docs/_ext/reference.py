@@ -118,9 +118,13 @@ def directive(entry: Entry) -> list[str]:
 def assigned(module: ModuleType, name: str) -> tuple[str, str]:
     """What a constant is set to, and the comment above it or beside it, in the module that defines it."""
     text = Path(module.__file__ or "").read_text(encoding="utf-8")
-    found = re.search(rf"(?P<above>(?:^# .*\n)*)^{name} = (?P<value>[^#\n]+?)(?:  # (?P<beside>.*))?$", text, re.MULTILINE)
+    found = re.search(
+        rf"(?P<above>(?:^# .*\n)*)^{name} = (?P<value>[^#\n]+?)(?:  # (?P<beside>.*))?$", text, re.MULTILINE
+    )
     if found:
-        return found["value"], found["beside"] or re.sub(r"^# ", "", found["above"], flags=re.MULTILINE).replace("\n", " ")
+        return found["value"], found["beside"] or re.sub(r"^# ", "", found["above"], flags=re.MULTILINE).replace(
+            "\n", " "
+        )
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and {name, "*"} & {alias.name for alias in node.names}:
             return assigned(import_module("." * node.level + (node.module or ""), module.__package__), name)
@@ -135,9 +139,14 @@ def summary(thing: Any) -> str:
 
 def door_page(door: str, names: list[Entry]) -> str:
     module = opened(door)
-    rows = [f"   * - :doc:`{entry.name.rpartition('.')[2]} <{entry.page}>`\n     - {summary(entry.found)}" for entry in names]
+    rows = [
+        f"   * - :doc:`{entry.name.rpartition('.')[2]} <{entry.page}>`\n     - {summary(entry.found)}"
+        for entry in names
+    ]
     own = [entry.page for entry in names if entry.page == entry.name]
-    return "\n".join([door, "=" * len(door), "", escaped(inspect.getdoc(module) or ""), "", *table(rows), *toctree(own)])
+    return "\n".join(
+        [door, "=" * len(door), "", escaped(inspect.getdoc(module) or ""), "", *table(rows), *toctree(own)]
+    )
 
 
 def results_page(found: dict[str, list[Entry]]) -> str:
@@ -166,12 +175,16 @@ def toctree(pages: list[str]) -> list[str]:
 def sources() -> dict[str, str]:
     """File names of the reference and their text."""
     found, closed = entries()
-    pages = {f"{entry.name}.rst": stub(entry) for names in found.values() for entry in names if entry.page == entry.name}
+    pages = {
+        f"{entry.name}.rst": stub(entry) for names in found.values() for entry in names if entry.page == entry.name
+    }
     pages |= {f"{door}.index.rst": door_page(door, found[door]) for door in DOORS if door in found}
     pages |= {f"{door}.index.rst": closed_page(door, reason) for door, reason in closed.items()}
     pages["results.rst"] = results_page(found)
     title = "API reference"
-    words = "Every public name, from its docstring. ``import hyphc`` is quick: names are loaded when they are first used."
+    words = (
+        "Every public name, from its docstring. ``import hyphc`` is quick: names are loaded when they are first used."
+    )
     doors = [".. toctree::", "   :maxdepth: 1", "", *(f"   {door}.index" for door in DOORS), "   results", ""]
     pages["index.rst"] = "\n".join([title, "=" * len(title), "", words, "", *doors])
     return pages

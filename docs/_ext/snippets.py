@@ -41,7 +41,7 @@ def broken_promises(text: str, where: str) -> Iterator[str]:
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(compile(block["code"], where, "exec"), names)
-            words, told = promised(block["code"]), printed.getvalue().strip()
+            words, told = promised(block["code"]).strip(), printed.getvalue().strip()
             if words and told != words:
                 yield f"A block promises\n{words}\nand prints\n{told}"
             _close_figures()
