@@ -83,7 +83,15 @@ def draw_decoding() -> None:
     for name, start, gap, point in zip(names, degrees, gaps, points, strict=True):
         left.text(*(1.15 * point / np.linalg.norm(point)), name, ha="center", va="center")
         middle = np.radians(start + gap / 2)
-        left.text(0.72 * np.cos(middle), 0.72 * np.sin(middle), f"{gap:.0f}°", ha="center", va="center", fontsize=8, color=ORANGE)
+        left.text(
+            0.72 * np.cos(middle),
+            0.72 * np.sin(middle),
+            f"{gap:.0f}°",
+            ha="center",
+            va="center",
+            fontsize=8,
+            color=ORANGE,
+        )
     left.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25))
     plot.dendrogram(Tree(tree.children, names=names), labels=["a"] * 8, ax=right)
     if right.get_legend():
