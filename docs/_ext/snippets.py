@@ -7,10 +7,12 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from typing import Any
 
 BLOCK = re.compile(r"(?:<!-- snippet: skip because (?P<reason>[^>]+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
+PICTURE = re.compile(r"!\[[^]]*\]\((?P<picture>[^)]+)\)")
 NEEDS = re.compile(r"<!-- needs: ([\w, ]+) -->")
 
 
@@ -31,21 +33,33 @@ def missing(text: str) -> list[str]:
     return [name for name in named if find_spec(name) is None]
 
 
-def broken_promises(text: str, where: str) -> Iterator[str]:
-    """Run a page in a folder of its own; yield what printed something else than it promises."""
-    names: dict[str, object] = {}
+def broken_promises(text: str, where: str, draw: Callable[[str, dict[str, Any]], None] | None = None) -> Iterator[str]:
+    """Run a page in a folder of its own; yield what printed something else than it promises.
+
+    ``draw`` is called for each picture below a block, with its path and the names that the blocks have left so far.
+    """
+    names: dict[str, Any] = {}
+    parts = sorted([*blocks(text), *(PICTURE.finditer(text) if draw else ())], key=lambda part: part.start())
     with tempfile.TemporaryDirectory() as folder, _inside(folder):
-        for block in blocks(text):
-            if block["reason"]:
-                continue
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(compile(block["code"], where, "exec"), names)
-            words, told = promised(block["code"]).strip(), printed.getvalue().strip()
-            if words and told != words:
-                yield f"A block promises\n{words}\nand prints\n{told}"
-            _close_figures()
+        for part in parts:
+            found = part.groupdict()
+            if draw and found.get("picture"):
+                draw(found["picture"], names)
+            elif not found["reason"]:
+                told, words = _printed(found["code"], where, names), promised(found["code"]).strip()
+                if words and told != words:
+                    yield f"A block promises\n{words}\nand prints\n{told}"
         names.clear()  # files that are mapped into memory are let go before their folder
+
+
+def _printed(code: str, where: str, names: dict[str, Any]) -> str:
+    import matplotlib.pyplot as plt
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, where, "exec"), names)
+    plt.close("all")  # who draws has the figure still
+    return printed.getvalue().strip()
 
 
 @contextlib.contextmanager
@@ -56,9 +70,3 @@ def _inside(folder: str) -> Iterator[None]:
         yield
     finally:
         os.chdir(before)
-
-
-def _close_figures() -> None:
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
