@@ -145,3 +145,8 @@ def test_a_page_that_breaks_its_promise_fails_the_build(tmp_path):
 )
 def test_docstrings_mean_what_they_say(reference, line, written):
     assert reference.escaped(line) == written
+
+
+def test_an_attribute_is_not_taken_for_the_function_of_its_name(reference):
+    assert "split_weights" in reference.own_names("hyphc.Tree.cut", hyphc.Tree.cut)
+    assert reference.escaped("kept like ``split_weights``", {"split_weights"}) == "kept like ``split_weights``"

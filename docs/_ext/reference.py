@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Container
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -212,24 +214,37 @@ HEADER = re.compile(r"^[\w, ]+ : ")
 MARKUP = re.compile(r"(\||(?<=\w)_(?!\w)|(?<!\*)\*(?!\*))")
 
 
-def escaped(text: str) -> str:
-    """A line of a docstring whose sizes, attributes and stars are no markup; pages and public names become links."""
+def escaped(text: str, own: Container[str] = ()) -> str:
+    """A line of a docstring whose sizes, attributes and stars are no markup; pages and public names become links.
+
+    ``own`` are parameters and members of what is described: there ``support`` is the attribute and not the function.
+    """
     header = HEADER.match(text)  # of a parameter: numpydoc escapes its name
     name, text = (header[0], text[header.end() :]) if header else ("", text)
     parts = CODE.split(PAGE.sub(r":doc:`\1 </\1>`", text))
-    return name + "".join(code(part) if k % 2 else MARKUP.sub(r"\\\1", part) for k, part in enumerate(parts))
+    return name + "".join(code(part, own) if k % 2 else MARKUP.sub(r"\\\1", part) for k, part in enumerate(parts))
 
 
-def code(part: str) -> str:
+def code(part: str, own: Container[str]) -> str:
     """Code between backticks, as a link where it is a public name of the package."""
     name = NAME.match(part)
-    if name and name[1] in hyphc.__all__ and not inspect.ismodule(getattr(hyphc, name[1])):
+    if name and name[1] not in own and name[1] in hyphc.__all__ and not inspect.ismodule(getattr(hyphc, name[1])):
         return f":py:obj:`{name[1]} <hyphc.{name[1]}>`"
-    return f"`{part}`" if re.match(r"`[^`<]+`$", part) and " " not in part and not part.startswith("``") else part
+    return f"`{part}`" if re.fullmatch(r"`[^`<\s]+`", part) else part
+
+
+def own_names(name: str, thing: Any) -> set[str]:
+    """Parameters of what is described, and members of it or of its class."""
+    try:
+        owner = thing if inspect.isclass(thing) else reduce(getattr, name.split(".")[1:-1], hyphc)
+        return set(inspect.signature(thing).parameters) | set(dir(owner) if inspect.isclass(owner) else ())
+    except (AttributeError, TypeError, ValueError):  # no signature, or a module that lies elsewhere
+        return set()
 
 
 def escape_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = [escaped(line) for line in lines]
+    own = own_names(name, thing)
+    lines[:] = [escaped(line, own) for line in lines]
 
 
 def skip_member(app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
