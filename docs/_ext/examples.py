@@ -26,10 +26,10 @@ def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def put_beside(app: Sphinx, doctree: nodes.document) -> None:
-    """A block of code and the picture right below it go into one box, which the style sheet lays out."""
+    """A block that draws into ``ax`` and the picture right below it go into one box, which the style sheet lays out."""
     for block in list(doctree.findall(nodes.literal_block)):
         below = block.next_node(descend=False, siblings=True)
-        if block.get("language") != "python" or not isinstance(below, nodes.paragraph):
+        if "ax = " not in block.astext() or not isinstance(below, nodes.paragraph):
             continue
         if len(below) == 1 and isinstance(below[0], nodes.image) and block.parent is below.parent:
             parent = block.parent
