@@ -1,14 +1,16 @@
-"""Draws the picture of the README: ``python docs/make_pictures.py``."""
+"""Draws the pictures of the README, the tutorial and the how-to pages: ``python docs/make_pictures.py``."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
 import numpy as np
-from hyphc import HypHC, datasets, plot
+from hyphc import HypHC, cli, datasets, plot
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -22,5 +24,20 @@ def draw_digits() -> None:
     ax.figure.savefig(IMAGES / "digits.png", dpi=110)
 
 
+def draw_wine() -> None:
+    """What the tutorial's first fit draws."""
+    with tempfile.TemporaryDirectory() as folder:
+        table, results = f"{folder}/wine.csv", f"{folder}/wine-hyphc"
+        cli.main(["datasets", "--write", "wine", table])
+        cli.main(["fit", table, "--output", results])
+        shutil.copy(f"{results}/tree.png", IMAGES / "tutorial_wine.png")
+
+
+def draw_cluster_scores() -> None:
+    ax = plot.cluster_scores(HypHC(random_state=0).fit(datasets.load("wine").data))
+    ax.figure.savefig(IMAGES / "howto_cluster_scores.png", dpi=110)
+
+
 if __name__ == "__main__":
-    draw_digits()
+    for draw in (draw_digits, draw_wine, draw_cluster_scores):
+        draw()

@@ -109,7 +109,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         Whether trees are searched, as by the function ``refine``. False is the paper's method, the continuous stage alone.
         ``plan_`` says what was done.
     effort : float
-        How much the search does, as a multiple of the usual; its time grows alike. docs/search.md tells what it buys.
+        How much the search does, as a multiple of the usual; its time grows alike. docs/tree_search.md tells what it buys.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     memory_limit : float or str, optional

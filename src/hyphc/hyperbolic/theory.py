@@ -230,7 +230,7 @@ class Sarkar(NamedTuple):
 
 
 def sarkar_embedding(tree: Tree, scale: Real) -> Sarkar:
-    """Proposition C.1 (Sarkar 2011): edges of one length at angles of 2π/3, distortion 1 + ε with ε = `bend_loss`(ζ)/ζ = O(1/ζ).
+    """Proposition C.1 (Sarkar 2011): edges of one length at angles of 2π/3, distortion 1 + ε with ε = bend_loss(ζ)/ζ = O(1/ζ).
 
     Edges are drawn ζ + bend_loss(ζ) long, so that the ends of a path are at least ζ apart for each of its edges, and no further
     than its length. Domain: scale ≥ log(2 + √3). At radius ρ depths lose 2ρ/log 10 digits: ``digits`` has thirty more.

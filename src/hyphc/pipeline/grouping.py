@@ -18,6 +18,8 @@ from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..similarity.metric import counted
 from ..tree import Tree, TreeLike, as_tree
 
+__all__ = ["collapsed", "expanded", "grouped", "twins", "weighted"]
+
 
 def weighted(similarity: SimilarityLike, weights: npt.ArrayLike) -> Similarity:
     """Each leaf taken ``weights[i]`` times: similarities become weights_i·weights_j·w_ij and sizes weights_i·sizes_i.

@@ -48,7 +48,7 @@ def refine(
     tree : Tree or linkage matrix, n leaves
     similarity : Similarity, dense matrix or sparse matrix of n points
     effort : float
-        Multiplies the work of stages 3 and 4, and with it their time; docs/search.md has what it buys. A time budget
+        Multiplies the work of stages 3 and 4, and with it their time; docs/tree_search.md has what it buys. A time budget
         takes its place.
     max_sweeps : int, optional
         Only stage 1, with at most so many sweeps.

@@ -13,6 +13,8 @@ from ..similarity.base import by_kind
 from . import Tree, TreeLike, as_tree
 from .storage import carried_fields
 
+__all__ = ["order_leaves", "untangle"]
+
 Bools = npt.NDArray[np.bool_]
 
 # Turning one tree and then the other never adds a crossing and soon removes none; this only bounds the time.

@@ -1,0 +1,47 @@
+"""Pages are run when the site is built, and a picture stands beside the code that draws it."""
+
+from __future__ import annotations
+
+from docutils import nodes
+from snippets import blocks, broken_promises, missing
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+
+def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Run the code of a page that Sphinx reads; a page that did not change is not read, and not run, again."""
+    text = source[0]
+    if not app.config.run_examples or not blocks(text):
+        return
+    if packages := missing(text):
+        logger.info("%s: not run, needs %s", docname, ", ".join(packages))
+        return
+    try:
+        for complaint in broken_promises(text, docname):
+            logger.warning(complaint, location=docname)
+    except Exception as error:
+        logger.warning("its code ends with %r", error, location=docname)
+
+
+def put_beside(app: Sphinx, doctree: nodes.document) -> None:
+    """A block that draws into ``ax`` and the picture right below it go into one box, which the style sheet lays out."""
+    for block in list(doctree.findall(nodes.literal_block)):
+        below = block.next_node(descend=False, siblings=True)
+        if "ax = " not in block.astext() or not isinstance(below, nodes.paragraph):
+            continue
+        if len(below) == 1 and isinstance(below[0], nodes.image) and block.parent is below.parent:
+            parent = block.parent
+            box = nodes.container(classes=["beside"])
+            parent.insert(parent.index(block), box)
+            for part in (block, below):
+                parent.remove(part)
+                box += part
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_config_value("run_examples", True, "", bool)
+    app.connect("source-read", run_page)
+    app.connect("doctree-read", put_beside)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

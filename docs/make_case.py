@@ -1,0 +1,49 @@
+"""Runs case_pbmc.md, checks what it prints and draws its pictures: ``python docs/make_case.py``; needs scanpy and selenium."""
+
+from __future__ import annotations
+
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+HERE = Path(__file__).resolve().parent
+PAGE, IMAGES = HERE / "case_pbmc.md", HERE / "images"
+CLUSTER = 5  # the one that is selected in the picture of the explorer
+
+
+def draw(picture: str, names: dict[str, Any]) -> None:
+    """Save what the last block left in ``ax``, or the page that it wrote."""
+    path = IMAGES / Path(picture).name
+    if path.name == "case_explorer.png":
+        tree = names["tree"]
+        photograph(Path("cells.html").resolve(), path, int(tree.clusters(tree.n_clusters)[CLUSTER]))
+    else:
+        names["ax"].figure.savefig(path, dpi=110)
+
+
+def photograph(page: Path, path: Path, node: int) -> None:
+    """The explorer in headless Chromium, with a cluster selected."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--window-size=1280,900"):
+        options.add_argument(argument)
+    with webdriver.Chrome(options=options) as browser:
+        browser.get(page.as_uri())
+        time.sleep(2)
+        browser.execute_script("explorer.select(arguments[0])", node)
+        time.sleep(1)
+        browser.save_screenshot(str(path))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE / "_ext"))
+    complaints = list(import_module("snippets").broken_promises(PAGE.read_text(encoding="utf-8"), str(PAGE), draw))
+    print(*complaints, sep="\n\n")
+    sys.exit(len(complaints))
