@@ -15,6 +15,8 @@ CHUNK_BYTES = 64 << 20  # temporary arrays of a blocked pass stay about this lar
 def as_floats(values: Any, what: str) -> npt.NDArray[Any]:
     """A C-contiguous float32 or float64 array of ``values`` (frames included), copied only when it must be."""
     array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise ValueError(f"{what} must hold real numbers; got {array.dtype}: take real and imaginary parts as columns.")
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)

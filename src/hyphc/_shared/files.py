@@ -9,6 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+# Tables pack to between a third and a fiftieth. What grows beyond this is no table, and would fill the memory.
+MOST_TIMES, SMALL = 100, 64 << 20
+
+
+def most_bytes(size: int) -> int:
+    """What a packed file of this size may hold at the most, in bytes."""
+    return max(SMALL, MOST_TIMES * size)
+
 
 @contextmanager
 def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:

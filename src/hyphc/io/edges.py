@@ -130,7 +130,8 @@ def _assemble(source: Source, edges: list[tuple[int, str, str, float]]) -> EdgeL
 def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, int]]:
     """Numbers as they are if they count from 0; other nodes get numbers in order, and keep their names."""
     found = list(dict.fromkeys(nodes))
-    if all(node.isdecimal() for node in found):
+    most = len(str(len(found)))  # digits: Python takes its time over numbers of thousands
+    if all(node.isdecimal() and len(node) <= most for node in found):
         found.sort(key=int)
         if found == [str(i) for i in range(len(found))]:
             return None, {node: int(node) for node in found}

@@ -70,7 +70,9 @@ class Checkpoint:
     def _require_same(self, wanted: Facts) -> None:
         try:
             there = json.loads(self._manifest.read_text(encoding="utf-8"))
-        except ValueError as error:
+            if not isinstance(there, dict):
+                raise ValueError("it holds no facts")
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{os.fspath(self._manifest)!r} is damaged ({error}); choose another folder.") from None
         for name in sorted(wanted.keys() | there.keys()):
             if wanted.get(name) != there.get(name):
@@ -120,10 +122,12 @@ class Checkpoint:
     def _files(self, stage: str, number: int) -> Facts | None:
         try:
             record = json.loads(self._record(stage, number).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+            files: Facts = record["files"]
+            # a name that is none of ours could lead out of the folder
+            whole = all(name.isidentifier() and told.keys() >= {"bytes", "sha256"} for name, told in files.items())
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
-        files: Facts = record["files"]
-        return files
+        return files if whole else None
 
     def _write_array(self, stage: str, number: int, name: str, array: npt.NDArray[Any]) -> Facts:
         path, digest = self._array(stage, number, name), _Digest()

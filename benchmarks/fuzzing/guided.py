@@ -1,0 +1,48 @@
+"""Inputs that atheris finds by the lines of our readers that they reach; needs `pip install atheris`.
+
+    python -m benchmarks.fuzzing.guided READER N [SEED]      prints the totals and every rule that was broken
+
+The readers' lines are watched, and those of the parsers of Python and NumPy below them, but not the kernels, which numba must
+compile as they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+_WATCHED = ["hyphc.io", "hyphc.tree.newick", "hyphc.tree.storage", "json", "csv", "zipfile", "numpy.lib", "pyarrow"]
+LONGEST = 4096
+
+
+def main(name: str, n: int, seed: int = 0) -> None:
+    """libFuzzer ends the process itself, so that the totals are told after the last input."""
+    import atheris  # type: ignore[import-not-found]
+
+    with atheris.instrument_imports(include=_WATCHED, enable_loader_override=False):
+        from .campaign import Totals, added, told
+        from .readers import READERS
+
+    reader, totals, folder = READERS[name], Totals(), Path(mkdtemp())
+    corpus = folder / "corpus"
+    corpus.mkdir()
+    for k, content in enumerate(reader.seeds()):
+        (corpus / str(k)).write_bytes(content)
+        reader.read(folder, content) if name != "checkpoint record" else None
+    words = folder / "words"
+    words.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in reader.tokens))
+
+    def one(content: bytes) -> None:
+        added(totals, reader, folder, content)
+        if totals.inputs == n:
+            print(told(name, totals), flush=True)
+
+    options: list[Any] = [f"-runs={n}", f"-seed={seed + 1}", f"-max_len={LONGEST}", "-rss_limit_mb=4096", "-print_final_stats=1"]
+    atheris.Setup([sys.argv[0], *options, f"-dict={words}", str(corpus)], one)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), *map(int, sys.argv[3:]))
