@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from .._shared.text import cut_short, visible
 from .parsers import build_parser
 
 # Exit codes; argparse ends with 2 when the command line itself cannot be understood.
@@ -60,4 +61,5 @@ def _sentence(error: Exception) -> str:
         text = f"{error.filename}: {error.strerror}"
     else:
         text = " ".join(str(error).split()) or "there is not enough memory; close other programs or take fewer rows"
+    text = visible(cut_short(text))
     return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from .._shared.text import cell
+
 
 def require_writable_folder(folder: Path) -> None:
     """Raise now rather than after the work when the folder cannot be made or written to."""
@@ -39,14 +41,14 @@ def clusters_csv(
 ) -> str:
     """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
 
-    ``support`` says how sure the cluster of each row is; empty where nothing is known.
+    Spreadsheets would compute a name like ``=1+2``: such text gets an apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known.
     """
     sure = None if support is None else ["" if np.isnan(value) else f"{value:.4g}" for value in support.tolist()]
     columns = {
         "row": range(1, len(clusters) + 1),
-        "name": names,
+        "name": None if names is None else map(cell, names),
         "cluster": clusters.tolist(),
-        "label": labels,
+        "label": None if labels is None else map(cell, labels),
         "support": sure,
     }
     present = {title: values for title, values in columns.items() if values is not None}

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 
 from .._kernels.tree.passes import smallest_leaves
 from .._shared.arrays import Floats, Ints
+from .._shared.text import visible
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
 
@@ -112,7 +113,9 @@ def names_of(tree: Tree, names: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def shortened(name: str, length: int = 28) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"
+    """The name as matplotlib writes it: no mathematics between dollars, no character that SVG cannot hold."""
+    short = visible(name if len(name) <= length else name[: length - 1] + "…")
+    return short.replace("$", r"\$")
 
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:

@@ -32,6 +32,7 @@ from .dendrogram import LARGEST_FONT, SMALLEST_FONT, layout
 
 # The left tree takes 0 … 1, the right one 1 + GAP … 2 + GAP.
 GAP = 0.7
+_LONGEST_TITLE = 60  # characters
 DIFFERENCE_COLOR = "#d62728"
 
 
@@ -128,7 +129,7 @@ def _scales(ax: Axes, left: Tree, right: Tree) -> None:
 def _headings(ax: Axes, titles: tuple[str, str] | None, n_crossings: int) -> None:
     whole = 2.04 + GAP
     for text, x in zip(titles or ("", ""), (0.52, 1.52 + GAP), strict=True):
-        ax.text(x / whole, 1.01, text, transform=ax.transAxes, ha="center", va="bottom")
+        ax.text(x / whole, 1.01, shortened(text, _LONGEST_TITLE), transform=ax.transAxes, ha="center", va="bottom")
     count = f"{n_crossings} crossing{'' if n_crossings == 1 else 's'}"
     ax.text(0.5, 1.01, count, transform=ax.transAxes, ha="center", va="bottom", color=BRANCH_COLOR, fontsize=8)
 

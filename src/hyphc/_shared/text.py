@@ -1,0 +1,49 @@
+"""Text that came with the data, shown to people: it may say anything, and do nothing."""
+
+from __future__ import annotations
+
+import re
+
+# What a terminal obeys instead of showing it: control characters, halves of characters, and those that turn the direction of
+# writing or begin a line.
+_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+LONGEST_MESSAGE = 2_000  # characters: of a message that quotes a cell of a megabyte, the rest says nothing
+
+
+def visible(text: str) -> str:
+    r"""The text with what a terminal would obey spelled out.
+
+    Examples
+    --------
+    >>> print(visible("red \x1b[31m, and \u202eback"))
+    red \x1b[31m, and \u202eback
+    """
+    return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def cut_short(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """The beginning and the end of a text that is too long to be read."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
+
+def cell(text: str) -> str:
+    """The text as a cell of a CSV file that spreadsheets show and do not compute: a formula gets an apostrophe before it.
+
+    Numbers stay numbers, whatever their sign.
+
+    Examples
+    --------
+    >>> cell("=1+2"), cell("-1"), cell("- none")
+    ("'=1+2", '-1', "'- none")
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
