@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.checks import as_floats, require_finite
+from .._shared.checks import as_floats, require_finite, require_squares
 from .._shared.later import require_package
 from .._shared.numpy_files import damage_told
 from .checkpoint import Checkpoint
@@ -249,6 +249,7 @@ def checked_block(source: Source, start: int, stop: int) -> Rows:
         raise ValueError(
             f"X[{start + i}, {j}] is {rows[i, j]}; remove or impute missing and infinite values first."
         ) from None
+    require_squares(rows, "X", smallest=False)
     return rows
 
 

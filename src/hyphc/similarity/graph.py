@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_finite
+from .._shared.checks import require_finite, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
 
 
@@ -45,6 +45,7 @@ class Graph(Similarity):
         matrix.sort_indices()
         super().__init__(matrix.shape[0], sizes)
         _require_valid_edges(matrix)
+        require_summable(float(matrix.data.max(initial=0.0)), self.n, "Weights of edges")
         self.indptr = matrix.indptr.astype(np.int64)
         self.indices = matrix.indices.astype(np.int32)
         self.data = matrix.data
