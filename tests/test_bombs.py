@@ -125,7 +125,12 @@ def test_a_sparse_npz_that_claims_a_trillion_rows_is_refused(tmp_path):
 
 def test_a_sparse_npz_with_indices_out_of_bounds_is_refused(tmp_path):
     path = tmp_path / "outside.npz"
-    fields = {"format": np.array(b"csr"), "shape": np.array([3, 3]), "data": np.ones(3), "indptr": np.array([0, 1, 2, 3])}
+    fields = {
+        "format": np.array(b"csr"),
+        "shape": np.array([3, 3]),
+        "data": np.ones(3),
+        "indptr": np.array([0, 1, 2, 3]),
+    }
     np.savez(path, indices=np.array([0, 1, 10**9]), **fields)
     with pytest.raises(ValueError, match=r"outside\.npz cannot be read as NPZ"):
         read_points(path)
@@ -136,11 +141,13 @@ def test_a_parquet_file_that_holds_a_thousand_times_its_size_is_refused(tmp_path
     from pyarrow import parquet
 
     path = tmp_path / "claim.parquet"
-    part = pyarrow.table({name: pyarrow.DictionaryArray.from_arrays(np.zeros(10**6, np.int32), [1.0]) for name in "abcdefgh"})
+    part = pyarrow.table(
+        {name: pyarrow.DictionaryArray.from_arrays(np.zeros(10**6, np.int32), [1.0]) for name in "abcdefgh"}
+    )
     with parquet.ParquetWriter(path, part.schema, compression="zstd") as writer:
         for _ in range(12):
             writer.write_table(part)
-    assert 8 * 96_000_000 > 1_000 * path.stat().st_size
+    assert 1_000 * path.stat().st_size < 8 * 96_000_000
     assert "values, more than" in refused("points", path)
 
 
@@ -151,7 +158,9 @@ def test_newick_nested_a_million_deep_is_read_like_any_other():
     assert Tree.from_newick(chain).n_leaves == depth // 10 + 1
 
 
-@pytest.mark.parametrize("text", ["(" * 1_000_000, "(" * 1_000_000 + "a", ")" * 1_000_000, "'" * 999_999, "[" * 1_000_000])
+@pytest.mark.parametrize(
+    "text", ["(" * 1_000_000, "(" * 1_000_000 + "a", ")" * 1_000_000, "'" * 999_999, "[" * 1_000_000]
+)
 def test_newick_of_a_million_open_brackets_is_refused(text):
     with pytest.raises(ValueError, match="Newick"):
         Tree.from_newick(text)
@@ -166,7 +175,9 @@ def test_a_json_of_ten_million_brackets_is_refused(tmp_path, bracket):
 
 def test_numbers_of_a_million_digits_are_refused_or_read_at_once(tmp_path):
     digits = "9" * 1_000_000
-    (tmp_path / "tree.json").write_text(json.dumps({"children": [[0, 1]], "heights": [1]}).replace("1]}", f"{digits}]}}"))
+    (tmp_path / "tree.json").write_text(
+        json.dumps({"children": [[0, 1]], "heights": [1]}).replace("1]}", f"{digits}]}}")
+    )
     with pytest.raises(ValueError, match=r"tree\.json is not a tree"):
         read_tree(tmp_path / "tree.json")
     (tmp_path / "x.edges").write_text(f"0 {digits}\n1 2\n")

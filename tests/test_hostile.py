@@ -74,7 +74,9 @@ def test_numbers_of_either_sign_stay_numbers_in_a_csv_file(number):
     assert cell(number) == (number if number != "- 1" else "'- 1")
 
 
-@pytest.mark.parametrize("picture", [plot.dendrogram, plot.disk, lambda tree, **options: plot.tanglegram(tree, tree, **options)])
+@pytest.mark.parametrize(
+    "picture", [plot.dendrogram, plot.disk, lambda tree, **options: plot.tanglegram(tree, tree, **options)]
+)
 def test_pictures_of_hostile_names_are_drawn_and_are_well_formed_svg_without_script(tree, picture):
     axes = picture(tree, names=TEXTS, **({} if picture is not plot.disk else {"labels": TEXTS}))
     file = io.BytesIO()

@@ -27,7 +27,9 @@ def default_fit(seed: int) -> np.ndarray:
 
 
 def continuous_fit(seed: int) -> np.ndarray:
-    return np.array(HypHC(metric="cosine", refine=False, max_iter=20 + seed, random_state=seed).fit(rows(seed)).linkage_)
+    return np.array(
+        HypHC(metric="cosine", refine=False, max_iter=20 + seed, random_state=seed).fit(rows(seed)).linkage_
+    )
 
 
 def blas_threads() -> list[int]:

@@ -88,7 +88,7 @@ def test_weights_that_are_no_numbers_of_points_are_refused(rows, weight):
 def test_similarities_that_are_no_numbers_are_refused(rows, kind, weight):
     W = matrix(rows)
     W[3, 4] = W[4, 3] = weight
-    with pytest.raises(ValueError, match="NaN|infinity|negative|>= 0"):
+    with pytest.raises(ValueError, match=r"NaN|infinity|negative|>= 0"):
         fitted(kind(W), "precomputed")
 
 
@@ -174,7 +174,9 @@ def test_costs_of_features_lose_at_most_so_many_roundings_of_what_cancels(spread
     rows = [[Fraction(x) for x in row] for row in similarity.X.tolist()]
     half = Fraction(1, 2)
     W = [[half + half * sum((x * y for x, y in zip(p, q, strict=True)), Fraction(0)) for q in rows] for p in rows]
-    for found, x, (a, b) in zip(split_weights(tree, similarity).tolist(), exact_splits(tree, W), tree.children, strict=True):
+    for found, x, (a, b) in zip(
+        split_weights(tree, similarity).tolist(), exact_splits(tree, W), tree.children, strict=True
+    ):
         cancelled = float(tree.sizes[a] * tree.sizes[b])  # a·n_l·n_r + |b|·|s_l|·|s_r| at the most
         assert abs(found - float(x)) <= (n + d) * EPSILON * cancelled
 

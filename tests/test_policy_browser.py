@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,42 +20,50 @@ if not (BROWSER and DRIVER):
     pytest.skip("needs Chromium: apt-get install chromium chromium-driver", allow_module_level=True)
 
 # What an intruder would try once text of the data ran as script, and how it would know that it worked; HERE is a server that
-# counts who comes. A try may throw.
+# counts who comes, made(…) puts a new element into the page. A try may throw.
 TRIES = {
-    "an inline script": "const s = document.createElement('script'); s.textContent = 'window.hacked = 1'; document.body.append(s);",
-    "a script from elsewhere": "const s = document.createElement('script'); s.src = HERE; document.body.append(s);",
-    "a script of data": "const s = document.createElement('script'); s.src = 'data:text/javascript,window.hacked=1'; document.body.append(s);",
-    "a script of a blob": "const s = document.createElement('script');"
-    " s.src = URL.createObjectURL(new Blob(['window.hacked = 1'], { type: 'text/javascript' })); document.body.append(s);",
+    "an inline script": "made('script', { textContent: 'window.hacked = 1' });",
+    "a script from elsewhere": "made('script', { src: HERE });",
+    "a script of data": "made('script', { src: 'data:text/javascript,window.hacked=1' });",
+    "a script of a blob": "made('script', { src: blob('window.hacked = 1') });",
     "eval": "eval('window.hacked = 1');",
     "a function of text": "new Function('window.hacked = 1')();",
     "a timer of text": "setTimeout('window.hacked = 1', 0);",
-    "a handler in markup": "const d = document.createElement('div'); d.innerHTML = '<img src=x onerror=\"window.hacked = 1\">'; document.body.append(d);",
-    "an address that is script": "const a = document.createElement('a'); a.href = 'javascript:window.hacked=1'; document.body.append(a); a.click();",
+    "a handler in markup": "made('div', { innerHTML: '<img src=x onerror=\"window.hacked = 1\">' });",
+    "an address that is script": "made('a', { href: 'javascript:window.hacked=1' }).click();",
     "a module": "import(HERE).catch(() => {});",
-    "a worker": "new Worker(URL.createObjectURL(new Blob([`fetch('${HERE}')`], { type: 'text/javascript' })));",
+    "a worker": "new Worker(blob(`fetch('${HERE}')`));",
     "fetch": "fetch(HERE, { mode: 'no-cors' }).catch(() => {});",
     "a request": "const r = new XMLHttpRequest(); r.open('GET', HERE); r.send();",
     "a beacon": "navigator.sendBeacon(HERE, 'x');",
     "a socket": "new WebSocket(HERE.replace('http', 'ws'));",
     "a stream of events": "new EventSource(HERE);",
-    "a picture": "const i = new Image(); i.src = HERE; document.body.append(i);",
+    "a picture": "made('img', { src: HERE });",
     "a picture in a style": "document.body.style.backgroundImage = `url(${HERE})`;",
-    "a style": "const s = document.createElement('style'); s.textContent = `body { background: url(${HERE}) }`; document.body.append(s);",
-    "a sheet of styles": "const l = document.createElement('link'); l.rel = 'stylesheet'; l.href = HERE; document.head.append(l);",
+    "a style": "made('style', { textContent: `body { background: url(${HERE}) }` });",
+    "a sheet of styles": "made('link', { rel: 'stylesheet', href: HERE });",
     "a font": "new FontFace('x', `url(${HERE})`).load().catch(() => {});",
-    "a frame": "const f = document.createElement('iframe'); f.src = HERE; document.body.append(f);",
-    "a frame of markup": "const f = document.createElement('iframe'); f.srcdoc = '<script>parent.hacked = 1</script>'; document.body.append(f);",
-    "an object": "const o = document.createElement('object'); o.data = HERE; document.body.append(o);",
-    "an embedded page": "const e = document.createElement('embed'); e.src = HERE; document.body.append(e);",
-    "sound": "const a = new Audio(HERE); a.load();",
-    "a form": "const f = document.createElement('form'); f.action = HERE; f.method = 'post'; document.body.append(f); f.submit();",
-    "a base": "const b = document.createElement('base'); b.href = HERE; document.head.append(b);"
+    "a frame": "made('iframe', { src: HERE });",
+    "a frame of markup": "made('iframe', { srcdoc: '<script>parent.hacked = 1</script>' });",
+    "an object": "made('object', { data: HERE });",
+    "an embedded page": "made('embed', { src: HERE });",
+    "sound": "new Audio(HERE).load();",
+    "a form": "made('form', { action: HERE, method: 'post' }).submit();",
+    "a base": "made('base', { href: HERE });"
     " if (new URL('x', document.baseURI).origin === new URL(HERE).origin) window.hacked = 1;",
-    "a manifest": "const l = document.createElement('link'); l.rel = 'manifest'; l.href = HERE; document.head.append(l);",
-    "an icon": "const l = document.createElement('link'); l.rel = 'icon'; l.href = HERE; document.head.append(l);",
-    "fetching ahead": "const l = document.createElement('link'); l.rel = 'prefetch'; l.href = HERE; document.head.append(l);",
+    "a manifest": "made('link', { rel: 'manifest', href: HERE });",
+    "an icon": "made('link', { rel: 'icon', href: HERE });",
+    "fetching ahead": "made('link', { rel: 'prefetch', href: HERE });",
 }
+HELP = """const HERE = arguments[0];
+const blob = (text) => URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+const made = (tag, fields) => {
+  const element = Object.assign(document.createElement(tag), fields);
+  (["link", "base"].includes(tag) ? document.head : document.body).append(element);
+  return element;
+};
+window.hacked = undefined;
+"""
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +105,7 @@ def attempt(browser, code: str, here: str) -> bool:
 
     It runs from a timer, as code of the page: what the driver itself runs may always call eval.
     """
-    code = f"setTimeout(() => {{ try {{ {code} }} catch (error) {{}} }}, 0)"
-    browser.execute_script(f"const HERE = arguments[0]; window.hacked = undefined; {code}", here)
+    browser.execute_script(f"{HELP} setTimeout(() => {{ try {{ {code} }} catch (error) {{}} }}, 0)", here)
     return bool(browser.execute_async_script("setTimeout(() => arguments[0](window.hacked), 60);"))
 
 
@@ -125,4 +134,21 @@ def test_without_the_policy_the_same_tries_succeed(server, browser, tmp_path):
             succeeded.add(what)
     reached = {list(TRIES)[int(path.rsplit("/", 1)[1])] for path in visits if path.startswith("/bare/")}
     # Chromium takes neither icons nor manifests without a window, and files may not ask for modules and sockets of others
-    assert TRIES.keys() - succeeded - reached <= {"an icon", "a manifest", "a module", "a socket", "a worker", "fetching ahead"}
+    assert TRIES.keys() - succeeded - reached <= {
+        "an icon",
+        "a manifest",
+        "a module",
+        "a socket",
+        "a worker",
+        "fetching ahead",
+    }
+
+
+def test_no_cell_that_the_page_exports_begins_as_a_formula_does(browser, tmp_path):
+    texts = ["=cmd|' /C calc'!A0", "+1+2", "-2+3", "@SUM(1)", "-1", "+5e3", "plain"]
+    chain = [[0, 1], *([6 + k, k + 1] for k in range(1, 6))]
+    page = explore(Tree(chain), tmp_path / "page.html", labels=texts, names=texts)
+    browser.get(page.as_uri())
+    table = browser.execute_script("return explorer.model.csv(explorer.model.root)")
+    names = {row[1] for row in list(csv.reader(io.StringIO(table)))[1:]}
+    assert names == {f"'{text}" for text in texts[:4]} | set(texts[4:])

@@ -1,6 +1,6 @@
 """Many inputs to one reader, and what came of them.
 
-    python -m benchmarks.fuzzing.campaign READER N [SEED]      prints the totals and every rule that was broken
+python -m benchmarks.fuzzing.campaign READER N [SEED]      prints the totals and every rule that was broken
 """
 
 from __future__ import annotations

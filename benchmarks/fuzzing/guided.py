@@ -35,16 +35,27 @@ def main(name: str, n: int, seed: int = 0) -> None:
     for k, content in enumerate(reader.seeds()):
         (corpus / str(k)).write_bytes(content)
     words = folder / "words"
-    words.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in (*TOKENS, *reader.tokens) if len(word) <= _LONGEST_WORD))
+    words.write_text("".join(_entry(word) for word in (*TOKENS, *reader.tokens) if len(word) <= _LONGEST_WORD))
 
     def one(content: bytes) -> None:
         added(totals, reader, folder, content)
         if totals.inputs == n:
             print(told(name, totals), flush=True)
 
-    options: list[Any] = [f"-runs={n}", f"-seed={seed + 1}", f"-max_len={LONGEST}", "-rss_limit_mb=4096", "-print_final_stats=1"]
+    options: list[Any] = [
+        f"-runs={n}",
+        f"-seed={seed + 1}",
+        f"-max_len={LONGEST}",
+        "-rss_limit_mb=4096",
+        "-print_final_stats=1",
+    ]
     atheris.Setup([sys.argv[0], *options, f"-dict={words}", str(corpus)], one)
     atheris.Fuzz()
+
+
+def _entry(word: bytes) -> str:
+    """A line of libFuzzer's dictionary."""
+    return '"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n'
 
 
 if __name__ == "__main__":

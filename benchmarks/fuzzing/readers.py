@@ -38,7 +38,8 @@ def points(suffix: str, **options: Any) -> Read:
     def read(folder: Path, content: bytes) -> None:
         found = read_points(_written(folder, f"input{suffix}", content), **options)
         values = found.data.data if sp.issparse(found.data) else np.asarray(found.data)
-        assert found.data.ndim == 2 and found.n >= 2
+        assert found.data.ndim == 2
+        assert found.n >= 2
         assert not values.size or np.abs(values.astype(np.float64)).max() <= LARGEST
         assert all(texts is None or len(texts) == found.n for texts in (found.names, found.labels))
 

@@ -99,11 +99,17 @@ def sparse_members() -> dict[str, bytes]:
     """The members of a sparse matrix as SciPy writes it."""
     matrix = sp.csr_array(np.eye(3))
     fields = {"format": np.array(b"csr"), "shape": np.array([3, 3]), "data": matrix.data}
-    return {name: npy_of(array) for name, array in {**fields, "indices": matrix.indices, "indptr": matrix.indptr}.items()}
+    return {
+        name: npy_of(array) for name, array in {**fields, "indices": matrix.indices, "indptr": matrix.indptr}.items()
+    }
 
 
 def indices() -> list[bytes]:
-    return [npy_of(np.array(numbers, dtype=kind)) for numbers in ([0, 1, 2], [0, 1, 2, 3], [3, 3]) for kind in ("<i4", "<i8")]
+    return [
+        npy_of(np.array(numbers, dtype=kind))
+        for numbers in ([0, 1, 2], [0, 1, 2, 3], [3, 3])
+        for kind in ("<i4", "<i8")
+    ]
 
 
 def parquet() -> list[bytes]:

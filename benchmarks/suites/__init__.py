@@ -13,6 +13,7 @@ from . import (
     curves,
     decoding,
     explorer,
+    fuzz,
     graphs,
     neighbors,
     nn,
@@ -20,6 +21,7 @@ from . import (
     scores,
     search,
     snapshots,
+    soak,
     speed,
     spreading,
     study,
@@ -50,6 +52,8 @@ _MODULES = (
     parts,
     explorer,
     support,
+    fuzz,
+    soak,
 )
 SUITES = {module.__name__.rsplit(".", 1)[1]: cast(Suite, module) for module in _MODULES}
 _QUICK = ("tables", "decoding", "curves", "triplets", "snapshots")

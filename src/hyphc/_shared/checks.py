@@ -52,13 +52,17 @@ def require_squares(array: npt.NDArray[Any], what: str, *, smallest: bool = True
     if largest > LARGEST:
         raise ValueError(f"{what} holds {largest:.3g}, whose square is too large; rescale it to below {LARGEST:g}.")
     if smallest and 0.0 < largest < SMALLEST:
-        raise ValueError(f"{what} holds nothing above {largest:.3g}, whose square is 0; rescale it to above {SMALLEST:g}.")
+        raise ValueError(
+            f"{what} holds nothing above {largest:.3g}, whose square is 0; rescale it to above {SMALLEST:g}."
+        )
 
 
 def require_summable(largest: float, n: int, what: str) -> None:
     """Raise where the cost of n leaves may be infinite, though each similarity is finite."""
     if largest > LARGEST_COST / float(n) ** 3:
-        raise ValueError(f"{what} up to {largest:.3g} are too large to be summed over {n} points; divide all of them alike.")
+        raise ValueError(
+            f"{what} up to {largest:.3g} are too large to be summed over {n} points; divide all of them alike."
+        )
 
 
 def require_memory(n_bytes: float, what: str, remedy: str) -> None:

@@ -41,7 +41,8 @@ def clusters_csv(
 ) -> str:
     """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
 
-    Spreadsheets would compute a name like ``=1+2``: such text gets an apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known.
+    Spreadsheets would compute a name like ``=1+2``: such text gets an apostrophe before it. ``support`` says how sure the
+    cluster of each row is; empty where nothing is known.
     """
     sure = None if support is None else ["" if np.isnan(value) else f"{value:.4g}" for value in support.tolist()]
     columns = {

@@ -198,5 +198,7 @@ def _cluster_table(clusters: npt.NDArray[np.int64], labels: Sequence[str] | None
 
 def plain(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
-    escaped = "".join(f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in cut_short(text))
+    escaped = "".join(
+        f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in cut_short(text)
+    )
     return visible(" ".join(escaped.split()))

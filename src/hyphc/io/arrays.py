@@ -120,7 +120,7 @@ def _read_npz(source: Source, wanted: Wanted) -> Arrays:
     keys = list(arrays)
     if set(keys) >= _SPARSE_KEYS:
         with _reading(source, "npz"), source.open() as file:
-            matrix = sp.load_npz(file)
+            matrix: Any = sp.load_npz(file)
             if matrix.format in ("csr", "csc", "bsr"):
                 matrix.check_format(full_check=True)  # SciPy would follow any index it is given
             _require_rows(matrix.shape, source)

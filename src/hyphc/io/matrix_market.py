@@ -38,7 +38,9 @@ def parse_matrix_market(lines: IO[str], most_rows: int) -> Any:
     if header.form == "array":
         return _dense(lines, size[0], size[1], header)
     if max(size[:2]) > most_rows:
-        raise ValueError(f"the header claims {size[0]} rows and {size[1]} columns, more than a file of its size may have")
+        raise ValueError(
+            f"the header claims {size[0]} rows and {size[1]} columns, more than a file of its size may have"
+        )
     return _sparse(lines, size, header)
 
 
@@ -69,7 +71,9 @@ def _numbers(lines: IO[str], n_rows: int, n_columns: int) -> Floats:
         return np.empty((0, n_columns))
     found = np.loadtxt(_filled(lines), dtype=np.float64, comments=None, ndmin=2)
     if found.shape != (n_rows, n_columns):
-        raise ValueError(f"{n_rows} lines of {n_columns} numbers are announced and {len(found)} of {found.shape[1]} there")
+        raise ValueError(
+            f"{n_rows} lines of {n_columns} numbers are announced and {len(found)} of {found.shape[1]} there"
+        )
     return found
 
 

@@ -98,7 +98,9 @@ def positive_weights(weights: npt.ArrayLike, n: int) -> Floats:
         i = int(wrong[0])
         if factor[i] > 0:
             limits = f"between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
-            raise ValueError(f"weights[{i}] = {factor[i]:g} stands for no number of points; multiply all, so that they lie {limits}.")
+            raise ValueError(
+                f"weights[{i}] = {factor[i]:g} is no number of points; multiply all, so that they lie {limits}."
+            )
         raise ValueError(
             f"weights[{i}] = {factor[i]} is not a positive number; leave out points of weight 0 and place them with predict."
         )

@@ -68,7 +68,9 @@ def from_json(text: str) -> Fields:
             "n_clusters": _whole(read.get("n_clusters")),
         }
     except _NOT_OURS as error:
-        raise ValueError(f"Not a tree in JSON ({reason_of(error)}); expected the text that Tree.to_json writes.") from None
+        raise ValueError(
+            f"Not a tree in JSON ({reason_of(error)}); expected the text that Tree.to_json writes."
+        ) from None
 
 
 def _floats(values: Any) -> npt.NDArray[np.float64]:
@@ -139,10 +141,10 @@ def _require_lengths(arrays: Fields) -> None:
 
 def load(path: PathLike) -> Fields:
     """What ``save`` wrote."""
-    size = Path(path).stat().st_size  # a file that is not there is no damaged one
     try:
-        with damage_told(), np.load(path, allow_pickle=False) as archive:
-            require_plausible(archive, size)
+        # opened here: NumPy would leave a damaged file open
+        with Path(path).open("rb") as file, damage_told(), np.load(file, allow_pickle=False) as archive:
+            require_plausible(archive, Path(path).stat().st_size)
             fields: Fields = {name: archive[name] for name in ("children", "heights")}
             fields["names"] = _texts(json.loads(archive["names"].tobytes()))
             if "n_clusters" in archive.files:

@@ -13,8 +13,12 @@ OPEN = record(("bound", np.int64), ("ones", np.int64), ("others", np.int64))
 
 
 @kernel
-def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, merges: Merges, table: Merges) -> tuple[int, float]:
-    """Twice the number of triplets that a first tree (children, first, sizes) and a second one (merges, table) resolve alike: modulo 2⁶⁴, and about.
+def shared_triplets(
+    children: Ints, first: Ints, sizes: Ints, positions: Ints, merges: Merges, table: Merges
+) -> tuple[int, float]:
+    """Twice the number of triplets that two trees resolve alike: modulo 2⁶⁴, and about.
+
+    The first tree is (children, first, sizes), the second one (merges, table).
 
     Ten million leaves have 10²⁰ triplets, more than 64 bits hold; both numbers together are exact (``exact_count``).
     ``positions`` holds, in the first tree's leaf order, each leaf's position in the second; it is sorted in place within each
