@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -48,6 +49,21 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel):
     assert {name for name in packed if not name.split("/")[0].endswith(".dist-info")} == sources
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in packed)
     assert "Requires-Dist: threadpoolctl" in metadata
+
+
+def test_the_same_sources_give_the_same_bytes_wherever_and_whenever_they_lie(wheel, tmp_path):
+    copy = tmp_path / "elsewhere"
+    copy.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copyfile(ROOT / name, copy / name)
+    shutil.copytree(
+        ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile
+    )
+    for path in sorted(copy.rglob("*"), reverse=True):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    run("-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(copy))
+    (built,) = tmp_path.glob("hyphc-*.whl")
+    assert built.read_bytes() == wheel.read_bytes()
 
 
 def test_the_installed_wheel_fits_and_writes_an_explorer_page(wheel, tmp_path):

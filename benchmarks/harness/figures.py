@@ -25,6 +25,7 @@ from ..suites.support import reliability
 from ..suites.toys import COLUMNS, ONE_CLASS, ROWS, found_words
 from .cases import DECODED
 from .points import points
+from .soak_figure import draw_soak
 from .store import Store
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
@@ -44,6 +45,7 @@ def draw_all(store: Store, home: Path) -> None:
     draw_speed(store, home / "bench_speed.png")
     draw_growth(store, home / "bench_growth.png")
     draw_reliability(store, home / "support_reliability.png")
+    draw_soak(store, home / "soak.png")
 
 
 def draw_curves(store: Store, path: Path) -> None:

@@ -15,6 +15,7 @@ from . import (
     decoding,
     explorer,
     faults,
+    fuzz,
     graphs,
     neighbors,
     nn,
@@ -23,6 +24,7 @@ from . import (
     search,
     sharpening,
     snapshots,
+    soak,
     speed,
     spreading,
     study,
@@ -56,6 +58,8 @@ _MODULES = (
     explorer,
     support,
     faults,
+    fuzz,
+    soak,
 )
 SUITES = {module.__name__.rsplit(".", 1)[1]: cast(Suite, module) for module in _MODULES}
 _QUICK = ("tables", "decoding", "curves", "triplets", "snapshots")

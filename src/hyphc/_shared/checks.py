@@ -9,12 +9,19 @@ import numpy.typing as npt
 
 from .memory import available_memory
 
+# The square of a larger number, summed over all rows and columns and multiplied by numbers of points, may be infinite; of numbers
+# that are all smaller than the other, squares may be 0.
+LARGEST, SMALLEST = 1e100, 1e-100
+# n leaves pay at most n³/2 times the largest similarity: what is above has no finite cost.
+LARGEST_COST = 1e307
 CHUNK_BYTES = 64 << 20  # temporary arrays of a blocked pass stay about this large
 
 
 def as_floats(values: Any, what: str) -> npt.NDArray[Any]:
     """A C-contiguous float32 or float64 array of ``values`` (frames included), copied only when it must be."""
     array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise ValueError(f"{what} must hold real numbers; got {array.dtype}: take real and imaginary parts as columns.")
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)
@@ -36,6 +43,25 @@ def require_finite(array: npt.NDArray[Any], what: str) -> None:
         place = ", ".join(map(str, bad[0].tolist()))
         raise ValueError(
             f"{what}[{place}] is {array[tuple(bad[0])]}; remove or impute missing and infinite values first."
+        )
+
+
+def require_squares(array: npt.NDArray[Any], what: str, *, smallest: bool = True) -> None:
+    """Raise where squares of the entries overflow or, with ``smallest``, where all of them vanish."""
+    largest = max(float(array.max(initial=0.0)), -float(array.min(initial=0.0)))
+    if largest > LARGEST:
+        raise ValueError(f"{what} holds {largest:.3g}, whose square is too large; rescale it to below {LARGEST:g}.")
+    if smallest and 0.0 < largest < SMALLEST:
+        raise ValueError(
+            f"{what} holds nothing above {largest:.3g}, whose square is 0; rescale it to above {SMALLEST:g}."
+        )
+
+
+def require_summable(largest: float, n: int, what: str) -> None:
+    """Raise where the cost of n leaves may be infinite, though each similarity is finite."""
+    if largest > LARGEST_COST / float(n) ** 3:
+        raise ValueError(
+            f"{what} up to {largest:.3g} are too large to be summed over {n} points; divide all of them alike."
         )
 
 

@@ -11,6 +11,13 @@ from pathlib import Path
 from typing import IO
 
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{8}")
+# Tables pack to between a third and a fiftieth. What grows beyond this is no table, and would fill the memory.
+MOST_TIMES, SMALL = 100, 64 << 20
+
+
+def most_bytes(size: int) -> int:
+    """What a packed file of this size may hold at the most, in bytes."""
+    return max(SMALL, MOST_TIMES * size)
 
 
 @contextmanager

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, TypeVar
+
+import threadpoolctl
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
@@ -41,3 +45,53 @@ def thread_map(
             if abort is not None:
                 abort()
             raise
+
+
+class _Limit:
+    """How many blocks of code want BLAS on one thread, and the limit that was set for the first of them."""
+
+    def __init__(self) -> None:
+        self.lock, self.holders = Lock(), 0
+        self.limiter: Any = None
+
+    def take(self) -> None:
+        """Set the limit, unless it is set."""
+        with self.lock:
+            if self.holders == 0:
+                self.limiter = threadpoolctl.threadpool_limits(1, user_api="blas")
+            self.holders += 1
+
+    def give(self) -> None:
+        """Restore what was there before the first of all blocks, when the last of them ends."""
+        with self.lock:
+            self.holders -= 1
+            if self.holders == 0 and self.limiter is not None:
+                _release()
+                self.limiter.restore_original_limits()
+                _release()
+
+
+def _release() -> None:
+    """Later versions of threadpoolctl let only the thread change a limit that set it: the last block may end in another."""
+    clear = getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
+_limit = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limit.__init__)  # type: ignore[misc]  # the parent's threads are not in the child
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS on one thread, for the whole process, until the last of all blocks in which it is wanted ends.
+
+    The limit belongs to the process: were it set and restored by each block, fits that overlap in several threads would restore
+    each other's limit and leave it behind.
+    """
+    _limit.take()
+    try:
+        yield
+    finally:
+        _limit.give()

@@ -1,38 +1,49 @@
-"""Names that are too long for their place, shortened where they do not differ."""
+"""Text that came with the data, shown to people: it may say anything, and do nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
 
-GAP = "…"
+# What a terminal obeys instead of showing it: control characters, halves of characters, and those that turn the direction of
+# writing or begin a line.
+_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+LONGEST_MESSAGE = 2_000  # characters: of a message that quotes a cell of a megabyte, the rest says nothing
 
 
-def shortened(names: Sequence[str], length: int) -> list[str]:
-    """Names of at most so many letters: the end is left out, or the middle, or the beginning, whichever tells most apart.
+def visible(text: str) -> str:
+    r"""The text with what a terminal would obey spelled out.
 
     Examples
     --------
-    >>> shortened(["ant", "sample 2024 A1", "sample 2024 B1"], 8)
-    ['ant', 'sam…4 A1', 'sam…4 B1']
+    >>> print(visible("red \x1b[31m, and \u202eback"))
+    red \x1b[31m, and \u202eback
     """
-    if length < 3:
-        return [name[:length] for name in names]
-    if all(len(name) <= length for name in names):
-        return list(names)
-    long = [name for name in names if len(name) > length]
-    skipped = _common(long)
-    head, tail = length // 2 - 1, length - length // 2
-    ways: tuple[Callable[[str], str], ...] = (
-        lambda name: name[: length - 1] + GAP,
-        lambda name: name[:head] + GAP + name[-tail:],
-        lambda name: GAP + name[1 - length :],
-        lambda name: GAP + name[skipped : skipped + length - 2] + GAP,
-    )
-    tries = [[name if len(name) <= length else way(name) for name in names] for way in ways]
-    return max(tries, key=lambda short: len(set(short)))
+    return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def _common(names: Sequence[str]) -> int:
-    """Letters at the beginning in which all names agree."""
-    first, last = min(names), max(names)
-    return next((k for k, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+def cut_short(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """The beginning and the end of a text that is too long to be read."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
+
+def cell(text: str) -> str:
+    """The text as a cell of a CSV file that spreadsheets show and do not compute: a formula gets an apostrophe before it.
+
+    Numbers stay numbers, whatever their sign.
+
+    Examples
+    --------
+    >>> cell("=1+2"), cell("-1"), cell("- none")
+    ("'=1+2", '-1', "'- none")
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

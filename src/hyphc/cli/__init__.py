@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from .._shared.ending import Terminated, terminate
+from .._shared.text import cut_short, visible
 from .parsers import build_parser
 
 # Exit codes; argparse ends with 2 when the command line itself cannot be understood.
@@ -78,4 +79,5 @@ def _sentence(error: Exception) -> str:
         text = f"{error.filename}: {error.strerror}"
     else:
         text = " ".join(str(error).split()) or "there is not enough memory; close other programs or take fewer rows"
+    text = visible(cut_short(text))
     return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._shared.text import cut_short, visible
 from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
 from ..similarity import Similarity, as_similarity, standardize
 from ..similarity.build import metric_named
@@ -21,6 +22,7 @@ from ..similarity.neighborhoods import N_NEIGHBORS, Auto
 from ..tree import Tree
 
 NEWICK_SUFFIXES = (".nwk", ".newick")
+LONGEST_LABEL = 1_000  # characters: what is longer is a text and no group
 _NOTE_WIDTH = 106  # characters; with the column before it, a line of 120
 
 
@@ -82,6 +84,9 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
             precomputed=arguments.precomputed or arguments.distances,
             graph=arguments.graph,
         )
+    longest = max(map(len, points.labels or ()), default=0)
+    if longest > LONGEST_LABEL:  # arrays of text have room for the longest in every row
+        raise ValueError(f"{points.source}: a label has {longest} characters; name a column of groups with --labels.")
     if points.labels is not None and len(set(points.labels)) == points.n:
         raise ValueError(f"{points.source}: no two rows have the same label; name a column of groups with --labels.")
     return points
@@ -155,7 +160,7 @@ def _warnings_told(points: Points) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         yield
     for warning in caught:
-        print(f"hyphc: {_in_options(str(warning.message), points)}", file=sys.stderr)
+        print(f"hyphc: {visible(_in_options(str(warning.message), points))}", file=sys.stderr)
 
 
 _OPTIONS = {
@@ -229,13 +234,13 @@ def tree_for(path: str, points: Points) -> tuple[Tree, str]:
 
 def print_notes(points: Points, notes: Sequence[str]) -> None:
     """Say what was read and what was inferred."""
-    print(f"{points.source}: {points.n} {'nodes' if points.kind == 'graph' else 'rows'}")
+    print(f"{visible(points.source)}: {points.n} {'nodes' if points.kind == 'graph' else 'rows'}")
     for note in (*points.notes, *notes):
         print_note(note)
 
 
 def print_note(note: str) -> None:
     """A note in two columns, what it is about and what it says."""
-    what, _, text = note.partition(": ")
+    what, _, text = visible(cut_short(note)).partition(": ")
     lines = textwrap.wrap(text, _NOTE_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
     print(f"  {what:<11} " + f"\n{'':14}".join(lines))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .._shared.files import replaced_atomically
+from .._shared.text import cut_short, visible
 from ..io.trees import read_tree
 from ..tree import Tree
 from ..tree.compare import Difference, compare, matched
@@ -45,7 +46,7 @@ def _some_leaves(tree: Tree, node: int) -> str:
     begin, size = int(tree._first[node]), int(tree.sizes[node])
     leaves = tree.leaf_order()[begin : begin + min(size, _NAMED)].tolist()
     called = [str(leaf + 1) if tree.names is None else tree.names[leaf] for leaf in leaves]
-    return ", ".join(called) + (", …" if size > _NAMED else "")
+    return visible(cut_short(", ".join(called))) + (", …" if size > _NAMED else "")
 
 
 def _draw(tree: Tree, other: Tree, path: Path, titles: tuple[str, str]) -> None:

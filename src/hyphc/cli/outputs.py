@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.locks import Lock
+from .._shared.text import cell
 
 STAGE = ".new."  # how the names of folders begin in which files wait until all are there
 WAIT = 60.0  # seconds for another process that moves its files to the same place
@@ -86,14 +87,15 @@ def clusters_csv(
 ) -> str:
     """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
 
-    ``support`` says how sure the cluster of each row is; empty where nothing is known.
+    Spreadsheets would compute a name like ``=1+2``: such text gets an apostrophe before it. ``support`` says how sure the
+    cluster of each row is; empty where nothing is known.
     """
     sure = None if support is None else ["" if np.isnan(value) else f"{value:.4g}" for value in support.tolist()]
     columns = {
         "row": range(1, len(clusters) + 1),
-        "name": names,
+        "name": None if names is None else map(cell, names),
         "cluster": clusters.tolist(),
-        "label": labels,
+        "label": None if labels is None else map(cell, labels),
         "support": sure,
     }
     present = {title: values for title, values in columns.items() if values is not None}

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import baselines
+from .._shared.text import cut_short, visible
 from ..estimator import HypHC
 from ..scores.bounds import CostBounds, cost_bounds
 from ..scores.certificate import OptimalityGap, optimality_gap
@@ -183,7 +184,7 @@ def markdown_report(
     lines += [f"| {what} | {value} | {plain(meaning)} |" for what, value, meaning in rows]
     lines += ["", "## Flat clusters", "", f"{plain(clusters.why)}.", "", *_cluster_table(clusters)]
     lines += ["", "## Files", "", *(f"- [{name}]({name}): {about}" for name, about in files)]
-    lines += ["", "Made by:", "", f"    {' '.join(command_line.split())}", ""]
+    lines += ["", "Made by:", "", f"    {visible(' '.join(command_line.split()))}", ""]
     return "\n".join(lines)
 
 
@@ -209,5 +210,7 @@ def _cluster_table(flat: FlatClusters) -> list[str]:
 
 def plain(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
-    escaped = "".join(f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in text)
-    return " ".join(escaped.split())
+    escaped = "".join(
+        f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in cut_short(text)
+    )
+    return visible(" ".join(escaped.split()))

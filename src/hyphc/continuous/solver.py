@@ -10,11 +10,10 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from .._shared.arrays import Floats
 from .._shared.clock import Clock
-from .._shared.parallel import n_threads
+from .._shared.parallel import n_threads, one_blas_thread
 from .._shared.progress import Callback
 from ..hyperbolic.decode import decode
 from ..scores.metrics import dasgupta_cost
@@ -286,7 +285,7 @@ def _place(chart: Chart, directions: Floats, radius: float, rng: np.random.Gener
 def _threads(n_jobs: int | None) -> Iterator[Map]:
     """A `map` on n_jobs threads. BLAS gets one thread throughout: blocks are small, and its sums then never vary."""
     workers = n_threads(n_jobs)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         if workers == 1:
             yield map
         else:

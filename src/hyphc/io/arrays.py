@@ -13,12 +13,17 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.checks import CHUNK_BYTES
+from .._shared.files import most_bytes
+from .._shared.numpy_files import damage_told, require_plausible
 from .columns import Column, ColumnsError, Wanted, assign_roles, find_column, listed
 from .delimited import LARGEST
-from .sources import FORMAT_NAMES, Source
+from .matrix_market import parse_matrix_market
+from .sources import FORMAT_NAMES, Source, text_of
 
 _SPARSE_KEYS = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes, whatever the format
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows
+ROW_BYTES = 8  # of a sparse matrix, for each row
+PARQUET_TIMES = 10  # Parquet stores runs of one value once: it may hold so many times what another packed file may
 _NUMBERS = "fiub"  # kinds of dtype that are numbers
 
 
@@ -44,13 +49,11 @@ def read_array_file(source: Source, found: str, wanted: Wanted) -> Arrays:
 def _reading(source: Source, found: str) -> Iterator[None]:
     """Whatever a reader says about a damaged file becomes one sentence with the file's name."""
     try:
-        yield
-    except MemoryError:
-        raise
-    except Exception as error:  # zipfile, struct, arrow and others have errors of their own
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0].split(". ")[0].rstrip(".")
+        with damage_told():
+            yield
+    except ValueError as error:
         raise ValueError(
-            f"{source.label} cannot be read as {FORMAT_NAMES[found]} ({reason}); it may be incomplete: write it again."
+            f"{source.label} cannot be read as {FORMAT_NAMES[found]} ({error}); it may be incomplete: write it again."
         ) from None
 
 
@@ -114,11 +117,15 @@ def _texts(values: npt.NDArray[Any]) -> tuple[str, ...]:
 def _read_npz(source: Source, wanted: Wanted) -> Arrays:
     """One table of numbers in the archive, labels and names by the names of their arrays; or SciPy's sparse matrix."""
     with _reading(source, "npz"), source.open() as file, np.load(file, allow_pickle=False) as archive:
-        arrays = {key: archive[key] for key in archive.files}
+        require_plausible(archive, source.n_bytes)
+        arrays = {key: array for key in archive.files if isinstance(array := archive[key], np.ndarray)}
     keys = list(arrays)
     if set(keys) >= _SPARSE_KEYS:
         with _reading(source, "npz"), source.open() as file:
-            matrix = sp.load_npz(file)
+            matrix: Any = sp.load_npz(file)
+            if matrix.format in ("csr", "csc", "bsr"):
+                matrix.check_format(full_check=True)  # SciPy would follow any index it is given
+            _require_rows(matrix.shape, source)
         return _sparse(source, matrix, wanted)
     if {"children", "heights"} <= set(keys):
         raise ValueError(f"{source.label} holds a tree and no points; give the file that the tree was made from.")
@@ -151,11 +158,15 @@ def _one_a_row(source: Source, arrays: dict[str, npt.NDArray[Any]], key: str, n:
 
 
 def _read_matrix_market(source: Source, wanted: Wanted) -> Arrays:
-    from scipy.io import mmread
-
-    with _reading(source, "mtx"), source.open() as file:
-        matrix = mmread(file)
+    with _reading(source, "mtx"), text_of(source) as lines:
+        matrix = parse_matrix_market(lines, most_bytes(source.n_bytes) // ROW_BYTES)
     return _sparse(source, matrix, wanted) if sp.issparse(matrix) else _by_column(source, np.asarray(matrix), wanted)
+
+
+def _require_rows(shape: tuple[int, ...], source: Source) -> None:
+    """A row of a sparse matrix costs memory though nothing is in it."""
+    if max(shape) > most_bytes(source.n_bytes) // ROW_BYTES:
+        raise ValueError(f"its shape is {shape}, more than a file of its size may have")
 
 
 def _sparse(source: Source, matrix: Any, wanted: Wanted) -> Arrays:
@@ -177,10 +188,13 @@ def _read_parquet(source: Source, wanted: Wanted) -> Arrays:
     import pyarrow.parquet  # type: ignore[import-untyped]
 
     with _reading(source, "parquet"), source.open() as file:
-        table = pyarrow.parquet.read_table(file)
+        opened = pyarrow.parquet.ParquetFile(file)
+        _require_values(opened.metadata.num_rows * opened.metadata.num_columns, source)
+        table = opened.read()
+        table.validate(full=True)  # text that is no UTF-8, offsets out of bounds
+        columns = [_describe(name, column) for name, column in zip(table.column_names, table.columns, strict=True)]
     if not table.num_rows:
         raise ValueError(f"{source.label} has no rows; add the data.")
-    columns = [_describe(name, column) for name, column in zip(table.column_names, table.columns, strict=True)]
     roles = assign_roles(source.label, columns, wanted)
     called = tuple(columns[c].name for c in roles.features)
     # filled column by column: float64 unless all columns are float32, and never two copies of the table
@@ -192,6 +206,12 @@ def _read_parquet(source: Source, wanted: Wanted) -> Arrays:
     names, labels = (None if c is None else _cells(table.column(c)) for c in (roles.names, roles.labels))
     known = {what: _cells(table.column(c)) for what, c in roles.known.items()}
     return Arrays(X, names, labels, called, roles.notes, known)
+
+
+def _require_values(count: int, source: Source) -> None:
+    """Runs of one value pack so well that only far more than memory has room for is refused."""
+    if 8 * count > PARQUET_TIMES * most_bytes(source.n_bytes):
+        raise ValueError(f"it claims {count} values, more than a file of its size may have")
 
 
 def _describe(name: str, column: Any) -> Column:

@@ -8,10 +8,13 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from .._shared.text import cut_short, visible
+
 Kind = Literal["number", "text", "empty"]
 
 # A text column whose values differ in more than this share of the rows names them; with fewer it is a grouping.
 NAMES_DIFFER = 0.5
+LONGEST_NAME = 100  # characters of a column's name in a message
 LISTED = 8  # columns that a message lists before it only counts them
 
 
@@ -129,10 +132,10 @@ def find_column(source: str, header: Sequence[str], wanted: str) -> int:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names separated by commas; the middle of a long list is only counted."""
-    if len(names) <= LISTED:
-        return ", ".join(names)
-    return f"{', '.join(names[: LISTED - 2])}, … ({len(names)} in all), {names[-1]}"
+    """Names separated by commas, on one line; the middle of a long list is only counted."""
+    few = len(names) <= LISTED
+    shown = [visible(cut_short(name, LONGEST_NAME)) for name in (names if few else [*names[: LISTED - 2], names[-1]])]
+    return ", ".join(shown) if few else f"{', '.join(shown[:-1])}, … ({len(names)} in all), {shown[-1]}"
 
 
 def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]:

@@ -16,6 +16,7 @@ from .delimited import LARGEST, delimiter_in
 from .sources import Source, encoding_error, text_of
 
 _COMMENTS = ("#", "%")
+_DIGITS = 100  # what is longer is a name: Python refuses to make numbers of thousands of digits
 _HEADER_WORDS = {
     "source",
     "target",
@@ -130,7 +131,7 @@ def _assemble(source: Source, edges: list[tuple[int, str, str, float]]) -> EdgeL
 def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, int]]:
     """Numbers as they are if they count from 0; other nodes get numbers in order, and keep their names."""
     found = list(dict.fromkeys(nodes))
-    if all(node.isdecimal() for node in found):
+    if all(node.isdecimal() and len(node) <= _DIGITS for node in found):
         found.sort(key=int)
         if found == [str(i) for i in range(len(found))]:
             return None, {node: int(node) for node in found}

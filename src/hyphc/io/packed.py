@@ -10,6 +10,8 @@ import zlib
 from pathlib import Path
 from typing import IO, Any
 
+from .._shared.files import MOST_TIMES, most_bytes
+
 # What each kind of packed file begins with, its usual endings, and how it is opened.
 _PACKERS: dict[bytes, tuple[tuple[str, ...], Any]] = {
     b"\x1f\x8b": ((".gz", ".gzip"), gzip.open),
@@ -18,8 +20,6 @@ _PACKERS: dict[bytes, tuple[tuple[str, ...], Any]] = {
 }
 SUFFIXES = tuple(suffix for suffixes, _ in _PACKERS.values() for suffix in suffixes)
 HEAD = max(map(len, _PACKERS))
-# Tables pack to between a third and a fiftieth. What grows beyond this is no table, and would fill the memory.
-MOST_TIMES, SMALL = 100, 64 << 20
 
 
 def is_packed(head: bytes) -> bool:
@@ -40,7 +40,7 @@ class _Unpacked(io.RawIOBase):
 
     def __init__(self, path: Path, file: Any) -> None:
         self._path, self._file = path, file
-        self._most = max(SMALL, MOST_TIMES * path.stat().st_size)
+        self._most = most_bytes(path.stat().st_size)
 
     def readable(self) -> bool:
         return True

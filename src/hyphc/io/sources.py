@@ -49,6 +49,11 @@ class Source:
         return unpacked(self.path) if self.packed else self.path.open("rb")
 
     @property
+    def n_bytes(self) -> int:
+        """The size of the file, packed if it is."""
+        return len(self.content) if self.path is None else self.path.stat().st_size
+
+    @property
     def plain_path(self) -> Path | None:
         """The file, if its bytes stand in it as they are."""
         return None if self.packed else self.path

@@ -6,11 +6,14 @@ import codecs
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 from zipfile import is_zipfile
 
 import numpy as np
 
+from .._shared.arrays import Floats
 from .._shared.files import replaced_atomically
+from .._shared.numpy_files import damage_told
 from ..tree import Tree
 from ..tree.multi import MultiTree
 from .columns import ColumnsError
@@ -32,12 +35,12 @@ def read_tree(path: PathLike) -> Tree:
             return _load_npz(source)
         if head.startswith(_NPY):
             with source.open() as file:
-                return Tree.from_linkage(np.load(file, allow_pickle=False))
+                return Tree.from_linkage(_linkage(file))
         if head[:1] == b"{":
             return Tree.from_json(_text(source))
         if head[:1] in (b"(", b"["):
             return _without_row_numbers(Tree.from_newick(_text(source)))
-    except (ValueError, TypeError, EOFError) as error:
+    except ValueError as error:
         raise ValueError(f"{source.label} is not a tree: {error}") from None
     raise ValueError(f"{source.label} is not a tree; expected NPZ, Newick, JSON, or a linkage matrix in NPY.")
 
@@ -51,6 +54,14 @@ def read_family(path: PathLike) -> Tree | MultiTree:
         return MultiTree.from_newick(_text(source))
     except ValueError as error:
         raise ValueError(f"{source.label} is not a tree: {error}") from None
+
+
+def _linkage(file: IO[bytes]) -> Floats:
+    with damage_told():
+        array = np.load(file, allow_pickle=False)
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"a linkage matrix holds numbers, and this array {array.dtype}.")
+    return np.asarray(array, dtype=np.float64)
 
 
 def _load_npz(source: Source) -> Tree:

@@ -17,8 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.checks import as_floats, require_finite
+from .._shared.checks import as_floats, require_finite, require_squares
 from .._shared.later import require_package
+from .._shared.numpy_files import damage_told
 from .checkpoint import Checkpoint
 
 Rows = npt.NDArray[Any]  # float32 or float64
@@ -70,7 +71,13 @@ class NpyRows:
 
     @cached_property
     def _rows(self) -> ArrayRows:
-        array = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        try:
+            with damage_told():
+                array = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        except ValueError as error:
+            raise ValueError(f"{self.path!r} cannot be read as NPY ({error}); write it again.") from None
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub":
+            raise ValueError(f"{self.path!r} does not hold numbers; save an array of floats.")
         if array.ndim != 2:
             raise ValueError(f"{self.path!r} has shape {array.shape}; a table (n, d) of rows is needed.")
         return ArrayRows(array)
@@ -242,6 +249,7 @@ def checked_block(source: Source, start: int, stop: int) -> Rows:
         raise ValueError(
             f"X[{start + i}, {j}] is {rows[i, j]}; remove or impute missing and infinite values first."
         ) from None
+    require_squares(rows, "X", smallest=False)
     return rows
 
 

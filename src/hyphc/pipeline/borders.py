@@ -8,7 +8,7 @@ Edges are directed first, each row's own opinion, and joined with the other dire
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from .assignment import rows_before, sums_of_leaves
 from .checkpoint import Arrays
 from .problem import Problem
 
-Matrix = sp.csr_array[np.float64]
+Matrix: TypeAlias = "sp.csr_array[np.float64]"  # as text: older SciPy cannot evaluate it
 EXACT_UP_TO = 2_000  # leaves of a part that are compared one by one
 
 

@@ -71,7 +71,9 @@ class Checkpoint:
     def _require_same(self, wanted: Facts) -> None:
         try:
             there = json.loads(self._manifest.read_text(encoding="utf-8"))
-        except ValueError as error:
+            if not isinstance(there, dict):
+                raise ValueError("it holds no facts")
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{os.fspath(self._manifest)!r} is damaged ({error}); choose another folder.") from None
         for name in sorted(wanted.keys() | there.keys()):
             if wanted.get(name) != there.get(name):
@@ -173,10 +175,11 @@ class Checkpoint:
         try:
             record = json.loads(self._record(stage, number).read_text(encoding="utf-8"))
             files: Facts = record["files"]
-            numbers = [(told["bytes"], told["sha256"]) for told in files.values()]
-        except (FileNotFoundError, ValueError, LookupError, TypeError, AttributeError):
+            # a name that is none of ours could lead out of the folder
+            whole = all(name.isidentifier() and told.keys() >= {"bytes", "sha256"} for name, told in files.items())
+        except (FileNotFoundError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
-        return files if numbers else None
+        return files if files and whole else None
 
     def _write_array(self, stage: str, number: int, name: str, array: npt.NDArray[Any]) -> Facts:
         path, digest = self._array(stage, number, name), _Digest()

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from .. import baselines
 from .._shared.arrays import Floats, Ints
 from .._shared.columns import columns_of
-from .._shared.text import shortened
+from .._shared.short_names import shortened
 from ..similarity import as_similarity
 from ..tree import Tree
 from ..tree.layout import layout

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from .._kernels.tree.passes import smallest_leaves, subtree_sums
 from .._shared.arrays import Floats, Ints
 from .._shared.columns import Column
-from .._shared.text import shortened
+from .._shared.short_names import shortened
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
 from .glyphs import printable

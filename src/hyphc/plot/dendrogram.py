@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from .._shared.arrays import Floats, Ints
-from .._shared.text import shortened
+from .._shared.short_names import shortened
 from ..tree import Tree
 from ..tree.layout import Layout, layout, node_heights
 from .common import (

@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.patches import Circle
 
 from .._shared.arrays import Floats
-from .._shared.text import shortened
+from .._shared.short_names import shortened
 from ..hyperbolic.encode import encode_by_height
 from ..hyperbolic.geometry import check_ball
 from ..tree import Tree

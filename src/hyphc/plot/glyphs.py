@@ -10,6 +10,8 @@ import matplotlib
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
+from .._shared.text import visible
+
 BOX = "\u25a1"
 # Fonts that are looked for, in this order: most letters of most scripts are in one of them.
 FALLBACKS = (
@@ -31,9 +33,9 @@ def printable(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
     """Texts of which every letter can be drawn, and options for matplotlib's texts: without its warning of missing glyphs.
 
     Letters that the present font lacks come from another that is installed; where none has them a box stands for them. Dollars
-    are dollars and open no formula.
+    are dollars and open no formula; what a picture cannot hold, as control characters, is spelled out.
     """
-    families = _families()
+    texts, families = [visible(text) for text in texts], _families()
     missing = {letter for text in texts for letter in text} - _letters(tuple(families), True)
     for family in FALLBACKS if missing else ():
         if found := missing & _letters((family,)):

@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
 from .._shared.arrays import Floats
-from .._shared.text import shortened
+from .._shared.short_names import shortened
 from ..tree import Tree
 from ..tree.compare import matched
 from ..tree.layout import layout
@@ -34,6 +34,7 @@ from .glyphs import printable
 
 # The left tree takes 0 … 1, the right one 1 + GAP … 2 + GAP.
 GAP = 0.7
+_LONGEST_TITLE = 60  # characters
 DIFFERENCE_COLOR = "#d62728"
 
 
@@ -130,7 +131,8 @@ def _scales(ax: Axes, left: Tree, right: Tree) -> None:
 def _headings(ax: Axes, titles: tuple[str, str] | None, n_crossings: int) -> None:
     whole = 2.04 + GAP
     for text, x in zip(titles or ("", ""), (0.52, 1.52 + GAP), strict=True):
-        ax.text(x / whole, 1.01, text, transform=ax.transAxes, ha="center", va="bottom")
+        (title,), style = printable(shortened([text], _LONGEST_TITLE))
+        ax.text(x / whole, 1.01, title, transform=ax.transAxes, ha="center", va="bottom", **style)
     count = f"{n_crossings} crossing{'' if n_crossings == 1 else 's'}"
     ax.text(0.5, 1.01, count, transform=ax.transAxes, ha="center", va="bottom", color=BRANCH_COLOR, fontsize=8)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import CHUNK_BYTES, as_floats, require_finite
+from .._shared.checks import CHUNK_BYTES, as_floats, require_finite, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
 
 
@@ -27,6 +27,7 @@ class Dense(Similarity):
         super().__init__(len(self.W), sizes)
         self.W = _non_negative_matrix(self.W)
         _require_symmetric(self.W)
+        require_summable(float(self.W.max(initial=0.0)), self.n, "Similarities")
 
     def pairs(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Floats:
         i, j = np.broadcast_arrays(i, j)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_finite
+from .._shared.checks import require_finite, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
 
 
@@ -44,6 +44,7 @@ class Graph(Similarity):
         matrix.eliminate_zeros()
         matrix.sort_indices()
         _require_valid_edges(matrix)
+        require_summable(float(matrix.data.max(initial=0.0)), matrix.shape[0], "Weights of edges")
         self._store(matrix, sizes)
 
     @classmethod

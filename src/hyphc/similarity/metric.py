@@ -75,6 +75,10 @@ class Metric(ABC):
         return features
 
 
+# Of a point, as of its inverse: products of three numbers of points, and of a square, stay within the range of a float64.
+LARGEST_WEIGHT = 1e20
+
+
 def counted(similarity: Similarity, weights: npt.ArrayLike) -> Similarity:
     """Each leaf taken ``weights[i]`` times; what made the similarity is kept."""
     factor = positive_weights(weights, similarity.n)
@@ -89,9 +93,14 @@ def positive_weights(weights: npt.ArrayLike, n: int) -> Floats:
     factor = np.asarray(weights, dtype=np.float64)
     if factor.shape != (n,):
         raise ValueError(f"{n} points need as many weights; got shape {factor.shape}.")
-    wrong = np.flatnonzero(~(np.isfinite(factor) & (factor > 0)))
+    wrong = np.flatnonzero(~((factor >= 1 / LARGEST_WEIGHT) & (factor <= LARGEST_WEIGHT)))
     if len(wrong):
         i = int(wrong[0])
+        if factor[i] > 0:
+            limits = f"between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
+            raise ValueError(
+                f"weights[{i}] = {factor[i]:g} is no number of points; multiply all, so that they lie {limits}."
+            )
         raise ValueError(
             f"weights[{i}] = {factor[i]} is not a positive number; leave out points of weight 0 and place them with predict."
         )

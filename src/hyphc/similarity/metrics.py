@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats
-from .._shared.checks import require_memory
+from .._shared.checks import require_memory, require_squares
 from .base import Similarity
 from .dense import Dense
 from .directions import DIRECTIONS
@@ -88,15 +88,20 @@ class Rbf(Metric):
     def build(self, X: npt.NDArray[Any]) -> Dense:
         if self.gamma is not None and not self.gamma > 0:
             raise ValueError(f"gamma={self.gamma} must be positive.")
+        require_squares(X, "X")
         return _dense_of(lambda rows: self._kernel(rows, rows, X), X)
 
     def rows(self, fitted: Similarity, new: Any) -> Floats:
+        require_squares(new, "X", smallest=False)
         return self._kernel(of_width(new, fitted), fitted.source, fitted.source)
 
     def _kernel(self, rows: Any, others: Any, fitted: Any) -> Floats:
         from sklearn.metrics.pairwise import rbf_kernel
 
-        return np.asarray(rbf_kernel(rows, others, gamma=default_gamma(fitted) if self.gamma is None else self.gamma))
+        gamma = default_gamma(fitted) if self.gamma is None else self.gamma
+        # far from 0 the squares that scikit-learn subtracts from each other are nearly equal, and digits are lost
+        centre = fitted.mean(axis=0)
+        return np.asarray(rbf_kernel(rows - centre, others - centre, gamma=gamma))
 
 
 class Euclidean(Metric):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ from .other_distances import DISTANCES, Distance, closest_by
 if TYPE_CHECKING:
     from .inverted_file import InvertedFile
 
-Points = Floats | sp.csr_array[np.float64]
+Points: TypeAlias = "Floats | sp.csr_array[np.float64]"  # as text: older SciPy cannot evaluate it
 
 METRICS = ("euclidean", *DIRECTIONS, *DISTANCES)
 KNOWN = ("euclidean", "cosine")  # to which our own searches come down

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.arrays import Floats
-from .._shared.checks import as_floats, require_finite
+from .._shared.checks import as_floats, require_finite, require_squares
 
 SCALES = ("auto", True, False)
 # Deviations this many times the median column's are no accident of columns that share a unit.
 WIDE = 5.0
 # A column whose deviation is this small beside its largest entry varies by rounding only.
-CONSTANT = 1e-9
+CONSTANT = 1e-12
 # Means of principal components are 0; of a sample of n rows within so many standard errors, and never above a quarter deviation.
 CENTRED_ERRORS, CENTRED_AT_MOST, CENTRED_AT_LEAST = 4.0, 0.25, 0.05
 # Rank correlation of deviations with the order of columns below which they fall from left to right.
@@ -62,6 +62,7 @@ class ColumnScaling:
 
     def __call__(self, X: npt.NDArray[Any]) -> Floats:
         kept = self.factor > 0
+        require_squares(X, "X", smallest=False)
         return np.asarray((X[:, kept].astype(np.float64) - self.centre[kept]) * self.factor[kept])
 
 
@@ -84,6 +85,7 @@ def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Float
     """
     if (isinstance(scale, str) and scale != "auto") or not isinstance(scale, str | bool | np.bool_):
         raise ValueError(f"scale={scale!r} is unknown; choose 'auto', True or False.")
+    require_squares(X, "X")
     return scaling_of(moments_of(X, sizes), scale)
 
 

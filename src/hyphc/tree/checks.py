@@ -12,6 +12,7 @@ from .._shared.arrays import Floats, Ints
 
 # 1 − w of equal points rounds to a few ulp below 0; a number this far below 0, relative to the largest, is not a mistake.
 ROUNDING = 1e-9
+_MOST = 2.0**53  # beyond, floats skip whole numbers; no tree has so many nodes
 
 
 def check_children(children: npt.ArrayLike) -> Ints:
@@ -21,7 +22,8 @@ def check_children(children: npt.ArrayLike) -> Ints:
         raw = raw.reshape(-1, 2)
     if raw.ndim != 2 or raw.shape[1] != 2:
         raise ValueError(f"children must have shape (n - 1, 2); got {raw.shape}.")
-    if raw.dtype.kind not in "iuf" or not np.array_equal(raw, np.floor(raw)):
+    # a float above the largest node number would wrap around; NaN and infinity are no numbers of nodes either
+    if raw.dtype.kind not in "iuf" or not (np.abs(raw) < _MOST).all() or not np.array_equal(raw, np.floor(raw)):
         raise ValueError("children must hold node numbers: whole numbers, none missing.")
     merges = np.array(raw, dtype=np.int64, order="C")
     n = len(merges) + 1

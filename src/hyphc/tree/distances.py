@@ -42,9 +42,20 @@ def triplet_distance(first: TreeLike, second: TreeLike, *, normalized: bool = Tr
     if second.sizes.sum() < first.sizes.sum():
         first, second = second, first
     positions = second._first[first.leaf_order()]
-    shared = shared_triplets(first._children, first._first, first.sizes, positions, *second._lca_tables)
-    n_different = n_triplets - shared
+    twice, about = shared_triplets(first._children, first._first, first.sizes, positions, *second._lca_tables)
+    n_different = n_triplets - exact_count(twice, about) // 2
     return n_different / n_triplets if normalized else float(n_different)
+
+
+def exact_count(low_bits: int, about: float) -> int:
+    """The number that is ``low_bits`` modulo 2⁶⁴ and nearest ``about``, which may be off by less than 2⁶³.
+
+    Examples
+    --------
+    >>> exact_count(5, 3.7e19) == 5 + 2 * 2**64
+    True
+    """
+    return int(low_bits) + round((int(about) - int(low_bits)) / 2**64) * 2**64
 
 
 def check_trees(first: TreeLike, second: TreeLike) -> tuple[Tree, Tree]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-_TOKEN = re.compile(r"\s+|\[[^\]]*\]|(?P<quoted>'(?:[^']|'')*')|(?P<mark>[(),:;])|(?P<word>[^\s()\[\]:;,']+)")
+_TOKEN = re.compile(r"\s+|\[[^\]]*\]|(?P<quoted>'[^']*(?:''[^']*)*')|(?P<mark>[(),:;])|(?P<word>[^\s()\[\]:;,']+)")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9.+\-|/]+")
 
 

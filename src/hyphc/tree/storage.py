@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.files import replaced_atomically
+from .._shared.numpy_files import damage_told, reason_of, require_plausible
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -20,7 +22,10 @@ PathLike = str | os.PathLike[str]
 Fields = dict[str, Any]  # arguments of Tree
 
 _MAPPED = "tree.json"
+# what text that is no tree of ours may meet with; brackets a thousand deep exceed Python's recursion
+_NOT_OURS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 # left out where a tree has none: older files are read alike
+_OF_LEAVES = ("degrees", "leaf_sizes", "leaf_weights")
 CARRIED = ("split_weights", "degrees", "leaf_sizes", "leaf_weights", "split_squares", "support", "forced_splits")
 
 
@@ -55,11 +60,32 @@ def from_json(text: str) -> Fields:
     """What ``to_json`` wrote."""
     try:
         read = json.loads(text)
-        fields = {"children": read["children"], "heights": read["heights"], "names": read.get("names")}
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"Not a tree in JSON ({error}); expected the text that Tree.to_json writes.") from None
-    fields["children"] = np.asarray(fields["children"], dtype=np.float64).reshape(-1, 2)
-    return {**fields, **{name: read.get(name) for name in CARRIED}, "n_clusters": read.get("n_clusters")}
+        carried = {name: read.get(name) for name in CARRIED}
+        return {
+            "children": _floats(read["children"]).reshape(-1, 2),
+            "heights": _floats(read["heights"]),
+            "names": _texts(read.get("names")),
+            **{name: None if values is None else _floats(values) for name, values in carried.items()},
+            "n_clusters": _whole(read.get("n_clusters")),
+        }
+    except _NOT_OURS as error:
+        raise ValueError(
+            f"Not a tree in JSON ({reason_of(error)}); expected the text that Tree.to_json writes."
+        ) from None
+
+
+def _floats(values: Any) -> npt.NDArray[np.float64]:
+    return np.array(values, dtype=np.float64)
+
+
+def _texts(names: Any) -> list[str] | None:
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise TypeError("its names are no list of texts")
+    return names
+
+
+def _whole(number: Any) -> int | None:
+    return None if number is None else operator.index(number)
 
 
 def save(tree: Tree, path: PathLike) -> None:
@@ -98,26 +124,44 @@ def save_mapped(folder: PathLike, fields: Fields) -> None:
 def load_mapped(folder: PathLike) -> Fields:
     """What ``save_mapped`` wrote, memory-mapped."""
     try:
-        told = json.loads((Path(folder) / _MAPPED).read_text(encoding="utf-8"))
-        if told.pop("format") != 1:
-            raise ValueError("it was written by a later version")
-        names = told.pop("arrays")
-        # copied where it is written to: read-only arrays would be another kind to compile kernels for
-        return {**told, **{name: np.asarray(np.load(Path(folder) / f"{name}.npy", mmap_mode="c")) for name in names}}
-    except (FileNotFoundError, ValueError, KeyError) as error:
+        with damage_told():
+            told = json.loads((Path(folder) / _MAPPED).read_text(encoding="utf-8"))
+            if told["format"] != 1:
+                raise ValueError("it was written by a later version")
+            if not {"children", "heights"} <= set(told["arrays"]) <= {"children", "heights", *CARRIED}:
+                raise ValueError(f"its arrays are {told['arrays']}")
+            arrays = {name: _mapped(Path(folder) / f"{name}.npy") for name in told["arrays"]}
+            _require_lengths(arrays)
+            return {**arrays, "names": _texts(told.get("names")), "n_clusters": _whole(told.get("n_clusters"))}
+    except ValueError as error:
         raise ValueError(f"{os.fspath(folder)!r} is no folder of a saved tree ({error}).") from None
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    # copied where it is written to: read-only arrays would be another kind to compile kernels for
+    return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+
+
+def _require_lengths(arrays: Fields) -> None:
+    """What can be checked of arrays without reading them: their types and shapes."""
+    merges = len(arrays["children"])
+    for name, array in arrays.items():
+        kind = np.int64 if name == "children" else np.float64
+        length = merges + (name in _OF_LEAVES)
+        if array.dtype != kind or array.shape != ((length, 2) if name == "children" else (length,)):
+            raise ValueError(f"{name} are {array.dtype} of shape {array.shape}")
 
 
 def load(path: PathLike) -> Fields:
     """What ``save`` wrote."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            fields = {name: archive[name] for name in ("children", "heights")}
-            fields["names"] = json.loads(archive["names"].tobytes())
+        # opened here: NumPy would leave a damaged file open
+        with Path(path).open("rb") as file, damage_told(), np.load(file, allow_pickle=False) as archive:
+            require_plausible(archive, Path(path).stat().st_size)
+            fields: Fields = {name: archive[name] for name in ("children", "heights")}
+            fields["names"] = _texts(json.loads(archive["names"].tobytes()))
             if "n_clusters" in archive.files:
                 fields["n_clusters"] = int(archive["n_clusters"])
             return {**fields, **{name: archive[name] for name in CARRIED if name in archive.files}}
-    except OSError:
-        raise
-    except Exception as error:
+    except ValueError as error:
         raise ValueError(f"{os.fspath(path)!r} is not a saved tree ({error}); write one with Tree.save.") from None

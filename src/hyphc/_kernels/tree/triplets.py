@@ -13,9 +13,14 @@ OPEN = record(("bound", np.int64), ("ones", np.int64), ("others", np.int64))
 
 
 @kernel
-def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, merges: Merges, table: Merges) -> int:
-    """Number of triplets that a first tree (children, first, sizes) and a second one (merges, table) resolve alike.
+def shared_triplets(
+    children: Ints, first: Ints, sizes: Ints, positions: Ints, merges: Merges, table: Merges
+) -> tuple[int, float]:
+    """Twice the number of triplets that two trees resolve alike: modulo 2⁶⁴, and about.
 
+    The first tree is (children, first, sizes), the second one (merges, table).
+
+    Ten million leaves have 10²⁰ triplets, more than 64 bits hold; both numbers together are exact (``exact_count``).
     ``positions`` holds, in the first tree's leaf order, each leaf's position in the second; it is sorted in place within each
     subtree from the bottom up. O(Σ sizes) time: n log n for balanced first trees, n² for chains.
     """
@@ -23,7 +28,7 @@ def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, m
     merged = np.empty(n, dtype=np.int64)
     sides = np.empty(n, dtype=np.int64)
     stack = np.empty(n, dtype=OPEN)
-    shared = 0
+    shared, about = 0, 0.0
     for t in range(n - 1):
         a, b = children[t, 0], children[t, 1]
         low, middle, high = first[a], first[b], first[b] + sizes[b]
@@ -39,17 +44,19 @@ def shared_triplets(children: Ints, first: Ints, sizes: Ints, positions: Ints, m
                 q += 1
         for m in range(high - low):
             positions[low + m] = merged[m]
-        shared += _alike_at_split(merged[: high - low], sides, stack, merges, table)
-    return shared
+        low_bits, size = _alike_at_split(merged[: high - low], sides, stack, merges, table)
+        shared += low_bits
+        about += size
+    return shared, about
 
 
 @part
-def _alike_at_split(positions: Ints, sides: Ints, stack: Records, merges: Merges, table: Merges) -> int:
-    """Triplets with two leaves on one side of a split and one on the other that the second tree joins the same way.
+def _alike_at_split(positions: Ints, sides: Ints, stack: Records, merges: Merges, table: Merges) -> tuple[int, float]:
+    """Twice the triplets with two leaves on one side of a split and one on the other that the second tree joins the same way.
 
     The second tree restricted to ``positions`` is the Cartesian tree of the merges between them; it is folded on a stack.
     """
-    shared = 0
+    shared, about = 0, 0.0
     top = -1
     for m in range(positions.shape[0] + 1):
         bound = 1 << 62  # past the end: fold everything
@@ -58,7 +65,10 @@ def _alike_at_split(positions: Ints, sides: Ints, stack: Records, merges: Merges
         while top > 0 and stack[top].bound < bound:
             l0, l1 = stack[top - 1].ones, stack[top - 1].others
             r0, r1 = stack[top].ones, stack[top].others
-            shared += (l0 * (l0 - 1) * r1 + r0 * (r0 - 1) * l1 + l1 * (l1 - 1) * r0 + r1 * (r1 - 1) * l0) // 2
+            ones, others = l0 * (l0 - 1), l1 * (l1 - 1)
+            ones_right, others_right = r0 * (r0 - 1), r1 * (r1 - 1)
+            shared += ones * r1 + ones_right * l1 + others * r0 + others_right * l0
+            about += float(ones) * r1 + float(ones_right) * l1 + float(others) * r0 + float(others_right) * l0
             stack[top - 1].ones += r0
             stack[top - 1].others += r1
             top -= 1
@@ -67,4 +77,4 @@ def _alike_at_split(positions: Ints, sides: Ints, stack: Records, merges: Merges
             stack[top].bound = bound
             stack[top].ones = 1 - sides[m]
             stack[top].others = sides[m]
-    return shared
+    return shared, about

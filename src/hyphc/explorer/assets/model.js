@@ -329,11 +329,13 @@ class Model {
     const others = this.columns.slice(this.labels ? 1 : 0);
     const header = ["row", "name", ...(this.labels ? ["label"] : []), "cluster", ...(grouped ? ["points"] : []), ...others.map((column) => column.name), ...(this.featureNames || [])];
     const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-    const lines = [header.map(quote).join(",")];
+    // a spreadsheet would compute text that begins so; numbers stay numbers
+    const inert = (text) => (/^[=+\-@\t\r]/.test(text) && !(text.trim() && Number.isFinite(Number(text))) ? `'${text}` : text);
+    const lines = [header.map(inert).map(quote).join(",")];
     const d = this.featureNames ? this.featureNames.length : 0;
     for (const leaf of this.leaves(node)) {
-      const cells = [String(this.row(leaf)), this.name(leaf)];
-      if (this.labels) cells.push(this.label(leaf));
+      const cells = [String(this.row(leaf)), inert(this.name(leaf))];
+      if (this.labels) cells.push(inert(this.label(leaf)));
       cells.push(String(this.numbers[this.clusterOf(leaf)]));
       if (grouped) cells.push(String(this.weight[leaf]));
       for (const column of others) cells.push(column.values ? exact(column.values[leaf]) : column.classes[column.codes[leaf]] ?? "");

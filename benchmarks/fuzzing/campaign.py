@@ -1,0 +1,76 @@
+"""Many inputs to one reader, and what came of them.
+
+python -m benchmarks.fuzzing.campaign READER N [SEED]      prints the totals and every rule that was broken
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .mutation import mutated
+from .readers import READERS, Reader
+from .rules import judged
+
+_SHOWN = 200  # bytes of an input
+
+
+@dataclass
+class Totals:
+    """Counts, the slowest input, and of each broken rule how often and the first input that broke it."""
+
+    inputs: int = 0
+    refused: int = 0
+    slowest: float = 0.0
+    broken: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, bytes] = field(default_factory=dict)
+
+
+def inputs_of(name: str, seed: int) -> Iterator[bytes]:
+    """The whole files first, then mutated ones without end."""
+    reader = READERS[name]
+    whole = reader.seeds()
+    yield from whole
+    number = 0
+    while True:
+        yield mutated(whole, seed, number, reader.tokens)
+        number += 1
+
+
+def tried(name: str, n: int, seed: int) -> Totals:
+    """The first n inputs of a seed."""
+    reader, totals = READERS[name], Totals()
+    with TemporaryDirectory() as folder:
+        for content in reader.seeds():  # what is loaded or compiled only once counts for no input
+            judged(reader.read, Path(folder), content)
+        for content in islice(inputs_of(name, seed), n):
+            added(totals, reader, Path(folder), content)
+    return totals
+
+
+def added(totals: Totals, reader: Reader, folder: Path, content: bytes) -> None:
+    """One more input."""
+    verdict = judged(reader.read, folder, content, reader.calls_it)
+    totals.inputs += 1
+    totals.refused += verdict.refused
+    totals.slowest = max(totals.slowest, verdict.seconds)
+    if verdict.broken:
+        totals.broken[verdict.broken] = totals.broken.get(verdict.broken, 0) + 1
+        totals.examples.setdefault(verdict.broken, content)
+
+
+def told(name: str, totals: Totals) -> str:
+    """The totals in lines."""
+    lines = [f"{name}: {totals.inputs} inputs, {totals.refused} refused, slowest {totals.slowest:.3f} s"]
+    for rule, count in totals.broken.items():
+        example = totals.examples[rule]
+        lines.append(f"  {count} × {rule}: {example[:_SHOWN]!r}{'…' if len(example) > _SHOWN else ''}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(told(sys.argv[1], tried(sys.argv[1], int(sys.argv[2]), *map(int, sys.argv[3:] or ["0"]))))

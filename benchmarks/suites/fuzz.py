@@ -1,0 +1,107 @@
+"""Every reader under fire: files mutated by chance and by coverage, each read or refused in a sentence, in bounds.
+
+"mutated" are inputs by number and seed, the same on every machine (`benchmarks.fuzzing.campaign`); "guided" are those that
+atheris finds by the lines that they reach (`benchmarks.fuzzing.guided`). The rules are in `benchmarks.fuzzing.rules`: a result or
+an error of ours that names the file in one line, within a second a kilobyte and within 256 MiB and 100 times the file's size of
+memory; warnings count as errors. A process that dies, dies with its task, whose result then says so.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from ..harness.markdown import NOTHING, spaced, table
+from ..harness.sources import ROOT
+from ..harness.store import Result, Store
+from ..harness.task import MINUTE, Record, Task
+
+SOURCES = ("_shared", "io", "tree", "pipeline/checkpoint.py", "pipeline/blocks.py")
+SEED = 20
+INPUTS = {"mutated": 40_000, "guided": 10_000}
+_TOTALS = re.compile(r"(\d+) inputs, (\d+) refused, slowest ([\d.]+) s")
+
+
+def _names() -> dict[str, str]:
+    """Readers by the names of their cases, which are names of files."""
+    from ..fuzzing.readers import READERS
+
+    return {name.replace(" ", "-"): name for name in READERS}
+
+
+def tasks() -> list[Task]:
+    return [Task("fuzz", case, kind, "readers", 60 * MINUTE) for kind in INPUTS for case in _names()]
+
+
+def records(task: Task) -> Iterator[Record]:
+    """What came of all inputs of one reader."""
+    name, n = _names()[task.case], INPUTS[task.kind]
+    yield {"n": n}
+    about = {"seed": SEED, "date": time.strftime("%Y-%m-%d")}
+    yield {**about, **(_mutated(name, n) if task.kind == "mutated" else _guided(name, n))}
+
+
+def _mutated(name: str, n: int) -> Record:
+    from ..fuzzing.campaign import tried
+
+    totals = tried(name, n, SEED)
+    return {
+        "inputs": totals.inputs,
+        "refused": totals.refused,
+        "slowest": totals.slowest,
+        "broken": list(totals.broken),
+    }
+
+
+def _guided(name: str, n: int) -> Record:
+    """In a process of its own: libFuzzer ends it when it is done."""
+    command = [sys.executable, "-m", "benchmarks.fuzzing.guided", name, str(n), str(SEED)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
+    found = _TOTALS.search(done.stdout)
+    if found is None:
+        return {"inputs": 0, "refused": 0, "slowest": 0.0, "broken": [f"the process ended with {done.returncode}"]}
+    broken = [line.strip() for line in done.stdout.splitlines() if " × " in line]
+    return {"inputs": int(found[1]), "refused": int(found[2]), "slowest": float(found[3]), "broken": broken}
+
+
+def fuzz_table(store: Store) -> str:
+    """A row a reader, and one for all."""
+    rows, sums, days = [], dict.fromkeys(INPUTS, 0), set()
+    refused = broken = 0
+    for case, name in _names().items():
+        found = {kind: _record(store.get("fuzz", case, kind, "readers")) for kind in INPUTS}
+        known = [record for record in found.values() if record]
+        if not known:
+            continue
+        for kind, record in found.items():
+            sums[kind] += record["inputs"] if record else 0
+        n, n_refused = sum(record["inputs"] for record in known), sum(record["refused"] for record in known)
+        n_broken = sum(len(record["broken"]) for record in known)
+        refused, broken = refused + n_refused, broken + n_broken
+        days |= {f"{record['date']} with seed {record['seed']}" for record in known}
+        slowest = 1000 * max(record["slowest"] for record in known)
+        counts = [spaced(record["inputs"]) if record else NOTHING for record in found.values()]
+        rows.append([name, *counts, f"{100 * n_refused / max(n, 1):.1f} %", f"{slowest:.0f} ms", str(n_broken)])
+    if rows:
+        total = sum(sums.values())
+        rows.append(["**all**", *map(spaced, sums.values()), f"{100 * refused / total:.1f} %", "", f"**{broken}**"])
+    header = ["reader", *INPUTS, "refused", "slowest", "rules broken"]
+    told = f"\n\n{spaced(sum(sums.values()))} inputs, on {' and '.join(sorted(days))}." if rows else ""
+    return table(header, rows, "fuzz") + told
+
+
+def _record(result: Result | None) -> Record | None:
+    """The record of a result; of a process that died, one that says so."""
+    if result is None:
+        return None
+    if not result["records"]:
+        broken = [f"the process died: {result['status']}"]
+        return {"inputs": 0, "refused": 0, "slowest": 0.0, "broken": broken, "date": "an unknown day", "seed": SEED}
+    record: Record = result["records"][0]
+    return record
+
+
+TABLES: Mapping[str, Callable[[Store], str]] = {"fuzz": fuzz_table}

@@ -1,0 +1,38 @@
+"""Names that are too long for their place, shortened where they do not differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+GAP = "…"
+
+
+def shortened(names: Sequence[str], length: int) -> list[str]:
+    """Names of at most so many letters: the end is left out, or the middle, or the beginning, whichever tells most apart.
+
+    Examples
+    --------
+    >>> shortened(["ant", "sample 2024 A1", "sample 2024 B1"], 8)
+    ['ant', 'sam…4 A1', 'sam…4 B1']
+    """
+    if length < 3:
+        return [name[:length] for name in names]
+    if all(len(name) <= length for name in names):
+        return list(names)
+    long = [name for name in names if len(name) > length]
+    skipped = _common(long)
+    head, tail = length // 2 - 1, length - length // 2
+    ways: tuple[Callable[[str], str], ...] = (
+        lambda name: name[: length - 1] + GAP,
+        lambda name: name[:head] + GAP + name[-tail:],
+        lambda name: GAP + name[1 - length :],
+        lambda name: GAP + name[skipped : skipped + length - 2] + GAP,
+    )
+    tries = [[name if len(name) <= length else way(name) for name in names] for way in ways]
+    return max(tries, key=lambda short: len(set(short)))
+
+
+def _common(names: Sequence[str]) -> int:
+    """Letters at the beginning in which all names agree."""
+    first, last = min(names), max(names)
+    return next((k for k, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))

@@ -1,0 +1,159 @@
+"""Readers under fire, a short form of ``python -m benchmarks fuzz``; and the inputs that once broke a rule."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.fuzzing import seeds
+from benchmarks.fuzzing.campaign import inputs_of, told, tried
+from benchmarks.fuzzing.mutation import mutated
+from benchmarks.fuzzing.readers import READERS
+from benchmarks.fuzzing.rules import judged
+from hyphc.io import read_points
+
+N_INPUTS = 200
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_whatever_a_file_holds_it_is_read_or_refused_in_a_sentence(name):
+    totals = tried(name, N_INPUTS, seed=1)
+    assert not totals.broken, told(name, totals)
+    assert totals.inputs == N_INPUTS
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_files_that_fuzzing_begins_from_are_whole(name, tmp_path):
+    reader = READERS[name]
+    verdicts = [judged(reader.read, tmp_path, content, reader.calls_it) for content in reader.seeds()]
+    assert not all(verdict.refused for verdict in verdicts) or name in {"csv as similarities", "npz tree member"}
+    assert not any(verdict.broken for verdict in verdicts)
+
+
+def test_the_same_seed_gives_the_same_inputs():
+    first, again, other = (inputs_of("csv", seed) for seed in (3, 3, 4))
+    whole = len(READERS["csv"].seeds())
+    drawn = [(next(first), next(again), next(other)) for _ in range(whole + 50)]
+    assert all(a == b for a, b, _ in drawn)
+    assert any(a != c for a, _, c in drawn[whole:])
+
+
+def test_most_inputs_differ_from_the_files_they_come_from():
+    whole = seeds.newick()
+    assert sum(mutated(whole, 0, k) in whole for k in range(200)) < 20
+
+
+# Rules must be able to break: a reader that does what none may do is told of.
+@pytest.mark.parametrize(
+    ("fault", "rule"),
+    [
+        (lambda: "\ud800".encode(), "UnicodeEncodeError"),
+        (lambda: {}["x"], "KeyError"),
+        (lambda: np.float64(1e308) * 10, "RuntimeWarning"),
+        (lambda: int("x"), "a message without"),
+        (lambda: bytearray(600 << 20).count(1), "memory"),
+    ],
+)
+def test_a_reader_that_breaks_a_rule_is_told_of(fault, rule, tmp_path):
+    verdict = judged(lambda folder, content: fault() and None, tmp_path, b"x", "input")
+    assert verdict.broken is not None
+    assert rule in verdict.broken
+
+
+_ZEROS = b"0" * 30
+_NPY_HEAD = b"\x93NUMPY\x01\x00v\x00"
+
+
+def _npy(text: bytes, content: bytes = bytes(144)) -> bytes:
+    return _NPY_HEAD + text.ljust(117) + b"\n" + content
+
+
+def _not_an_array() -> bytes:
+    return seeds.npz_of({"X": b"no array"})
+
+
+def _without_end() -> bytes:
+    """An archive whose directory points before its beginning."""
+    whole = bytearray(seeds.npz_tree()[0])
+    place = whole.rindex(b"PK\x05\x06") + 16
+    whole[place : place + 4] = b"\xff\xff\xff\x7f"
+    return bytes(whole)
+
+
+# What each of these did before: ended the process, raised an error of another package, a RecursionError, an OverflowError or a
+# warning, or a sentence that does not name the file.
+BROKE = {
+    "a number of 5 000 digits as a node": ("edges", b"0 " + b"9" * 5000 + b"\n1 2\n"),
+    "a size line that ends early": ("mtx", b"%%MatrixMarket matrix coordinate real general\n3 3"),
+    "entries that end early": ("mtx", b"%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n3"),
+    "a complex matrix": ("mtx", seeds.matrix_market()[-1]),
+    "a zero byte in a matrix": ("mtx", seeds.matrix_market()[0].replace(b"0.5", b"0\x00.5")),
+    "an array that is none": ("npz member", b"no array"),
+    "complex rows": ("npy rows", seeds.npy_of(seeds.table().astype(np.complex128))),
+    "rows of text": ("npy rows", seeds.npy_of(seeds.table().astype("<U3"))),
+    "a header that is no Python": ("npy rows", _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (6, 3")),
+    "a header of another Python": ("linkage", _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (5L, 4L), }")),
+    "a shape beyond any integer": (
+        "linkage",
+        _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (5, %s), }" % (b"9" * 30)),
+    ),
+    "a shape below zero": ("npy rows", _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (6, -13), }")),
+    "infinite nodes": ("json tree", b'{"children": [[0, 1e999]], "heights": [1.0]}'),
+    "nodes beyond any integer": ("json tree", b'{"children": [[0, 1e300]], "heights": [1.0]}'),
+    "a whole number beyond any float": ("json tree", b'{"children": [[0, ' + b"9" * 400 + b']], "heights": [1.0]}'),
+    "brackets a thousand deep": ("json tree", b'{"children": ' + b"[" * 2000),
+    "names that are no list": ("json tree", b'{"children": [[0, 1]], "heights": [1.0], "names": 5}'),
+    "a directory that points nowhere": ("npz tree", _without_end()),
+    "a tree's description that is a number": ("mapped tree", b"2"),
+    "a tree's array elsewhere": ("mapped tree", b'{"format": 1, "arrays": ["../children", "heights"]}'),
+    "a tree's deep description": ("mapped tree", b"[" * 5000),
+    "a fit's description that is a number": ("checkpoint manifest", b"2"),
+    "a fit's deep description": ("checkpoint manifest", b"[" * 5000),
+    "a piece without sizes": ("checkpoint record", b'{"format": 1, "files": {"x": {}}}'),
+    "a piece elsewhere": ("checkpoint record", b'{"format": 1, "files": {"../../x": {"bytes": 1, "sha256": "0"}}}'),
+    "a name with line ends": ("csv", b'\n"a\nb"\n"c\nd"\n'),
+}
+
+
+@pytest.mark.parametrize("what", BROKE)
+def test_what_once_broke_a_rule_does_so_no_more(what, tmp_path):
+    name, content = BROKE[what]
+    reader = READERS[name]
+    for whole in reader.seeds()[:1]:  # makes the folders that the input is put into
+        judged(reader.read, tmp_path, whole)
+    assert judged(reader.read, tmp_path, content, reader.calls_it).broken is None
+
+
+def test_matrix_market_is_read_as_scipy_reads_it(tmp_path):
+    from scipy.io import mmread
+
+    rng = np.random.default_rng(0)
+    for k, content in enumerate([*seeds.matrix_market()[:4], _random_matrix(rng)]):
+        path = tmp_path / f"{k}.mtx"
+        path.write_bytes(content)
+        expected = mmread(path)
+        found = read_points(path).data
+        as_array = [matrix if isinstance(matrix, np.ndarray) else matrix.toarray() for matrix in (found, expected)]
+        np.testing.assert_array_equal(*as_array)
+
+
+def _random_matrix(rng: np.random.Generator) -> bytes:
+    entries = sorted({(int(i), int(j)) for i, j in rng.integers(1, 30, size=(80, 2)) if i > j})
+    lines = [f"{i} {j} {rng.normal():.17g}" for i, j in entries]
+    head = f"%%MatrixMarket matrix coordinate real skew-symmetric\n30 30 {len(lines)}\n"
+    return (head + "\n".join(lines) + "\n").encode()
+
+
+def test_a_packed_archive_and_one_with_other_members_are_read(tmp_path):
+    members = {"X": seeds.npy_of(seeds.table())}
+    path = tmp_path / "x.npz"
+    path.write_bytes(seeds.npz_of(members))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("readme.txt", "no array")
+    assert read_points(path).n == 6
+    packed = Path(tmp_path / "x.npz.gz")
+    packed.write_bytes(gzip.compress(seeds.npz_of(members)))
+    assert read_points(packed).n == 6

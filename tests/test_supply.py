@@ -1,0 +1,64 @@
+"""What the package is made of and made with: licences are listed, lower bounds are those that are tested."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+def requirements() -> list[str]:
+    """Of the package and of all its extras, but for the package itself."""
+    everything = [
+        *PROJECT["dependencies"],
+        *(text for extra in PROJECT["optional-dependencies"].values() for text in extra),
+    ]
+    return [text for text in everything if not text.startswith("hyphc")]
+
+
+def release(text: str) -> tuple[int, ...]:
+    """A version as numbers, without zeros at its end."""
+    numbers = [int(number) for number in text.split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def test_the_licence_of_every_dependency_is_listed_and_of_nothing_else():
+    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    rows = [
+        line.split("|")[1]
+        for line in page.splitlines()
+        if line.startswith("|") and not line.startswith(("|---", "| package"))
+    ]
+    listed = {name.strip() for row in rows for name in row.split(",")}
+    assert listed == {_NAME.match(text)[0] for text in requirements()}
+
+
+def test_the_oldest_versions_that_are_tested_are_the_oldest_that_are_allowed():
+    lines = (ROOT / "tests" / "oldest.txt").read_text(encoding="utf-8").splitlines()
+    tested = dict(line.split("==") for line in lines if "==" in line)
+    allowed = {}
+    for text in requirements():
+        bound = re.search(r">=\s*([\d.]+)", text)
+        if bound and "win32" not in text:
+            allowed.setdefault(_NAME.match(text)[0], set()).add(release(bound[1]))
+    assert all(len(bounds) == 1 for bounds in allowed.values())
+    for name, version in tested.items():
+        assert allowed[name] == {release(version)}, name
+    core = {_NAME.match(text)[0] for text in PROJECT["dependencies"]}
+    assert core <= tested.keys()
+
+
+def test_security_is_told_where_people_look_and_names_doors_that_are_there():
+    import hyphc.io
+
+    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`hyphc\.io\.(\w+)`", page):
+        assert callable(getattr(hyphc.io, name))
+    for name in re.findall(r"`Tree\.(\w+)`", page):
+        assert callable(getattr(hyphc.Tree, name))
