@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._shared.arrays import Floats, Ints
+from ._shared.checks import require_finite
 from ._shared.clock import Clock
 from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
@@ -39,8 +40,10 @@ from .search import insert
 from .search.stages import check_effort
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named
+from .similarity.frames import first_grouping, has_categories, is_frame, table_of
 from .similarity.metric import Metric
 from .similarity.metrics import metric_of
+from .similarity.mixed import Table
 from .tree import Tree
 from .tree.cut import CRITERIA, most_clusters
 
@@ -223,7 +226,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Parameters
         ----------
         X : array, frame, sparse matrix, Similarity or path
-            A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
+            With the default metric NaN is missing, and columns of a frame may hold text or categories. A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
             that do, are fitted by parts: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
             is on disk as long as the model is there.
         y : ignored
@@ -380,6 +383,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         if self.similarity_ is None:
+            require_finite(X, "X")
             return self._parts.predicted(X)
         if isinstance(X, Similarity):
             return joined_clusters(self.tree_, self.labels_, X, self.n_jobs)
@@ -405,6 +409,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         metric = self._metric()
         if self.metric == "precomputed_distances" and np.ndim(X) == 1:
             X = squareform(X)
+        if has_categories(X) or (not reset and self._fitted_table() is not None):
+            return self._as_table(X, reset)
         # 64-bit indices are not told apart here: as_similarity converts them
         X = validate_data(
             self,
@@ -413,12 +419,34 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             accept_sparse="csr" if metric.takes_sparse else False,
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
+            ensure_all_finite="allow-nan" if metric.takes_rows and not sp.issparse(X) else True,
         )
+        if metric.takes_rows:  # says of missing values what may be done about them
+            X = metric.admitted(X, new=not reset)
         if reset and not metric.takes_rows and not sp.issparse(X) and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"metric={self.metric!r} takes a square matrix; X has shape {X.shape}. Pass metric='auto' for features."
             )
         return X
+
+    def _fitted_table(self) -> Table | None:
+        """The columns of the fitted rows, if some of them hold categories."""
+        similarity = getattr(self, "similarity_", None)
+        return getattr(getattr(similarity, "source", None), "table", None)
+
+    def _as_table(self, X: Any, reset: bool) -> Any:
+        """A frame with columns of categories; those of new rows are coded as they were in the fit."""
+        if not is_frame(X):
+            raise ValueError("The fitted rows have columns of categories; pass a frame with the same columns.")
+        if not self._metric().takes_missing:
+            column = first_grouping(X)
+            raise ValueError(
+                f"metric={self.metric!r} takes numbers, and column {column!r} holds text or categories; choose 'auto', or leave it "
+                "out."
+            )
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        table = table_of(X, None if reset else self._fitted_table())
+        return self._metric().admitted(table, new=not reset)
 
     def _check_parameters(self, n: int) -> None:
         check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
@@ -504,5 +532,5 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         tags = super().__sklearn_tags__()
         metric = self._metric()
         tags.input_tags.pairwise = tags.input_tags.positive_only = not metric.takes_rows
-        tags.input_tags.sparse = metric.takes_sparse
+        tags.input_tags.sparse, tags.input_tags.allow_nan = metric.takes_sparse, metric.takes_missing
         return tags
