@@ -226,7 +226,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Parameters
         ----------
         X : array, frame, sparse matrix, Similarity or path
-            With the default metric NaN is missing, and columns of a frame may hold text or categories. A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
+            With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/missing.md.
+            A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
             that do, are fitted by parts: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
             is on disk as long as the model is there.
         y : ignored
@@ -409,6 +410,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         metric = self._metric()
         if self.metric == "precomputed_distances" and np.ndim(X) == 1:
             X = squareform(X)
+        if isinstance(X, Table):
+            return metric.admitted(X, new=not reset)
         if has_categories(X) or (not reset and self._fitted_table() is not None):
             return self._as_table(X, reset)
         # 64-bit indices are not told apart here: as_similarity converts them
@@ -441,8 +444,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         if not self._metric().takes_missing:
             column = first_grouping(X)
             raise ValueError(
-                f"metric={self.metric!r} takes numbers, and column {column!r} holds text or categories; choose 'auto', or leave it "
-                "out."
+                f"metric={self.metric!r} takes numbers, and column {column!r} holds text or categories; choose 'auto', or leave "
+                "it out."
             )
         validate_data(self, X, reset=reset, skip_check_array=True)
         table = table_of(X, None if reset else self._fitted_table())

@@ -20,6 +20,7 @@ from ..io import Points, write_tree
 from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree
+from .annotated import check_annotated, write_annotated
 from .common import check_usage, leaf_names, print_note, print_notes, read_data, similarity_of
 from .fit_by_parts import run_fit_by_parts
 from .outputs import clusters_csv, require_writable_folder
@@ -53,6 +54,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         arguments.parser.error("--resample is about --support; say how many refits, for instance --support 100")
     folder = arguments.output or Path(_default_folder(arguments.file))
     require_writable_folder(folder)
+    check_annotated(arguments)
     if arguments.scheduler or arguments.workers or arguments.memory:
         folder.mkdir(parents=True, exist_ok=True)
         run_fit_by_parts(arguments, folder)
@@ -86,6 +88,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         flat = FlatClusters(model.labels_, clusters, points.labels)
         report = markdown_report(title, facts, rows, flat, files, arguments.command_line)
         (stage / "report.md").write_text(report, encoding="utf-8")
+    write_annotated(arguments, model, tree)
     print(f"\nwrote {folder}: {', '.join(name for name, _ in files)}, report.md")
     print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
     if model.interrupted_:
@@ -174,6 +177,7 @@ def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | No
     if sure is not None:
         nodes = model.tree_.clusters(model.n_clusters_, criterion=model.criterion, min_size=model.min_size)
         support = sure.of_nodes(nodes)[clusters]
-    path.write_text(clusters_csv(clusters, points.names, points.labels, support), encoding="utf-8", newline="")
+    text = clusters_csv(clusters, points.names, points.labels, support, points.rows)
+    path.write_text(text, encoding="utf-8", newline="")
     about = "" if sure is None else ", and how sure that cluster is"
     return path.name, f"the flat cluster of each row, numbered from 0{about}"

@@ -36,14 +36,16 @@ def clusters_csv(
     names: tuple[str, ...] | None,
     labels: tuple[str, ...] | None = None,
     support: npt.NDArray[np.float64] | None = None,
+    rows: tuple[int, ...] | None = None,
 ) -> str:
     """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
 
+    ``rows`` are their numbers where some were left out.
     ``support`` says how sure the cluster of each row is; empty where nothing is known.
     """
     sure = None if support is None else ["" if np.isnan(value) else f"{value:.4g}" for value in support.tolist()]
     columns = {
-        "row": range(1, len(clusters) + 1),
+        "row": range(1, len(clusters) + 1) if rows is None else rows,
         "name": names,
         "cluster": clusters.tolist(),
         "label": labels,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -31,11 +31,14 @@ class Wanted:
     labels: str | None = None
     names: str | None = None
     exclude: tuple[str, ...] | None = None
+    categories: tuple[str, ...] | None = None
+    keep_missing: bool = True  # False: a missing value is a mistake
 
     @property
     def asked(self) -> tuple[str, ...]:
         """The arguments that were given."""
-        given = {"features": self.features, "labels": self.labels, "names": self.names, "exclude": self.exclude}
+        several = {"features": self.features, "exclude": self.exclude, "categories": self.categories}
+        given = several | {"labels": self.labels, "names": self.names}
         return tuple(argument for argument, value in given.items() if value is not None)
 
     def __bool__(self) -> bool:
@@ -54,12 +57,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Roles:
-    """Positions of the columns, and a note for each choice."""
+    """Positions of the columns, and a note for each choice; ``categories`` are those of the features that hold such."""
 
     features: tuple[int, ...]
     labels: int | None
     names: int | None
     notes: tuple[str, ...]
+    categories: frozenset[int] = frozenset()
 
 
 def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Roles:
@@ -67,12 +71,15 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
     header = [column.name for column in columns]
     labels = None if wanted.labels is None else find_column(source, header, wanted.labels)
     names = None if wanted.names is None else find_column(source, header, wanted.names)
-    text = [c for c, column in enumerate(columns) if column.kind == "text" and c != labels]
+    categories = frozenset(c for column in wanted.categories or () for c in find_columns(source, header, column))
+    text = [c for c, column in enumerate(columns) if column.kind == "text" and c not in (labels, *categories)]
     inferred_names = next((c for c in text if _tells_apart(columns[c])), None) if names is None else None
     if wanted.features is None:
-        features = tuple(c for c, column in enumerate(columns) if column.kind == "number" and c not in (labels, names))
+        numbers = {c for c, column in enumerate(columns) if column.kind == "number" and c not in (labels, names)}
+        features = tuple(sorted(numbers | categories))
     else:
-        features = tuple(dict.fromkeys(c for column in wanted.features for c in find_columns(source, header, column)))
+        asked = [c for column in wanted.features for c in find_columns(source, header, column)]
+        features = tuple(dict.fromkeys([*asked, *sorted(categories)]))
         inferred_names = None if inferred_names in features else inferred_names
     excluded = {c for column in wanted.exclude or () for c in find_columns(source, header, column)}
     features = tuple(c for c in features if c not in excluded)
@@ -81,8 +88,9 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
             f"{source} has no column of numbers to cluster by; its columns are {listed(header)}: choose features.",
             "features",
         )
-    roles = Roles(features, labels, inferred_names if names is None else names, ())
-    return Roles(roles.features, labels, roles.names, tuple(_notes(columns, roles, wanted)))
+    chosen = inferred_names if names is None else names
+    roles = Roles(features, labels, chosen, (), categories & frozenset(features))
+    return replace(roles, notes=tuple(_notes(columns, roles, wanted)))
 
 
 def _tells_apart(column: Column) -> bool:
@@ -130,6 +138,8 @@ def listed(names: Sequence[str]) -> str:
 def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]:
     why = "as asked for" if wanted.features or wanted.exclude else "the columns with numbers"
     notes = [f"features: {listed([columns[c].name for c in roles.features])} ({why})"]
+    if roles.categories:
+        notes.append(f"categories: {listed([columns[c].name for c in sorted(roles.categories)])} (as asked for)")
     if roles.names is not None:
         why = "the first column of text that tells rows apart" if wanted.names is None else "as asked for"
         notes.append(f"names: {columns[roles.names].name} ({why})")
@@ -141,7 +151,8 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]
             continue
         if column.kind == "text" and not _tells_apart(column) and roles.labels is None:
             about = (
-                f"text with {column.n_different} different values; choose it as labels to compare the tree with them"
+                f"text with {column.n_different} different values; choose it as labels to compare the tree with them, or as "
+                "categories to cluster by"
             )
         else:
             about = {"text": "text", "empty": "empty", "number": "not asked for"}[column.kind]

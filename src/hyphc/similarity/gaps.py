@@ -165,10 +165,11 @@ def find_with_gaps(
         return *search.nearest(k), 1.0
     from .inverted_file import SAMPLE, InvertedFile
 
-    neighbours: Ints | None = None
-    for _ in range(2):
-        candidates, _ = InvertedFile(search.filled(neighbours), min(CANDIDATES * k, n - 1), seed, n_jobs).neighbours()
-        neighbours, distances = search.compared(None, candidates, k)
+    def best(points: Floats) -> tuple[Ints, Floats]:
+        candidates, _ = InvertedFile(points, min(CANDIDATES * k, n - 1), seed, n_jobs).neighbours()
+        return search.compared(None, candidates, k)
+
+    neighbours, distances = best(search.filled(best(search.filled())[0]))
     sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
     _, truth = search.nearest(k, sample)
     return neighbours, distances, float((distances[sample] <= truth[:, -1:]).mean())
