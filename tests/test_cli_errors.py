@@ -116,7 +116,7 @@ BAD_FILES = {
         [],
         ["x.csv.gz cannot be unpacked", "write it again"],
     ),
-    "spreadsheet": ("x.xlsx", lambda path: path.write_bytes(b"PK\x03\x04rest"), [], ["x.xlsx cannot be read as Excel"]),
+    "spreadsheet": ("x.xlsx", lambda path: path.write_bytes(b"PK\x03\x04rest"), [], ["x.xlsx", "Excel"]),
     "unknown feature": (
         "x.csv",
         text(GOOD),

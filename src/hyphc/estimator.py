@@ -41,11 +41,13 @@ from .search.stages import check_effort
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named
 from .similarity.frames import first_grouping, has_categories, is_frame, table_of
+from .similarity.given import as_given
 from .similarity.metric import Metric
 from .similarity.metrics import metric_of
 from .similarity.mixed import Table
 from .tree import Tree
 from .tree.cut import CRITERIA, most_clusters
+from .tree.transfer import restricted
 
 __all__ = ["HypHC"]
 
@@ -74,8 +76,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
     Parameters
     ----------
-    n_clusters : int, optional
-        Number of flat clusters in ``labels_``.
+    n_clusters : int, "auto" or None
+        Number of flat clusters in ``labels_``; "auto" is another word for None.
     distance_threshold : float, optional
         Instead of ``n_clusters``: merges at or above this height are undone, as in scikit-learn's agglomerative clustering.
         With neither, the number of clusters is found, see ``cluster_number_``.
@@ -165,7 +167,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | str | None = None,
         *,
         distance_threshold: float | None = None,
         metric: MetricLike = "auto",
@@ -293,7 +295,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be given for rows that are fitted by parts; raise memory_limit.")
         self._check_parameters(source.shape[0])
-        fitted = fit_from_disk(source, self.get_params())
+        fitted = fit_from_disk(source, {**self.get_params(), "n_clusters": self._n_wanted})
         weakref.finalize(self, fitted.discard)
         self.similarity_: Any = None
         self._parts = fitted
@@ -393,6 +395,34 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         chunks = [self.similarity_.extended(rows[k : k + step]) for k in range(0, rows.shape[0], step)]
         return np.concatenate([joined_clusters(self.tree_, self.labels_, chunk, self.n_jobs) for chunk in chunks])
 
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus Dasgupta's cost of new points per unit of their similarity, where the tree would have them: more is better.
+
+        The points are inserted into the tree, each where the cost rises least, and the tree is cut down to them; its cost is
+        divided by their total similarity. For ``GridSearchCV`` over parameters of the search. Figures of different metrics, or
+        numbers of neighbours, measure different things and cannot be compared.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix
+            Rows like those of ``fit``.
+        y : ignored
+
+        Returns
+        -------
+        float
+            NaN where the points have no similarity at all.
+        """
+        check_is_fitted(self)
+        self._require_in_memory("score")
+        if not metric_of(self.similarity_).takes_rows:
+            raise ValueError(f"score needs rows of features, and metric={self.metric!r} has none; take optimality_gap.")
+        whole = self._with_new(X)
+        new = np.arange(self.n_leaves_, whole.n)
+        own, total = whole.subset(new), whole.subset(new).total()
+        cost = dasgupta_cost(restricted(insert(self.tree_, whole), new)[0], own)
+        return -cost / total if total > 0 else float("nan")
+
     def optimality_gap(self, **settings: Any) -> OptimalityGap:
         """How far the tree can be from the optimum, with a confidence interval; settings as of ``hyphc.optimality_gap``."""
         check_is_fitted(self)
@@ -404,7 +434,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             raise ValueError(f"{what} needs all rows in memory, and this model was fitted by parts from disk.")
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        """The rows as an array or CSR matrix; a Similarity as it is."""
+        """The rows as an array or CSR matrix, or a Table; a Similarity as it is."""
+        X = as_given(X, self.metric)
         if isinstance(X, Similarity):
             return X
         metric = self._metric()
@@ -414,6 +445,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             return metric.admitted(X, new=not reset)
         if has_categories(X) or (not reset and self._fitted_table() is not None):
             return self._as_table(X, reset)
+        if sp.issparse(X) and metric.takes_rows and not metric.takes_sparse:
+            metric.checked(X)  # says what to do about them
         # 64-bit indices are not told apart here: as_similarity converts them
         X = validate_data(
             self,
@@ -431,6 +464,11 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
                 f"metric={self.metric!r} takes a square matrix; X has shape {X.shape}. Pass metric='auto' for features."
             )
         return X
+
+    @property
+    def _n_wanted(self) -> Any:
+        """How many clusters are asked for; None if the number is to be found."""
+        return None if isinstance(self.n_clusters, str) and self.n_clusters == "auto" else self.n_clusters
 
     def _fitted_table(self) -> Table | None:
         """The columns of the fitted rows, if some of them hold categories."""
@@ -452,7 +490,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return self._metric().admitted(table, new=not reset)
 
     def _check_parameters(self, n: int) -> None:
-        check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
+        check_parameters(n, self._n_wanted, self.distance_threshold, self.time_budget)
         check_effort(self.effort)
         self._settings()
         if self.constraints is not None:
@@ -520,13 +558,13 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self.cluster_number_ = None
         if self.distance_threshold is not None:
             return tree.cut(height=np.nextafter(self.distance_threshold, -np.inf))
-        n_clusters = self.n_clusters
+        n_clusters = self._n_wanted
         if n_clusters is None:
             self.cluster_number_ = number_of_clusters(self.similarity_, tree)
             n_clusters = max(1, min(self.cluster_number_.n_clusters, most_clusters(tree, self.min_size)))
         if self.constraints is not None:
             allowed = ConstrainedCut(tree, self.constraints.of(tree.n_leaves))
-            if self.n_clusters is None:
+            if self._n_wanted is None:
                 n_clusters = min(max(n_clusters, allowed.fewest), allowed.most)
             return allowed.labels(n_clusters, self.criterion, self.min_size)
         return tree.cut(n_clusters=n_clusters, criterion=self.criterion, min_size=self.min_size)

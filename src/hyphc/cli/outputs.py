@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,36 @@ def require_writable_file(path: Path) -> None:
     if not path.parent.is_dir():
         raise ValueError(f"the folder {path.parent} does not exist; make it, or choose another file.")
     require_writable_folder(path.parent)
+
+
+_NO_TEXT = (".xls", ".ods", ".parquet", ".feather", ".npy", ".npz", ".h5ad", ".json")  # formats that CSV is not
+
+
+def require_table_suffix(path: Path) -> None:
+    """Raise now when the extension promises what is not written: clusters are CSV, or Excel's .xlsx."""
+    suffix = path.suffix.lower()
+    if suffix in _NO_TEXT:
+        raise ValueError(f"{path} ends in {suffix}; end it in .csv or .xlsx.")
+    if suffix == ".xlsx" and find_spec("openpyxl") is None:
+        raise ValueError(f"{path} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
+
+
+def excel_of(text: str) -> bytes:
+    """A table of CSV as a workbook of one sheet; whole numbers are numbers there, and nothing is a formula."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("clusters")
+    for row in csv.reader(io.StringIO(text)):
+        cells = [WriteOnlyCell(sheet) for _ in row]
+        for cell, value in zip(cells, row, strict=True):
+            cell.value = int(value) if value.isdecimal() else value
+            cell.data_type = "n" if value.isdecimal() else "s"  # text that begins with = stays text
+        sheet.append(cells)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
 
 
 def clusters_csv(

@@ -410,7 +410,9 @@ def _add_cut(commands: Any) -> None:
         "--max-size", type=_whole(1), metavar="N", help="the largest clusters with at most so many leaves"
     )
     _add_criterion(parser)
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write to this file, CSV or .xlsx, instead of standard output"
+    )
 
 
 def _add_plot(commands: Any) -> None:

@@ -137,12 +137,13 @@ def listed(names: Sequence[str]) -> str:
 
 def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]:
     why = "as asked for" if wanted.features or wanted.exclude else "the columns with numbers"
+    why += " and the categories" if roles.categories and not wanted.features else ""
     notes = [f"features: {listed([columns[c].name for c in roles.features])} ({why})"]
     if roles.categories:
         notes.append(f"categories: {listed([columns[c].name for c in sorted(roles.categories)])} (as asked for)")
     if roles.names is not None:
         why = "the first column of text that tells rows apart" if wanted.names is None else "as asked for"
-        notes.append(f"names: {columns[roles.names].name} ({why})")
+        notes.append(f"names: {columns[roles.names].name or 'a column without name'} ({why})")
     if roles.labels is not None:
         notes.append(f"labels: {columns[roles.labels].name} (as asked for, not used for clustering)")
     used = {*roles.features, roles.labels, roles.names}

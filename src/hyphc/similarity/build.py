@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .base import Similarity
+from .given import as_given
 from .metric import Metric
 from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Precomputed, Rbf, choices
 from .neighborhoods import BACKGROUND, Auto, Neighbors
@@ -40,6 +41,7 @@ def as_similarity(
     Parameters
     ----------
     X : array, frame or sparse matrix (n, d), or square (n, n) with ``metric="precomputed"``, or a Similarity (returned)
+        Of AnnData its ``X``; a graph of networkx is a similarity.
     metric : str or callable
         - ``"auto"``: columns scaled where that is right, a graph of 15 nearest neighbours, and a weak background, linear in
           squared distance, that decides how its pieces are put together. NaN is missing, and columns of a frame may hold
@@ -78,6 +80,7 @@ def as_similarity(
            [0.5, 0. , 0.5],
            [0. , 0.5, 0. ]])
     """
+    X = as_given(X, metric)
     if isinstance(X, Similarity):
         return X
     chosen = metric_named(
