@@ -15,7 +15,7 @@ import numpy as np
 from .._shared.arrays import Floats
 from ..similarity.mixed import Table, coded
 from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
-from .lines import COMMENT, NumberedRow, rows_of_text
+from .lines import COMMENT, NumberedRow, is_number, rows_of_text
 from .notation import AmbiguousNumbers, Notation, notation_of, with_commas
 from .sources import Source, read_text
 
@@ -109,7 +109,7 @@ def _blocks(source: Source, numbered: Iterator[NumberedRow]) -> Iterator[Rows]:
         if (
             len(rows.cells) == 1
             and width == len(rows.cells[0]) == len(cells) - 1
-            and not any(map(_is_number, rows.cells[0]))
+            and not any(map(is_number, rows.cells[0]))
         ):
             rows.cells[0].insert(0, "")  # R's write.table: the header has no cell above the names of rows
             width += 1
@@ -164,7 +164,7 @@ def _describe(source: Source, first: Rows) -> tuple[bool, list[Column]]:
     kinds = [_kind(column) for column in values]
     numeric = [c for c, kind in enumerate(kinds) if kind == "number"]
     decisive = numeric or range(len(top))
-    header = 2 * sum(not _is_number(top[c]) for c in decisive) > len(decisive)
+    header = 2 * sum(not is_number(top[c]) for c in decisive) > len(decisive)
     if header and not body:
         raise ValueError(f"{source.label} has a header and no rows; add the data.")
     if not header:
@@ -180,15 +180,7 @@ def _kind(cells: Sequence[str]) -> Kind:
     present = [cell for cell in cells if not is_blank(cell)]
     if not present:
         return "empty"
-    return "number" if 2 * sum(map(_is_number, present)) >= len(present) else "text"
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return "number" if 2 * sum(map(is_number, present)) >= len(present) else "text"
 
 
 def _numbers(
@@ -234,7 +226,7 @@ def _trouble(cell: str) -> str | None:
     if is_blank(cell):
         what = "the cell is empty" if not cell.strip() else f"{cell.strip()!r} means that the value is missing"
         return f"{what}; fill it in, or remove the row or the column"
-    if not _is_number(cell):
+    if not is_number(cell):
         return f"{cell!r} is not a number; correct it, or leave the column out of the features"
     if not math.fabs(float(cell)) <= LARGEST:
         return f"{cell!r} is too large (the limit is {LARGEST:g}); correct it, or rescale the column"

@@ -24,7 +24,7 @@ def rows_of_text(source: Source, file: IO[str]) -> Iterator[NumberedRow]:
     """Rows of cells; blank lines and comments before the table are passed over.
 
     The separator is the one of comma, semicolon and tab that the first line has most of; without any, blanks separate. The last
-    of the lines that begin with # is the header if it has as many cells as the line below it.
+    of the lines that begin with # is the header if it has as many cells as the line below it, and that one has numbers.
     """
     skipped, comment, top = 0, "", ""
     for top in file:
@@ -36,7 +36,8 @@ def rows_of_text(source: Source, file: IO[str]) -> Iterator[NumberedRow]:
     below = next(file, "")
     separator = "\t" if source.suffix == ".tsv" else _separator(top, below)
     lines = chain(filter(None, [top, below]), file)
-    if comment and _width(comment[1:], separator) == _width(top, separator) > 1:
+    first = _split(top, separator)
+    if any(map(is_number, first)) and len(_split(comment[1:], separator)) == len(first) > 1:
         skipped, lines = skipped - 1, chain([comment[1:].lstrip(" ")], lines)
     return _cells(lines, separator, skipped)
 
@@ -47,8 +48,17 @@ def _separator(top: str, below: str) -> str:
     return " " if by_blanks else found
 
 
-def _width(line: str, separator: str) -> int:
-    return len(next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=separator == " "), []))
+def _split(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=separator == " "), [])
+
+
+def is_number(cell: str) -> bool:
+    """Whether Python reads the cell as a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _cells(lines: Iterator[str], separator: str, skipped: int) -> Iterator[NumberedRow]:

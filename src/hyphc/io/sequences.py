@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._shared.arrays import Floats
 from .._shared.checks import require_memory
+from .lines import is_number
 from .sources import Source, read_text
 
 SEQUENCE_DISTANCES = ("p", "jukes-cantor")
@@ -35,6 +35,9 @@ def read_fasta(source: Source, distance: str = "p") -> Distances:
     "p" is the share of sites that differ, of those that both sequences have; "jukes-cantor" −¾·ln(1 − 4p/3), of nucleotides, the
     expected number of changes a site. Gaps and unknown letters are skipped pair by pair. O(n²·length) time, n² memory.
     """
+    if distance not in SEQUENCE_DISTANCES:
+        choices = ", ".join(map(repr, SEQUENCE_DISTANCES))
+        raise ValueError(f"sequence_distance={distance!r} is unknown; choose one of {choices}.")
     sequences, _ = read_text(source, lambda file: _sequences(source, file.read()))
     names = tuple(name for name, _ in sequences)
     letters = _alignment(source, sequences)
@@ -128,7 +131,7 @@ def _joined(source: Source, lines: list[list[str]], n: int) -> list[list[str]]:
     """Rows that go on over several lines: one that begins with a number continues the row above."""
     rows: list[list[str]] = []
     for words in lines:
-        if rows and _is_number(words[0]) and len(lines) > n:
+        if rows and is_number(words[0]) and len(lines) > n:
             rows[-1] += words
         else:
             rows.append(list(words))
@@ -137,24 +140,7 @@ def _joined(source: Source, lines: list[list[str]], n: int) -> list[list[str]]:
     return rows
 
 
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
 def _number(source: Source, cell: str) -> float:
-    if not _is_number(cell) or not math.isfinite(float(cell)):
+    if not is_number(cell) or not math.isfinite(float(cell)):
         raise ValueError(f"{source.label}: {cell!r} is no distance; correct it.")
     return float(cell)
-
-
-def sequence_distance(name: Any) -> str:
-    """The name of a distance between sequences, if it is one."""
-    if name not in SEQUENCE_DISTANCES:
-        raise ValueError(
-            f"sequence_distance={name!r} is unknown; choose one of {', '.join(map(repr, SEQUENCE_DISTANCES))}."
-        )
-    return str(name)
