@@ -512,3 +512,14 @@ def test_options_that_contradict_each_other_end_with_code_2(tmp_path, monkeypatc
     with pytest.raises(SystemExit) as ended:
         main(["fit", "x.csv", *words])
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize(("name", "text"), [("x.csv", "a,b\n1,2\n"), ("x.edges", "a a\n"), ("x.fasta", ">a\nAC\n")])
+def test_one_row_is_no_tree_in_any_format(write, name, text):
+    with pytest.raises(ValueError, match="holds one row; a tree needs at least two"):
+        read_points(write(name, text))
+
+
+def test_edges_are_no_distances(write):
+    with pytest.raises(ValueError, match="absent entries are no distances"):
+        read_points(write("x.edges", "a b 1\n"), distances=True)

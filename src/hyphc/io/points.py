@@ -126,12 +126,16 @@ def read_points(
     keep = missing != "refuse" and not (precomputed or distances)
     wanted = Wanted(chosen, labels, names, left_out, grouped, keep)
     own = Options(graph, distances, embedding, sheet, sequence_distance)
-    points = _read(source, format_of(source), wanted, own)
+    found = format_of(source)
+    points = _read(source, found, wanted, own)
     if points.kind == "features":
         if not (wanted or precomputed or distances or graph):
             _refuse_edges(points)
-        points = _with_kind(_squared(points) if distances else points, precomputed or distances, graph)
-        points = _as_distances(points) if distances else points
+        whole = _squared(points) if distances else points
+        points = _with_kind(whole, precomputed or distances, graph, of_rows=found == "h5ad")
+    points = _as_distances(points) if distances else points
+    if points.n < 2:
+        raise ValueError(f"{points.source} holds one row; a tree needs at least two.")
     if features is None:
         _refuse_matrix(points)
         points = _without_identifiers(points)
@@ -211,15 +215,13 @@ def _squared(points: Points) -> Points:
     return Points(points.source, square, "features", notes=(note,))
 
 
-def _with_kind(points: Points, precomputed: bool, graph: bool) -> Points:
-    """Square sparse matrices are graphs; other numbers are features unless the caller knows better."""
+def _with_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = False) -> Points:
+    """Square sparse matrices are graphs unless the format is ``of_rows``; other numbers are features unless the caller knows."""
     n, d = points.data.shape
-    if n < 2:
-        raise ValueError(f"{points.source} holds one row; a tree needs at least two.")
     sparse = sp.issparse(points.data)
-    kind: Kind = (
-        "graph" if graph or (sparse and (precomputed or n == d)) else "similarities" if precomputed else "features"
-    )
+    kind: Kind = "similarities" if precomputed else "features"
+    if graph or (sparse and (precomputed or (n == d and not of_rows))):
+        kind = "graph"
     if kind != "features" and n != d:
         what = f"{n} rows and {d} columns of numbers"
         raise ValueError(f"{points.source} has {what}; a matrix of similarities or of a graph is square: is it one?")
