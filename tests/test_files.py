@@ -180,6 +180,18 @@ def test_empty_cells_of_excel_are_missing_and_empty_margins_are_no_columns(write
     assert points.columns == ("a", "b")
 
 
+def test_a_cell_far_down_costs_nothing(write):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [["a", "b"], [1, 2], [3, 4]]:
+        book.active.append(row)
+    book.active["B1048576"] = 6
+    book.active["A1048576"] = 5
+    written = io.BytesIO()
+    book.save(written)
+    assert read_points(write("x.xlsx", written.getvalue())).data.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
 def test_a_workbook_that_unpacks_to_gigabytes_is_refused(write):
     pytest.importorskip("openpyxl")
     written = io.BytesIO()
@@ -204,6 +216,7 @@ def test_lines_of_json_are_rows(write):
         ('{"a": 1}\n{"a": }\n', "line 2: not JSON"),
         ('{"a": 1}\n{"a": [1, 2]}\n', "line 2: not an object of plain values"),
         ('{"a": 1}\n[2]\n', "line 2: not an object of plain values"),
+        ('{"a": 1}\n' + "[" * 200_000 + "\n", "line 2: not JSON"),
     ],
 )
 def test_what_is_no_row_of_json_is_named(write, text, message):
@@ -383,6 +396,14 @@ def test_graphml_keeps_weights_names_and_lonely_nodes(tmp_path):
     assert dense[at["a"], at["c"]] == 1.0
     assert dense[at["alone"]].sum() == 0
     assert np.diag(dense).sum() == 0
+
+
+def test_a_graphml_file_that_grows_without_end_is_refused(write):
+    pytest.importorskip("networkx")
+    entities = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 12))
+    text = f'<?xml version="1.0"?><!DOCTYPE g [<!ENTITY e0 "hahaha">{entities}]><graphml><graph id="&e11;"/></graphml>'
+    with pytest.raises(ValueError, match="cannot be read as GraphML"):
+        read_points(write("g.graphml", text))
 
 
 @pytest.mark.parametrize("weight", ["-1", "heavy"])

@@ -29,13 +29,20 @@ def excel_rows(source: Source, sheet: str | None) -> tuple[Iterator[NumberedRow]
         book = load_workbook(content, read_only=True, data_only=True)
     sheets = list(book.sheetnames)
     name = sheets[0] if sheet is None else sheets[find_column(f"{source.label} (its sheets)", sheets, sheet)]
-    rows = [
-        (number, [_text(cell) for cell in cells])
-        for number, cells in enumerate(book[name].iter_rows(values_only=True), start=1)
-    ]
+    with reading(source, "excel"):
+        rows = _filled_rows(book[name])
     book.close()
     why = "as asked for" if sheet is not None else f"the first of {len(sheets)}"
     return iter(_trimmed(rows)), (f"sheet: {name} ({why})",) if len(sheets) > 1 else ()
+
+
+def _filled_rows(sheet: Any) -> list[NumberedRow]:
+    """The rows that hold something, with their numbers."""
+    sheet.reset_dimensions()  # what a sheet says of its size is often wrong, and may be a million rows of nothing
+    numbered = enumerate(sheet.iter_rows(values_only=True), start=1)
+    return [
+        (number, [_text(cell) for cell in cells]) for number, cells in numbered if any(c is not None for c in cells)
+    ]
 
 
 def _require_unpackable(source: Source, content: io.BytesIO) -> None:
@@ -80,7 +87,7 @@ def _records(source: Source, file: Any) -> Iterator[tuple[int, Any]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             reason = str(error).split(":")[0]
             raise ValueError(f"{source.label}, line {number}: not JSON ({reason}); write one object a line.") from None
         kind = kind or type(record)
