@@ -160,6 +160,7 @@ def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | No
     clusters, support = model.labels_, None
     if sure is not None:
         support = sure.of_nodes(_cluster_nodes(model))[clusters]
-    path.write_text(clusters_csv(clusters, points.names, points.labels, support), encoding="utf-8", newline="")
+    text = clusters_csv(clusters, points.names, points.labels, support, points.rows)
+    path.write_text(text, encoding="utf-8", newline="")
     about = "" if sure is None else ", and how sure that cluster is"
     return path.name, f"the flat cluster of each row, numbered from 0{about}"

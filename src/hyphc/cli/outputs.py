@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -79,20 +80,51 @@ def _remove_orphans(folder: Path) -> None:
             lock.release()
 
 
+_NO_TEXT = (".xls", ".ods", ".parquet", ".feather", ".npy", ".npz", ".h5ad", ".json")  # formats that CSV is not
+
+
+def require_table_suffix(path: Path) -> None:
+    """Raise now when the extension promises what is not written: clusters are CSV, or Excel's .xlsx."""
+    suffix = path.suffix.lower()
+    if suffix in _NO_TEXT:
+        raise ValueError(f"{path} ends in {suffix}; end it in .csv or .xlsx.")
+    if suffix == ".xlsx" and find_spec("openpyxl") is None:
+        raise ValueError(f"{path} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
+
+
+def excel_of(text: str) -> bytes:
+    """A table of CSV as a workbook of one sheet; whole numbers are numbers there, and nothing is a formula."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("clusters")
+    for row in csv.reader(io.StringIO(text)):
+        cells = [WriteOnlyCell(sheet) for _ in row]
+        for place, value in zip(cells, row, strict=True):
+            place.value = int(value) if value.isdecimal() else value
+            place.data_type = "n" if value.isdecimal() else "s"  # text that begins with = stays text
+        sheet.append(cells)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
 def clusters_csv(
     clusters: npt.NDArray[np.int64],
     names: tuple[str, ...] | None,
     labels: tuple[str, ...] | None = None,
     support: npt.NDArray[np.float64] | None = None,
+    rows: tuple[int, ...] | None = None,
 ) -> str:
     """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
 
-    Spreadsheets would compute a name like ``=1+2``: such text gets an apostrophe before it. ``support`` says how sure the
-    cluster of each row is; empty where nothing is known.
+    ``rows`` are their numbers where some were left out. Spreadsheets would compute a name like ``=1+2``: such text gets an
+    apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known.
     """
     sure = None if support is None else ["" if np.isnan(value) else f"{value:.4g}" for value in support.tolist()]
     columns = {
-        "row": range(1, len(clusters) + 1),
+        "row": range(1, len(clusters) + 1) if rows is None else rows,
         "name": None if names is None else map(cell, names),
         "cluster": clusters.tolist(),
         "label": None if labels is None else map(cell, labels),
