@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,8 @@ def check_usage(arguments: argparse.Namespace) -> None:
         error(f"{taken_as_they_are[0]} {what} are taken as they are; leave out --{given[0].replace('_', '-')}")
     if taken_as_they_are and (arguments.categories or arguments.transpose):
         error(f"{taken_as_they_are[0]} numbers relate rows to each other; leave out --categories and --transpose")
+    if arguments.transpose and getattr(arguments, "annotate", None):
+        error("--annotate is about rows, and --transpose clusters columns; leave out one of them")
     if arguments.categories and (arguments.metric or "auto") != "auto":
         error(f"--categories goes with --metric auto, not {arguments.metric}; leave it out")
     _check_metric(arguments)
@@ -84,19 +87,14 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
     with options_named():
         points = read_points(
             path,
-            features=arguments.features,
-            exclude=(*(arguments.exclude or ()), *(getattr(arguments, "annotate", None) or ())) or None,
+            **how_to_read(arguments),
             known=known,
             labels=arguments.labels,
             names=arguments.names,
-            categories=arguments.categories,
             precomputed=arguments.precomputed,
             distances=arguments.distances,
             graph=arguments.graph,
             transpose=arguments.transpose,
-            missing=_about_missing(arguments),
-            embedding=arguments.obsm,
-            sheet=arguments.sheet,
             sequence_distance=arguments.sequence_distance,
         )
     longest = max(map(len, points.labels or ()), default=0)
@@ -105,6 +103,18 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
     if points.labels is not None and len(set(points.labels)) == points.n:
         raise ValueError(f"{points.source}: no two rows have the same label; name a column of groups with --labels.")
     return points
+
+
+def how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What decides which rows and columns of a table are clustered; columns shown beside the tree are not."""
+    return {
+        "features": arguments.features,
+        "exclude": (*(arguments.exclude or ()), *(getattr(arguments, "annotate", None) or ())) or None,
+        "categories": arguments.categories,
+        "missing": _about_missing(arguments),
+        "embedding": arguments.obsm,
+        "sheet": arguments.sheet,
+    }
 
 
 def _about_missing(arguments: argparse.Namespace) -> Missing:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.locks import Lock
-from .._shared.text import cell
+from .._shared.text import cell, visible
 
 STAGE = ".new."  # how the names of folders begin in which files wait until all are there
 WAIT = 60.0  # seconds for another process that moves its files to the same place
@@ -80,6 +81,7 @@ def _remove_orphans(folder: Path) -> None:
             lock.release()
 
 
+_WHOLE = re.compile("0|[1-9][0-9]{0,14}")  # more digits than 15 are lost in a sheet
 _NO_TEXT = (".xls", ".ods", ".parquet", ".feather", ".npy", ".npz", ".h5ad", ".json")  # formats that CSV is not
 
 
@@ -92,18 +94,20 @@ def require_table_suffix(path: Path) -> None:
         raise ValueError(f"{path} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
 
 
-def excel_of(text: str) -> bytes:
-    """A table of CSV as a workbook of one sheet; whole numbers are numbers there, and nothing is a formula."""
+def clusters_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> bytes:
+    """The same as a workbook of one sheet; whole numbers are numbers there, and nothing is a formula."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
 
     book = Workbook(write_only=True)
     sheet = book.create_sheet("clusters")
-    for row in csv.reader(io.StringIO(text)):
+    columns = _columns(clusters, names)
+    for row in [tuple(columns), *zip(*columns.values(), strict=True)]:
         cells = [WriteOnlyCell(sheet) for _ in row]
-        for place, value in zip(cells, row, strict=True):
-            place.value = int(value) if value.isdecimal() else value
-            place.data_type = "n" if value.isdecimal() else "s"  # text that begins with = stays text
+        for place, value in zip(cells, map(str, row), strict=True):
+            whole = _WHOLE.fullmatch(value) is not None
+            place.value = int(value) if whole else visible(value)
+            place.data_type = "n" if whole else "s"  # text that begins with = stays text
         sheet.append(cells)
     written = io.BytesIO()
     book.save(written)
@@ -123,16 +127,27 @@ def clusters_csv(
     apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known.
     """
     sure = None if support is None else ["" if np.isnan(value) else f"{value:.4g}" for value in support.tolist()]
-    columns = {
-        "row": range(1, len(clusters) + 1) if rows is None else rows,
-        "name": None if names is None else map(cell, names),
-        "cluster": clusters.tolist(),
-        "label": None if labels is None else map(cell, labels),
-        "support": sure,
-    }
-    present = {title: values for title, values in columns.items() if values is not None}
+    called, groups = (None if texts is None else tuple(map(cell, texts)) for texts in (names, labels))
+    present = _columns(clusters, called, groups, sure, rows)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(present)
     writer.writerows(zip(*present.values(), strict=True))
     return text.getvalue()
+
+
+def _columns(
+    clusters: npt.NDArray[np.int64],
+    names: Sequence[str] | None,
+    labels: Sequence[str] | None = None,
+    support: Sequence[str] | None = None,
+    rows: Sequence[int] | None = None,
+) -> dict[str, Sequence[int] | Sequence[str]]:
+    columns = {
+        "row": range(1, len(clusters) + 1) if rows is None else rows,
+        "name": names,
+        "cluster": clusters.tolist(),
+        "label": labels,
+        "support": support,
+    }
+    return {title: values for title, values in columns.items() if values is not None}

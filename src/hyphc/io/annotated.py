@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.files import replaced_atomically
+from .._shared.files import most_bytes, replaced_atomically
 from ..tree import Tree
 from .arrays import Arrays, check_numbers, reading
 from .columns import ColumnsError, Wanted, find_column, find_columns, listed
 from .sources import PathLike, Source
 
 KEY = "hyphc"  # under which results are written
+TIMES = (
+    10  # chunks of one value pack better than tables of text: a file may hold so many times what another packed one may
+)
 
 
 def _require(label: str) -> None:
@@ -34,13 +37,29 @@ def read_h5ad(source: Source, wanted: Wanted, embedding: str | None) -> Arrays:
     if source.plain_path is None:
         raise ValueError(f"{source.label}: an AnnData file cannot come packed or from standard input; give its file.")
     with reading(source, "h5ad"):
+        _require_claims(source.plain_path)
         data = anndata.read_h5ad(source.plain_path)
+        if sp.issparse(data.X):
+            matrix: Any = data.X
+            matrix.check_format(full_check=True)  # SciPy would follow any index it is given
     if wanted.names is not None or wanted.categories is not None:
         chosen = "names" if wanted.names is not None else "categories"
         raise ColumnsError(f"{source.label} has names of its own and no categories to cluster by.", chosen)
     X, columns, notes = _embedding(source, data, embedding) if embedding is not None else _table(source, data, wanted)
     labels = None if wanted.labels is None else _observed(source, data, wanted.labels)
-    return Arrays(X, tuple(map(str, data.obs_names)), labels, columns, notes)
+    known = {what: _observed(source, data, column) for what, column in wanted.known.items()}
+    return Arrays(X, tuple(map(str, data.obs_names)), labels, columns, notes, known)
+
+
+def _require_claims(path: Path) -> None:
+    """An array of HDF5 may claim any shape, and be full of nothing: raise before memory is."""
+    import h5py
+
+    size, claimed = path.stat().st_size, [0]
+    with h5py.File(path) as file:
+        file.visititems(lambda _, found: claimed.append(int(getattr(found, "nbytes", 0))))
+    if sum(claimed) > TIMES * most_bytes(size):
+        raise ValueError(f"it claims {sum(claimed)} bytes, more than a file of its size may have")
 
 
 def _table(source: Source, data: Any, wanted: Wanted) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
@@ -52,7 +71,9 @@ def _table(source: Source, data: Any, wanted: Wanted) -> tuple[Any, tuple[str, .
     kept = list(range(len(called)))
     if wanted.features is not None:
         kept = list(dict.fromkeys(c for name in wanted.features for c in find_columns(source.label, called, name)))
-    excluded = {c for name in wanted.exclude or () for c in find_columns(source.label, called, name)}
+    beside = {str(name) for name in data.obs.columns}.difference(called)  # of observations: no features anyway
+    left_out = [name for name in wanted.exclude or () if name not in beside]
+    excluded = {c for name in left_out for c in find_columns(source.label, called, name)}
     kept = [c for c in kept if c not in excluded]
     X: Any = data.X if len(kept) == len(called) else data.X[:, kept]
     X = np.ascontiguousarray(np.asarray(X)) if not sp.issparse(X) else _rows(X)

@@ -15,7 +15,7 @@ from .delimited import assembled
 from .sources import FORMAT_NAMES, Source
 
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows
-PARQUET_TIMES = 10  # Parquet stores runs of one value once: it may hold so many times what another packed file may
+TIMES = 10  # runs of one value are stored once: a file may hold so many times what another packed file may
 
 
 def read_arrow(source: Source, found: str, wanted: Wanted) -> Arrays:
@@ -52,15 +52,20 @@ def _parquet(source: Source, file: IO[bytes]) -> Any:
 
 
 def _feather(source: Source, file: IO[bytes]) -> Any:
-    """Batch by batch: each is at most as large as its buffers, and all together as a file of this size may hold."""
-    import pyarrow.feather  # type: ignore[import-untyped]
+    """Batch by batch, no further than a file of this size may hold."""
+    import pyarrow.ipc  # type: ignore[import-untyped]
 
-    return pyarrow.feather.read_table(file)
+    opened, batches, count = pyarrow.ipc.open_file(file), [], 0
+    for k in range(opened.num_record_batches):
+        batches.append(opened.get_batch(k))
+        count += max(batches[-1].nbytes // 8, batches[-1].num_rows * batches[-1].num_columns)
+        _require_values(count, source)
+    return pyarrow.Table.from_batches(batches, opened.schema)
 
 
 def _require_values(count: int, source: Source) -> None:
     """Runs of one value pack so well that only far more than memory has room for is refused."""
-    if 8 * count > PARQUET_TIMES * most_bytes(source.n_bytes):
+    if 8 * count > TIMES * most_bytes(source.n_bytes):
         raise ValueError(f"it claims {count} values, more than a file of its size may have")
 
 

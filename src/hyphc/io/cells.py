@@ -28,6 +28,8 @@ def excel_rows(source: Source, sheet: str | None) -> tuple[Iterator[NumberedRow]
     with reading(source, "excel"):
         book = load_workbook(content, read_only=True, data_only=True)
     sheets = list(book.sheetnames)
+    if not sheets:
+        raise ValueError(f"{source.label} has no sheet; add one with the data.")
     name = sheets[0] if sheet is None else sheets[find_column(f"{source.label} (its sheets)", sheets, sheet)]
     with reading(source, "excel"):
         rows = _filled_rows(book[name])
