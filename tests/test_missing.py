@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hyphc import HypHC, as_similarity, support
+from hyphc import Constraints, HypHC, as_similarity, support
+from hyphc.io import read_points
+from hyphc.pipeline.identity import checksum
 from hyphc.similarity.gaps import PartlyKnown, find_with_gaps
 from hyphc.similarity.mixed import Table, blocks_of, column_shares
 from hyphc.similarity.scaling import column_scaling
@@ -275,3 +277,34 @@ def test_columns_that_are_no_categories_are_named(frame, message):
 def test_other_metrics_refuse_text():
     with pytest.raises(ValueError, match=r"metric='cosine' takes numbers, and column 'kind' .* choose 'auto'"):
         HypHC(metric="cosine").fit(MIXED)
+
+
+# --- together with what is known, and what is kept -------------------------------------------------------------------
+
+
+def test_rows_that_are_dropped_are_dropped_from_what_is_known(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,group\n1,2,u\n3,,v\n4,5,w\n")
+    points = read_points(path, known={"classes": "group"}, missing="drop")
+    assert points.known == {"classes": ("u", "w")}
+    assert points.rows == (1, 3)
+    with pytest.raises(ValueError, match="what is known is of rows"):
+        read_points(path, known={"classes": "group"}, missing="impute", transpose=True)
+
+
+def test_a_fit_that_is_kept_tells_tables_apart():
+    values = np.tile([[1.0, 0.0], [2.0, 1.0]], (1_000, 1))
+    other = values.copy()
+    other[1_000, 0] = 3.0
+    kinds, columns = (None, ("u", "v")), ("a", "kind")
+    one, same, two = (Table(rows, kinds, columns) for rows in (values, values.copy(), other))
+    assert checksum(one) == checksum(same) != checksum(two)
+    assert checksum(Table(values, (None, ("u", "w")), columns)) != checksum(one)
+
+
+def test_auto_is_a_number_of_clusters_within_constraints():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    known = Constraints(cannot_link=[(0, 1), (0, 2), (1, 2)])
+    auto, none = (HypHC(k, constraints=known, random_state=0).fit(X) for k in ("auto", None))
+    np.testing.assert_array_equal(auto.labels_, none.labels_)
+    assert auto.n_clusters_ >= 3
