@@ -16,7 +16,7 @@ SOURCES = (*METHOD, "cli")
 GROUPS = {"kills": cast(Group, kills), "endings": cast(Group, endings)}
 
 
-EFFORT = 10.0  # of the fits whose checkpoints are timed: as long as one that is worth keeping
+EFFORT = 3.0  # of the fits whose checkpoints are timed
 
 
 def tasks() -> list[Task]:

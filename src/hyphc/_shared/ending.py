@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from types import FrameType
 
-
 NO_THREAD = "can't start new thread"  # a RuntimeError: its stack found no memory
 
 
