@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -117,6 +118,8 @@ def load_all(argv: list[str]) -> None:
 
 def main() -> int:
     asked = json.loads(sys.argv[1])
+    # shells let what they start in the background ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if asked.get("do") == "limit memory":
         load_all(asked["argv"])
     if asked.get("do"):
