@@ -223,7 +223,9 @@ def subsets_table(store: Store) -> str:
     for result in map(store.of, [task for task in tasks() if task.kind == "cosine"]):
         for record in result["records"] if result else []:
             gaps = [f"{100 * record['gap']:.2f} %", f"{100 * record['limit']:.2f} %"]
-            rows.append([result["case"], str(record["k"]), spaced(record["subsets"]), *gaps, f"{record['seconds']:.1f}"])
+            rows.append(
+                [result["case"], str(record["k"]), spaced(record["subsets"]), *gaps, f"{record['seconds']:.1f}"]
+            )
     return table(["set", "k", "subsets", "estimate", "with 99 % confidence", "processor seconds"], rows, "subset-sizes")
 
 

@@ -20,7 +20,9 @@ from .subsets import Sample, excess_interval, sample_of, worst_subsets
 
 DEFAULT_K = 13
 LARGEST_K = 20  # by branch and bound about half a second a subset; up to so many leaves the best tree itself is found
-DEFAULT_SUBSETS = 2_000  # at k = 13 about two seconds on one core, for standard errors of a few hundredths of a per cent
+DEFAULT_SUBSETS = (
+    2_000  # at k = 13 about two seconds on one core, for standard errors of a few hundredths of a per cent
+)
 
 # A graph with fewer edges than this share of all pairs counts as sparse. In others subsets see enough, and packings take long.
 _SPARSE_BELOW = 0.25
