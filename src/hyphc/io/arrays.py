@@ -62,9 +62,10 @@ def check_numbers(X: npt.NDArray[Any], source: str, columns: tuple[str, ...] | N
     step = max(1, CHUNK_BYTES // (8 * max(1, X.shape[1])))
     for start in range(0, len(X), step):
         part = X[start : start + step]
-        if float(part.min()) >= -LARGEST and float(part.max()) <= LARGEST:  # false for NaN
-            continue
-        row, c = np.argwhere(~(np.abs(part.astype(np.float64)) <= LARGEST))[0].tolist()
+        with np.errstate(all="ignore"):  # NaN of the signalling kind, numbers beyond float64: both are found below
+            if float(part.min()) >= -LARGEST and float(part.max()) <= LARGEST:  # false for NaN
+                continue
+            row, c = np.argwhere(~(np.abs(part.astype(np.float64)) <= LARGEST))[0].tolist()
         value, called = part[row, c], str(c + 1) if columns is None else repr(columns[c])
         if np.isnan(value):
             trouble = f"the value is missing ({value}); fill it in, or remove the row or the column"
