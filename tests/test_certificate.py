@@ -328,6 +328,15 @@ def test_weights_of_groups_are_bounded_with_their_sizes() -> None:
         assert low <= exact.gap <= high
 
 
+@pytest.mark.parametrize("n_subsets", [1, 2, 5])
+def test_a_handful_of_subsets_gives_a_wide_interval_and_no_error(n_subsets: int) -> None:
+    W = weight_matrix(30, 0, "real")
+    result = optimality_gap(random_tree(30, 0), W, k=4, n_subsets=n_subsets, random_state=0)
+    low, high = result.confidence_interval
+    assert 0 <= low <= high
+    assert result.lower_bound >= 0
+
+
 def test_bad_calls_name_the_value_and_the_remedy() -> None:
     W, tree = weight_matrix(20, 0, "real"), random_tree(20, 0)
     with pytest.raises(ValueError, match="k=2 must lie between 3"):

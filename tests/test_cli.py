@@ -31,7 +31,9 @@ from sklearn.metrics import adjusted_rand_score
 
 COMMANDS = ["fit", "score", "cut", "plot", "explore", "convert", "datasets", "demo"]
 FIT_FILES = [
+    "clustermap.png",
     "clusters.csv",
+    "differences.csv",
     "explorer.html",
     "linkage.npy",
     "report.md",

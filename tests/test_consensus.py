@@ -171,7 +171,7 @@ def _mean_moves(one: Tree, two: Tree) -> float:
 def test_mistakes_are_named():
     with pytest.raises(ValueError, match="no tree"):
         consensus([])
-    with pytest.raises(ValueError, match="4 leaves and the first 3"):
+    with pytest.raises(ValueError, match="3 and 4 leaves"):
         consensus([chain(3), chain(4)])
     with pytest.raises(ValueError, match="'most' is unknown"):
         consensus([chain(3)], "most")

@@ -103,6 +103,8 @@ BROKE = {
         _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (5, %s), }" % (b"9" * 30)),
     ),
     "a shape below zero": ("npy rows", _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (6, -13), }")),
+    "a NaN of the signalling kind": ("npy", seeds.npy_of(np.full((6, 3), 0x7F800001, dtype="<u4").view("<f4"))),
+    "numbers beyond float64": ("npy", seeds.npy_of(np.full((6, 3), np.finfo(np.longdouble).max))),
     "infinite nodes": ("json tree", b'{"children": [[0, 1e999]], "heights": [1.0]}'),
     "nodes beyond any integer": ("json tree", b'{"children": [[0, 1e300]], "heights": [1.0]}'),
     "a whole number beyond any float": ("json tree", b'{"children": [[0, ' + b"9" * 400 + b']], "heights": [1.0]}'),

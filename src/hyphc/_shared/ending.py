@@ -1,8 +1,10 @@
-"""SIGTERM, as programs should take it: like Ctrl-C, but told apart from it."""
+"""How programs are ended: SIGTERM, taken like Ctrl-C but told apart from it, and what Python says where memory ends."""
 
 from __future__ import annotations
 
 from types import FrameType
+
+NO_THREAD = "can't start new thread"  # a RuntimeError: its stack found no memory
 
 
 class Terminated(KeyboardInterrupt):

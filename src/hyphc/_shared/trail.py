@@ -85,7 +85,7 @@ class KeptTrail(Trail):
     def level(self, name: str) -> Iterator[Level]:
         """Enter a level of the work, and leave it with the block."""
         path = f"{self._levels[-1].path}.{name}" if self._levels else name
-        level = _KeptLevel(path, self._taken(path), lambda now: self._offer(self._frame, now))
+        level = _KeptLevel(path, self._taken(path), self._kept)
         self._levels.append(level)
         try:
             yield level
@@ -96,6 +96,11 @@ class KeptTrail(Trail):
         """What was kept of a level; it is there once, for the first to enter."""
         names = [name for name in self._found if name.rpartition(".")[0] == path]
         return {name.rpartition(".")[2]: self._found.pop(name) for name in names}
+
+    def _kept(self, now: bool) -> None:
+        # as long as levels further in have not been taken up, what was found stands further on than what is kept here
+        if not self._found:
+            self._offer(self._frame, now)
 
     def _frame(self) -> Frame:
         return {f"{level.path}.{name}": array for level in self._levels for name, array in level.arrays()}

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from .._shared.ending import Terminated, terminate
+from .._shared.ending import NO_THREAD, Terminated, terminate
 from .._shared.text import cut_short, visible
 from .parsers import build_parser
 
@@ -45,10 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
     except KeyboardInterrupt as interrupt:
-        print(f"hyphc: interrupted; {interrupt or 'nothing was written'}.", file=sys.stderr)
+        print(f"hyphc: interrupted; {str(interrupt) or 'nothing was written'}.", file=sys.stderr)
         return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
     except (ValueError, OSError, MemoryError, ImportError) as error:
         print(f"hyphc: {_sentence(error)}", file=sys.stderr)
+        return MISTAKE
+    except RuntimeError as error:
+        if str(error) != NO_THREAD:
+            raise
+        print(f"hyphc: {_sentence(MemoryError())}", file=sys.stderr)
         return MISTAKE
 
 

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
+from .._shared.ending import NO_THREAD
 from ..estimator import HypHC
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
@@ -64,9 +65,12 @@ def _written(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None
     except KeyboardInterrupt as interrupt:
         write_tree_alone(fitted, folder)
         raise type(interrupt)(f"the tree was written to {folder}, without its gap and its pictures") from None
-    except MemoryError as error:
+    except (MemoryError, ImportError, RuntimeError) as error:  # no room for arrays, libraries or threads
         write_tree_alone(fitted, folder)
-        why = str(error).removesuffix(".") or "there is not enough memory"
+        if isinstance(error, RuntimeError) and str(error) != NO_THREAD:
+            raise
+        told = "" if isinstance(error, RuntimeError) else str(error).removesuffix(".")
+        why = told or "there is not enough memory"
         raise MemoryError(f"{why}; the tree was written to {folder}, without its gap and its pictures.") from None
     if judgement.sure is not None and judgement.sure.interrupted:
         done = judgement.sure.n_resamples
@@ -109,6 +113,7 @@ def _fitted(arguments: argparse.Namespace, similarity: Similarity, known: Constr
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Interrupted")  # run_fit says so in its own words
+        warnings.filterwarnings("always", message="The checkpoint")
         warnings.showwarning = _say  # type: ignore[assignment]  # of a checkpoint that cannot be written
         return model.fit(similarity)
 

@@ -93,7 +93,7 @@ def difference_fields(tree: Tree, names: list[str], values: npt.NDArray[Any], sh
         fields[compare] = {
             "top": top,
             "tests": found.n_tests,
-            "columns": packed(found.columns[first:], "<i2"),
+            "columns": packed(found.columns[first:], "<i4"),
             "effects": packed(found.effects[first:], "<f4"),
             "sure": packed(found.sure[first:], "<u1"),
         }

@@ -65,10 +65,11 @@ def check_numbers(
     step = max(1, CHUNK_BYTES // (8 * max(1, X.shape[1])))
     for start in range(0, len(X) if X.shape[1] else 0, step):
         part = X[start : start + step]
-        if float(part.min()) >= -LARGEST and float(part.max()) <= LARGEST:  # false for NaN
-            continue
-        wide = part.astype(np.float64)
-        wrong = np.argwhere(~(np.abs(wide) <= LARGEST) & ~(keep_missing & np.isnan(wide)))
+        with np.errstate(all="ignore"):  # NaN of the signalling kind, numbers beyond float64: both are found below
+            if float(part.min()) >= -LARGEST and float(part.max()) <= LARGEST:  # false for NaN
+                continue
+            wide = part.astype(np.float64)
+            wrong = np.argwhere(~(np.abs(wide) <= LARGEST) & ~(keep_missing & np.isnan(wide)))
         if not len(wrong):
             continue
         row, c = wrong[0].tolist()

@@ -6,6 +6,7 @@ import io
 import zipfile
 from typing import Literal
 
+from .._shared.numpy_files import damage_told
 from .packed import is_packed
 from .sources import FORMAT_NAMES, Source
 
@@ -117,9 +118,9 @@ def _of_archive(source: Source) -> Format:
     with source.open() as file:
         content = io.BytesIO(file.read()) if source.plain_path is None else file
         try:
-            with zipfile.ZipFile(content) as archive:
+            with damage_told(), zipfile.ZipFile(content) as archive:
                 inside = archive.namelist()
-        except zipfile.BadZipFile:
+        except ValueError:  # its reader says more
             return _SUFFIXES.get(source.suffix, "npz")
     if "xl/workbook.xml" in inside:
         return "excel"

@@ -176,7 +176,8 @@ class Checkpoint:
             record = json.loads(self._record(stage, number).read_text(encoding="utf-8"))
             files: Facts = record["files"]
             # a name that is none of ours could lead out of the folder
-            whole = all(name.isidentifier() and told.keys() >= {"bytes", "sha256"} for name, told in files.items())
+            ours = all(part.isidentifier() for name in files for part in name.split("."))
+            whole = ours and all(told.keys() >= {"bytes", "sha256"} for told in files.values())
         except (FileNotFoundError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
         return files if files and whole else None

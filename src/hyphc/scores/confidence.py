@@ -70,6 +70,8 @@ def _boundary(refuted: Callable[[float], bool], mean: float, end: float) -> floa
     inside, outside = mean, end
     for _ in range(_BISECTIONS):
         middle = (inside + outside) / 2
+        if middle == outside:  # few draws refute nothing, up to the last digit
+            break
         if refuted(middle):
             outside = middle
         else:

@@ -3,12 +3,15 @@
 
 const STRIP = 12;
 const ENDS = 2.5; // standard deviations at which the colours end
+const MOST_ROWS = 2000; // features shown; of more, every second, third, … of them in order
 
 class Heatmap {
   constructor(canvas, model, colours, across) {
     Object.assign(this, { canvas, model, colours, across });
     this.shown = false; // the features; strips are always shown
     this.image = document.createElement("canvas");
+    const order = Array.from(model.featureOrder ?? []), step = Math.ceil(order.length / MOST_ROWS);
+    this.listed = order.filter((_, r) => r % step === 0);
   }
 
   /** Height that strips, features and names want, within what there is. */
@@ -16,7 +19,7 @@ class Heatmap {
     const { model } = this;
     this.strips = model.columns.length ? model.columns.length * STRIP + 4 : 0;
     const room = Math.max(0, 0.42 * stage - this.strips);
-    this.rows = this.shown ? Math.round(Math.min(room, Math.max(40, model.featureNames.length * 14))) : 0;
+    this.rows = this.shown ? Math.round(Math.min(room, Math.max(40, this.listed.length * 14))) : 0;
     return this.strips || this.rows ? this.strips + this.rows + 6 : 0;
   }
 
@@ -78,7 +81,7 @@ class Heatmap {
 
   paintFeatures(ctx, cells, y) {
     const { model, across, image } = this;
-    const width = cells.length - 1, d = model.featureOrder.length;
+    const width = cells.length - 1, d = this.listed.length;
     if (image.width !== width || image.height !== d) {
       image.width = width;
       image.height = d;
@@ -91,15 +94,15 @@ class Heatmap {
     ctx.drawImage(image, across.left, y, width, this.rows);
     ctx.imageSmoothingEnabled = true;
     const row = this.rows / d, step = Math.max(1, Math.ceil(11 / row));
-    for (let r = 0; r < d; r += step) this.write(ctx, model.featureNames[model.featureOrder[r]], y + (r + 0.5) * row, this.colours.muted);
+    for (let r = 0; r < d; r += step) this.write(ctx, model.featureNames[this.listed[r]], y + (r + 0.5) * row, this.colours.muted);
   }
 
   fill(pixels, cells, width) {
     const { model, colours } = this;
     const { sums, counts, gaps } = this.standardised();
     const n1 = model.n + 1, steps = colours.diverging, missing = colours.missing;
-    for (let r = 0; r < model.featureOrder.length; r++) {
-      const base = model.featureOrder[r] * n1;
+    for (let r = 0; r < this.listed.length; r++) {
+      const base = this.listed[r] * n1;
       for (let i = 0; i < width; i++) {
         const from = cells[i], to = Math.max(from + 1, cells[i + 1]);
         const count = gaps ? counts[base + to] - counts[base + from] : counts[to] - counts[from];
@@ -140,9 +143,9 @@ class Heatmap {
       if (column.values) return `${column.name}: ${short(column.mean(from, to))}`;
       return `${column.name}: ${column.classes[column.commonest(from, to)] ?? "–"}`;
     }
-    const row = Math.floor(((py - 2 - this.strips) / this.rows) * model.featureOrder.length);
-    if (!this.rows || row >= model.featureOrder.length) return null;
-    const column = featureColumn(model, model.featureOrder[row]);
+    const row = Math.floor(((py - 2 - this.strips) / this.rows) * this.listed.length);
+    if (!this.rows || row >= this.listed.length) return null;
+    const column = featureColumn(model, this.listed[row]);
     return `${column.name}: ${short(column.mean(from, to))}`;
   }
 }

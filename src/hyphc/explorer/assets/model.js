@@ -285,7 +285,7 @@ class Model {
   differing(node, compare) {
     if (!this.differences || node < this.n) return [];
     const found = this.differences[compare];
-    found.read ??= { columns: typed(found.columns, Int16Array), effects: typed(found.effects, Float32Array), sure: typed(found.sure, Uint8Array) };
+    found.read ??= { columns: typed(found.columns, Int32Array), effects: typed(found.effects, Float32Array), sure: typed(found.sure, Uint8Array) };
     const rows = [];
     for (let k = 0; k < found.top; k++) {
       const at = (node - this.n) * found.top + k;
