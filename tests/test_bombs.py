@@ -71,7 +71,7 @@ def zeros(n_bytes: int, first: bytes = b"") -> bytes:
 
 def test_a_gzip_bomb_is_refused(tmp_path):
     path = tmp_path / "bomb.csv.gz"
-    path.write_bytes(zeros(GIGABYTE // 4, b"x,y\n1,2\n"))
+    path.write_bytes(zeros(GIGABYTE // 4, b"x,y\n" + 20 * b"1,2\n"))
     assert "times its size" in refused("points", path)
 
 
