@@ -367,7 +367,7 @@ def test_a_failure_while_writing_leaves_nothing(capsys, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device", "explorer.html")
 
-    monkeypatch.setattr("hyphc.cli.fit.write_explorer", full)
+    monkeypatch.setattr("hyphc.cli.fit_files.write_explorer", full)
     assert fails(capsys, "fit", "good.csv", "--output", "new/out") == "hyphc: explorer.html: No space left on device.\n"
     assert not Path("new").exists()
 
