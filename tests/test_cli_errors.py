@@ -82,21 +82,33 @@ BAD_FILES = {
     "NaN": (
         "x.csv",
         text("a,b\n1,2\nnan,4\n"),
-        [],
-        ["x.csv, line 3, column 'a'", "'nan' means that the value is missing"],
+        ["--metric", "cosine"],
+        ["x.csv, line 3, column 'a'", "'nan' means that the value is missing", "--drop-missing, --impute"],
     ),
-    "missing cell": ("x.csv", text("a,b\n1,2\n3,\n"), [], ["x.csv, line 3, column 'b'", "the cell is empty"]),
+    "missing cell": (
+        "x.csv",
+        text("a,b\n1,2\n3,\n"),
+        ["--metric", "cosine"],
+        ["x.csv, line 3, column 'b'", "the cell is empty"],
+    ),
+    "missing distance": ("x.csv", text("a,b\n0,2\n,0\n"), ["--distances"], ["x.csv, line 3, column 'a'"]),
+    "a row without any value": ("x.csv", text("a,b\n1,2\nNA,\n3,4\n"), [], ["x.csv, row 2 has no value at all"]),
+    "too few rows without gaps": (
+        "x.csv",
+        text("a,b\n1,2\nNA,2\n3,\n"),
+        ["--drop-missing"],
+        ["1 of 3 rows have all values", "--impute"],
+    ),
     "infinity": ("x.csv", text("a,b\n1,2\n3,-inf\n"), [], ["x.csv, line 3, column 'b'", "too large"]),
     "huge number": ("x.csv", text("a,b\n1,2\n3,1e300\n"), [], ["x.csv, line 3, column 'b'", "'1e300' is too large"]),
     "number beyond floats": ("x.csv", text("a,b\n1,2\n3,1e999\n"), [], ["x.csv, line 3, column 'b'", "too large"]),
     "no numbers": ("x.csv", text("a,b\nx,y\nz,w\n"), [], ["x.csv has no column of numbers", "a, b", "--features"]),
     "wrong encoding": (
         "x.csv",
-        lambda path: path.write_bytes("é,b\n1,2\nü,3\n".encode("latin-1")),
+        lambda path: path.write_bytes(b"a,b\n1,2\n\x81,3\n"),
         [],
-        ["x.csv", "0xe9 on line 1", "UTF-8"],
+        ["x.csv is not UTF-8 text (byte 0x81 on line 3)"],
     ),
-    "UTF-16": ("x.csv", lambda path: path.write_text("a,b\n1,2\n", encoding="utf-16"), [], ["x.csv", "not UTF-8"]),
     "NUL bytes": ("x.csv", lambda path: path.write_bytes(b"a,b\n1,\x002\n3,4\n"), [], ["x.csv"]),
     "damaged packing": (
         "x.csv.gz",
@@ -104,7 +116,7 @@ BAD_FILES = {
         [],
         ["x.csv.gz cannot be unpacked", "write it again"],
     ),
-    "spreadsheet": ("x.xlsx", lambda path: path.write_bytes(b"PK\x03\x04rest"), [], ["x.xlsx is a spreadsheet", "CSV"]),
+    "spreadsheet": ("x.xlsx", lambda path: path.write_bytes(b"PK\x03\x04rest"), [], ["x.xlsx", "Excel"]),
     "unknown feature": (
         "x.csv",
         text(GOOD),
@@ -216,13 +228,13 @@ BAD_FILES = {
     "missing value in Parquet": (
         "x.parquet",
         parquet({"a": [1, None], "b": [2, 3]}),
-        [],
+        ["--metric", "cosine"],
         ["x.parquet, row 2, column 'a'", "missing"],
     ),
     "NaN in Parquet": (
         "x.parquet",
         parquet({"a": [1.0, float("nan")]}),
-        [],
+        ["--metric", "cosine"],
         ["x.parquet, row 2, column 'a': the value is missing (nan)"],
     ),
     "text as a feature in Parquet": (
@@ -235,7 +247,7 @@ BAD_FILES = {
     "NaN in NPY": (
         "x.npy",
         lambda path: np.save(path, [[1, 2], [3, np.nan]]),
-        [],
+        ["--metric", "cosine"],
         ["x.npy, row 2, column 2: the value is missing (nan)"],
     ),
     "one-dimensional NPY": (

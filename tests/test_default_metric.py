@@ -196,13 +196,6 @@ def test_values_that_mean_nothing_are_refused_with_the_remedy(options, message):
         HypHC(**options).fit(BLOBS)
 
 
-def test_missing_values_are_refused():
-    X = BLOBS.copy()
-    X[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"X\[3, 1\] is nan"):
-        as_similarity(X)
-
-
 # --- equal rows and weights ------------------------------------------------------------------------------------------
 
 

@@ -20,6 +20,7 @@ N_INPUTS = 200
 
 @pytest.mark.parametrize("name", READERS)
 def test_whatever_a_file_holds_it_is_read_or_refused_in_a_sentence(name):
+    pytest.importorskip(READERS[name].needs)
     totals = tried(name, N_INPUTS, seed=1)
     assert not totals.broken, told(name, totals)
     assert totals.inputs == N_INPUTS
@@ -28,6 +29,7 @@ def test_whatever_a_file_holds_it_is_read_or_refused_in_a_sentence(name):
 @pytest.mark.parametrize("name", READERS)
 def test_the_files_that_fuzzing_begins_from_are_whole(name, tmp_path):
     reader = READERS[name]
+    pytest.importorskip(reader.needs)
     verdicts = [judged(reader.read, tmp_path, content, reader.calls_it) for content in reader.seeds()]
     assert not all(verdict.refused for verdict in verdicts) or name in {"csv as similarities", "npz tree member"}
     assert not any(verdict.broken for verdict in verdicts)

@@ -186,7 +186,7 @@ def graph_with(i, j, value):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: as_similarity(changed(X, 3, 1, np.nan)), r"X\[3, 1\] is nan; remove or impute"),
+        (lambda: as_similarity(changed(X, 3, 1, np.nan), "cosine"), r"X\[3, 1\] is NaN, .* metric='auto' skips"),
         (lambda: as_similarity(changed(X, 3, 1, np.inf)), r"X\[3, 1\] is inf"),
         (lambda: as_similarity(changed(W, 2, 5, np.nan), "precomputed"), r"w\[2, 5\] is nan"),
         (lambda: as_similarity(changed(W, 2, 5, -1.0), "precomputed"), r"w\[2, 5\] = -1 is negative"),

@@ -126,6 +126,83 @@ def parquet() -> list[bytes]:
     return files
 
 
+def feather() -> list[bytes]:
+    import pyarrow.feather
+
+    fields = {"x": table()[:, 0], "n": [1, 2, None, 4, 5, 6], "name": [f"row {k}" for k in range(6)]}
+    files = []
+    for packing in ("uncompressed", "lz4", "zstd"):
+        file = io.BytesIO()
+        pyarrow.feather.write_feather(pyarrow.table(fields), file, compression=packing)
+        files.append(file.getvalue())
+    return files
+
+
+@cache
+def _book() -> bytes:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.active.append(["name", "x", "y"])
+    for k, row in enumerate(table()[:, :2].tolist()):
+        book.active.append([f"row {k}", *row])
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+_SHEET = "xl/worksheets/sheet1.xml"
+
+
+def excel() -> list[bytes]:
+    return [_book()]
+
+
+def sheet() -> list[bytes]:
+    with zipfile.ZipFile(io.BytesIO(_book())) as archive:
+        return [archive.read(_SHEET)]
+
+
+def excel_of(content: bytes) -> bytes:
+    """A workbook, whole but for what its sheet holds."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(_book())) as whole, zipfile.ZipFile(file, "w") as archive:
+        for name in whole.namelist():
+            archive.writestr(name, content if name == _SHEET else whole.read(name))
+    return file.getvalue()
+
+
+def json_lines() -> list[bytes]:
+    keyed = [{"name": f"row {k}", "x": x, "y": y, "on": k > 2} for k, (x, y, _) in enumerate(table().tolist())]
+    return ["\n".join(map(json.dumps, rows)).encode() for rows in (keyed, table().tolist(), [{"x": 1}, {"y": None}])]
+
+
+def graphml() -> list[bytes]:
+    import networkx
+
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from([("a", "b", 0.5), ("b", "c", 2.0), ("c", "a", 1.0)])
+    graph.add_node("alone")
+    return ["\n".join(networkx.generate_graphml(one)).encode() for one in (graph, networkx.path_graph(4).to_directed())]
+
+
+def fasta() -> list[bytes]:
+    texts = [">a one\nACGT\nAC\n>b\nACGAAC\n>c\nA-GTNC\n", ">p\nMKV*\n>q\nMKLX\n"]
+    return [text.encode() for text in texts]
+
+
+def phylip() -> list[bytes]:
+    texts = ["3\na 0 1 2\nb 1 0 3\nc 2 3 0\n", "3\na\nb 1\nc 2 3.5\n"]
+    return [text.encode() for text in texts]
+
+
+def zstandard(contents: list[bytes]) -> list[bytes]:
+    """The same, packed by Zstandard."""
+    import zstandard as packer
+
+    return [packer.compress(content) for content in contents]
+
+
 def newick() -> list[bytes]:
     texts = [tree().to_newick(), "((A,B)0.9:1,C,D);", "(a:1,(b:2,c:3):4)[comment];", "('it''s',b);", "A;"]
     return [text.encode() for text in texts]

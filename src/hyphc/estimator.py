@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._shared.arrays import Floats, Ints
+from ._shared.checks import require_finite
 from ._shared.clock import Clock
 from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
@@ -44,10 +45,14 @@ from .search.in_order import best_in_order
 from .search.stages import check_effort
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named
+from .similarity.frames import first_grouping, has_categories, is_frame, table_of
+from .similarity.given import as_given
 from .similarity.metric import Metric
 from .similarity.metrics import metric_of
+from .similarity.mixed import Table
 from .tree import Tree
 from .tree.cut import CRITERIA, nearest_possible
+from .tree.transfer import restricted
 from .views import Views, grown_names, row_names
 
 __all__ = ["HypHC"]
@@ -77,8 +82,8 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
     Parameters
     ----------
-    n_clusters : int, optional
-        Number of flat clusters in ``labels_``.
+    n_clusters : int, "auto" or None
+        Number of flat clusters in ``labels_``; "auto" is another word for None.
     distance_threshold : float, optional
         Instead of ``n_clusters``: merges at or above this height are undone, as in scikit-learn's agglomerative clustering.
         With neither, the number of clusters is found, see ``cluster_number_``.
@@ -173,7 +178,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | str | None = None,
         *,
         distance_threshold: float | None = None,
         metric: MetricLike = "auto",
@@ -237,6 +242,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         ----------
         X : array, frame, sparse matrix, Similarity or path
             The index of a pandas frame names the leaves of ``tree_``, unless it only counts.
+            With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/missing.md.
             A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
             that do, are fitted by parts: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
             is on disk as long as the model is there.
@@ -314,7 +320,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be given for rows that are fitted by parts; raise memory_limit.")
         self._check_parameters(source.shape[0])
-        fitted = fit_from_disk(source, self.get_params())
+        fitted = fit_from_disk(source, {**self.get_params(), "n_clusters": self._n_wanted})
         weakref.finalize(self, fitted.discard)
         self.similarity_: Any = None
         self._parts = fitted
@@ -407,6 +413,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         if self.similarity_ is None:
+            require_finite(X, "X")
             return self._parts.predicted(X)
         if isinstance(X, Similarity):
             return joined_clusters(self.tree_, self.labels_, X, self.n_jobs)
@@ -414,6 +421,34 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         step = max(FEWEST_AT_ONCE, self.n_leaves_)
         chunks = [self.similarity_.extended(rows[k : k + step]) for k in range(0, rows.shape[0], step)]
         return np.concatenate([joined_clusters(self.tree_, self.labels_, chunk, self.n_jobs) for chunk in chunks])
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus Dasgupta's cost of new points per unit of their similarity, where the tree would have them: more is better.
+
+        The points are inserted into the tree, each where the cost rises least, and the tree is cut down to them; its cost is
+        divided by their total similarity. For ``GridSearchCV`` over parameters of the search. Figures of different metrics, or
+        numbers of neighbours, measure different things and cannot be compared.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix
+            Rows like those of ``fit``.
+        y : ignored
+
+        Returns
+        -------
+        float
+            NaN where the points have no similarity at all.
+        """
+        check_is_fitted(self)
+        self._require_in_memory("score")
+        if not metric_of(self.similarity_).takes_rows:
+            raise ValueError(f"score needs rows of features, and metric={self.metric!r} has none; take optimality_gap.")
+        whole = self._with_new(X)
+        new = np.arange(self.n_leaves_, whole.n)
+        own, total = whole.subset(new), whole.subset(new).total()
+        cost = dasgupta_cost(restricted(insert(self.tree_, whole), new)[0], own)
+        return -cost / total if total > 0 else float("nan")
 
     def optimality_gap(self, **settings: Any) -> OptimalityGap:
         """How far the tree can be from the optimum, with a confidence interval; settings as of ``hyphc.optimality_gap``."""
@@ -426,12 +461,19 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             raise ValueError(f"{what} needs all rows in memory, and this model was fitted by parts from disk.")
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        """The rows as an array or CSR matrix; a Similarity as it is."""
+        """The rows as an array or CSR matrix, or a Table; a Similarity as it is."""
+        X = as_given(X, self.metric)
         if isinstance(X, Similarity):
             return X
         metric = self._metric()
         if self.metric == "precomputed_distances" and np.ndim(X) == 1:
             X = squareform(X)
+        if isinstance(X, Table):
+            return metric.admitted(X, new=not reset)
+        if has_categories(X) or (not reset and self._fitted_table() is not None):
+            return self._as_table(X, reset)
+        if sp.issparse(X) and metric.takes_rows and not metric.takes_sparse:
+            metric.checked(X)  # says what to do about them
         # 64-bit indices are not told apart here: as_similarity converts them
         X = validate_data(
             self,
@@ -440,15 +482,42 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             accept_sparse="csr" if metric.takes_sparse else False,
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
+            ensure_all_finite="allow-nan" if metric.takes_rows and not sp.issparse(X) else True,
         )
+        if metric.takes_rows:  # says of missing values what may be done about them
+            X = metric.admitted(X, new=not reset)
         if reset and not metric.takes_rows and not sp.issparse(X) and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"metric={self.metric!r} takes a square matrix; X has shape {X.shape}. Pass metric='auto' for features."
             )
         return X
 
+    @property
+    def _n_wanted(self) -> Any:
+        """How many clusters are asked for; None if the number is to be found."""
+        return None if isinstance(self.n_clusters, str) and self.n_clusters == "auto" else self.n_clusters
+
+    def _fitted_table(self) -> Table | None:
+        """The columns of the fitted rows, if some of them hold categories."""
+        similarity = getattr(self, "similarity_", None)
+        return getattr(getattr(similarity, "source", None), "table", None)
+
+    def _as_table(self, X: Any, reset: bool) -> Any:
+        """A frame with columns of categories; those of new rows are coded as they were in the fit."""
+        if not is_frame(X):
+            raise ValueError("The fitted rows have columns of categories; pass a frame with the same columns.")
+        if not self._metric().takes_missing:
+            column = first_grouping(X)
+            raise ValueError(
+                f"metric={self.metric!r} takes numbers, and column {column!r} holds text or categories; choose 'auto', or leave "
+                "it out."
+            )
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        table = table_of(X, None if reset else self._fitted_table())
+        return self._metric().admitted(table, new=not reset)
+
     def _check_parameters(self, n: int) -> None:
-        check_parameters(n, self.n_clusters, self.distance_threshold, self.time_budget)
+        check_parameters(n, self._n_wanted, self.distance_threshold, self.time_budget)
         check_effort(self.effort)
         self._settings()
         if self.criterion not in CRITERIA:
@@ -473,8 +542,8 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
                 "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."
             )
         known = self.constraints.of(n)
-        if self.n_clusters is not None:
-            known.require_possible(self.n_clusters)
+        if self._n_wanted is not None:
+            known.require_possible(self._n_wanted)
         return known
 
     def _metric(self, seed: Seed = None) -> Metric:
@@ -500,7 +569,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.similarity_, self.cost_ = similarity, dasgupta_cost(tree, similarity)
         fitted = with_similarity_heights(tree, similarity)
         self.cluster_number_ = None
-        if self.n_clusters is None and self.distance_threshold is None:
+        if self._n_wanted is None and self.distance_threshold is None:
             self.cluster_number_ = number_of_clusters(similarity, fitted)
         if known is not None:
             fitted = fitted.with_forced_splits(forced_splits(fitted, known))
@@ -523,7 +592,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     def _flat_clusters(self, tree: Tree) -> Ints:
         if self.distance_threshold is not None:
             return tree.cut(height=np.nextafter(self.distance_threshold, -np.inf))
-        n_clusters = self.n_clusters
+        n_clusters = self._n_wanted
         if self.cluster_number_ is not None:
             n_clusters = nearest_possible(tree, self.cluster_number_.n_clusters, self.min_size)
         return tree.cut(n_clusters=n_clusters, criterion=self.criterion, min_size=self.min_size)
@@ -532,5 +601,5 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         tags = super().__sklearn_tags__()
         metric = self._metric()
         tags.input_tags.pairwise = tags.input_tags.positive_only = not metric.takes_rows
-        tags.input_tags.sparse = metric.takes_sparse
+        tags.input_tags.sparse, tags.input_tags.allow_nan = metric.takes_sparse, metric.takes_missing
         return tags

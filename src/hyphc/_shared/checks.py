@@ -65,6 +65,12 @@ def require_summable(largest: float, n: int, what: str) -> None:
         )
 
 
+def has_gaps(array: npt.NDArray[Any]) -> bool:
+    """Whether an entry is missing (NaN); one pass, without a temporary mask where none is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(array.sum(dtype=np.float64))) and bool(np.isnan(array).any())
+
+
 def require_memory(n_bytes: float, what: str, remedy: str) -> None:
     """Raise a MemoryError before an allocation that cannot fit."""
     available = available_memory()

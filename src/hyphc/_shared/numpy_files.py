@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from zipfile import ZipFile
 
 from .files import MOST_TIMES, most_bytes
 
@@ -30,5 +31,10 @@ def require_plausible(archive: Any, size: int) -> None:
 
     ``archive`` is what ``np.load`` opened; its directory says how large each member is, and no more than that is unpacked.
     """
-    if sum(member.file_size for member in archive.zip.infolist()) > most_bytes(size):
+    require_members(archive.zip, size)
+
+
+def require_members(archive: ZipFile, size: int) -> None:
+    """The same for any ZIP archive, as Excel's files are."""
+    if sum(member.file_size for member in archive.infolist()) > most_bytes(size):
         raise ValueError(f"it unpacks to more than {MOST_TIMES} times its size, which no table does")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..io import read_points
+from .common import how_to_read
 
 
 def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]
         raise ValueError("--annotate reads the file once more, and standard input is gone; give the name of a file.")
     found = {}
     for column in wanted:
-        points = read_points(path, features=arguments.features, exclude=arguments.exclude, labels=column)
+        points = read_points(path, **how_to_read(arguments), labels=column)
         if points.labels is None:
             raise ValueError(f"{points.source} has no column {column!r} to annotate with.")
         found[called(column)] = _values(points.labels)

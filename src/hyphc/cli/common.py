@@ -10,11 +10,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .._shared.text import cut_short, visible
 from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
+from ..io.points import Missing
 from ..similarity import Similarity, as_similarity, standardize
 from ..similarity.build import metric_named
 from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
@@ -23,6 +25,9 @@ from ..tree import Tree
 
 NEWICK_SUFFIXES = (".nwk", ".newick")
 LONGEST_LABEL = 1_000  # characters: what is longer is a text and no group
+# Options that say how DATA is to be read, and mean nothing without it.
+COLUMN_OPTIONS: tuple[str, ...] = ("features", "exclude", "categories", "drop_missing", "impute", "transpose")
+COLUMN_OPTIONS += ("precomputed", "distances", "graph", "sheet", "obsm")
 _NOTE_WIDTH = 106  # characters; with the column before it, a line of 120
 
 
@@ -39,6 +44,12 @@ def check_usage(arguments: argparse.Namespace) -> None:
     if taken_as_they_are and given:
         what = "distances" if arguments.distances else "similarities"
         error(f"{taken_as_they_are[0]} {what} are taken as they are; leave out --{given[0].replace('_', '-')}")
+    if taken_as_they_are and (arguments.categories or arguments.transpose):
+        error(f"{taken_as_they_are[0]} numbers relate rows to each other; leave out --categories and --transpose")
+    if arguments.transpose and getattr(arguments, "annotate", None):
+        error("--annotate is about rows, and --transpose clusters columns; leave out one of them")
+    if arguments.categories and (arguments.metric or "auto") != "auto":
+        error(f"--categories goes with --metric auto, not {arguments.metric}; leave it out")
     _check_metric(arguments)
 
 
@@ -76,13 +87,15 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
     with options_named():
         points = read_points(
             path,
-            features=arguments.features,
-            exclude=(*(arguments.exclude or ()), *(getattr(arguments, "annotate", None) or ())) or None,
+            **how_to_read(arguments),
             known=known,
             labels=arguments.labels,
             names=arguments.names,
-            precomputed=arguments.precomputed or arguments.distances,
+            precomputed=arguments.precomputed,
+            distances=arguments.distances,
             graph=arguments.graph,
+            transpose=arguments.transpose,
+            sequence_distance=arguments.sequence_distance,
         )
     longest = max(map(len, points.labels or ()), default=0)
     if longest > LONGEST_LABEL:  # arrays of text have room for the longest in every row
@@ -92,11 +105,32 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
     return points
 
 
+def how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What decides which rows and columns of a table are clustered; columns shown beside the tree are not."""
+    return {
+        "features": arguments.features,
+        "exclude": (*(arguments.exclude or ()), *(getattr(arguments, "annotate", None) or ())) or None,
+        "categories": arguments.categories,
+        "missing": _about_missing(arguments),
+        "embedding": arguments.obsm,
+        "sheet": arguments.sheet,
+    }
+
+
+def _about_missing(arguments: argparse.Namespace) -> Missing:
+    """What is done about missing values: only the default metric takes them."""
+    if arguments.drop_missing:
+        return "drop"
+    if arguments.impute:
+        return "impute"
+    return "keep" if METRICS[getattr(arguments, "metric", None) or "auto"].takes_missing else "refuse"
+
+
 def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
     """The similarity that the options ask for, and notes that say what it is."""
     with _warnings_told(points):
         if points.kind != "features":
-            return _given(points, arguments.distances)
+            return _given(points)
         try:
             if arguments.n_neighbors is not None:
                 _check_neighbours(points, arguments.n_neighbors)
@@ -138,12 +172,9 @@ def _named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, t
     return similarity, (f"similarity: {what}", f"columns: {columns}")
 
 
-def _given(points: Points, distances: bool) -> tuple[Similarity, tuple[str, ...]]:
+def _given(points: Points) -> tuple[Similarity, tuple[str, ...]]:
     """Numbers that are taken as they are."""
-    if distances and points.kind == "graph":
-        raise ValueError(
-            f"{points.source} is a sparse matrix, whose absent entries are no distances; write all of them."
-        )
+    distances = points.kind == "distances"
     name = "precomputed_distances" if distances else "precomputed"
     what = "weights of the edges" if points.kind == "graph" else "numbers of the file"
     try:

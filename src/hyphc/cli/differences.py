@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..io import Points
+from ..io.missing import values_of
 from ..scores.differences import Difference, Differences, differences
+from ..similarity.mixed import Table
 from ..tree import Tree
 
 UP_TO = 20_000_000  # values of the table: some ten seconds
@@ -21,9 +24,9 @@ class ClusterDifferences:
 
     def __init__(self, tree: Tree, points: Points, clusters: Sequence[int]) -> None:
         names = points.columns or [f"column {c + 1}" for c in range(points.data.shape[1])]
-        table = (
-            dict(zip(names, np.asarray(points.data).T, strict=True)) if len(set(names)) == len(names) else points.data
-        )
+        if len(set(names)) < len(names):
+            names = [f"feature {c}" for c in range(len(names))]
+        table = dict(zip(names, _columns(points.data), strict=True))
         self.tree, self.clusters = tree, list(clusters)
         self.from_rest: Differences = differences(tree, table, compare="rest")
         self.of_parts: Differences = differences(tree, table, compare="parts")
@@ -62,10 +65,21 @@ class ClusterDifferences:
 
 
 def cluster_differences(tree: Tree, points: Points, clusters: Sequence[int]) -> ClusterDifferences | None:
-    """Of a table of numbers that is not too large; None for graphs, similarities and sparse tables."""
-    if points.kind != "features" or not isinstance(points.data, np.ndarray) or points.data.size > UP_TO:
+    """Of a table that is not too large; None for graphs, similarities and sparse tables."""
+    values = values_of(points.data)
+    if points.kind != "features" or values is None or values.size > UP_TO:
         return None
     return ClusterDifferences(tree, points, clusters)
+
+
+def _columns(data: Any) -> list[Any]:
+    """Columns of numbers, and those of categories as words."""
+    if not isinstance(data, Table):
+        return list(np.asarray(data).T)
+    return [
+        column if words is None else [None if np.isnan(code) else words[int(code)] for code in column]
+        for column, words in zip(data.values.T, data.categories, strict=True)
+    ]
 
 
 def _in_words(found: Difference) -> str:

@@ -13,6 +13,7 @@ from .._shared.ending import NO_THREAD
 from ..estimator import HypHC
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
+from .annotated import check_annotated, write_annotated
 from .annotations import read_annotations
 from .common import check_usage, print_note, print_notes, read_data, similarity_of
 from .fit_by_parts import run_fit_by_parts
@@ -31,6 +32,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         arguments.parser.error("--resample is about --support; say how many refits, for instance --support 100")
     folder = arguments.output or Path(_default_folder(arguments.file))
     require_writable_folder(folder)
+    check_annotated(arguments)
     if arguments.scheduler or arguments.workers or arguments.memory:
         folder.mkdir(parents=True, exist_ok=True)
         run_fit_by_parts(arguments, folder)
@@ -81,6 +83,7 @@ def _write_and_say(fitted: Fitted, judgement: Judgement, folder: Path) -> None:
     print()
     print_rows(judgement.rows)
     names = write_all(fitted, judgement, folder)
+    write_annotated(fitted.arguments, fitted.model, fitted.tree(judgement.sure))
     print(f"\nwrote {folder}: {', '.join(names)}")
     print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
 

@@ -12,6 +12,7 @@ import numpy as np
 from .._shared.arrays import Ints
 from ..estimator import HypHC
 from ..io import Points, write_tree
+from ..io.missing import shown_numbers
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
 from ..stability import Support
@@ -132,7 +133,7 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
     if can_plot():
         draw(tree, stage / "tree.png", embedding=model.embedding_, **given)
         files.append(("tree.png", "a picture of it"))
-        if points.kind == "features" and isinstance(points.data, np.ndarray):
+        if shown_numbers(points) is not None:
             draw_clustermap(tree, stage / "clustermap.png", points, fitted.beside, **given)
             files.append(("clustermap.png", "the table beside the tree"))
     else:
@@ -160,6 +161,7 @@ def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | No
     clusters, support = model.labels_, None
     if sure is not None:
         support = sure.of_nodes(_cluster_nodes(model))[clusters]
-    path.write_text(clusters_csv(clusters, points.names, points.labels, support), encoding="utf-8", newline="")
+    text = clusters_csv(clusters, points.names, points.labels, support, points.rows)
+    path.write_text(text, encoding="utf-8", newline="")
     about = "" if sure is None else ", and how sure that cluster is"
     return path.name, f"the flat cluster of each row, numbered from 0{about}"

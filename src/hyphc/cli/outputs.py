@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from .._shared.locks import Lock
-from .._shared.text import cell
+from .._shared.text import cell, visible
 
 STAGE = ".new."  # how the names of folders begin in which files wait until all are there
 WAIT = 60.0  # seconds for another process that moves its files to the same place
@@ -79,28 +81,73 @@ def _remove_orphans(folder: Path) -> None:
             lock.release()
 
 
+_WHOLE = re.compile("0|[1-9][0-9]{0,14}")  # more digits than 15 are lost in a sheet
+_NO_TEXT = (".xls", ".ods", ".parquet", ".feather", ".npy", ".npz", ".h5ad", ".json")  # formats that CSV is not
+
+
+def require_table_suffix(path: Path) -> None:
+    """Raise now when the extension promises what is not written: clusters are CSV, or Excel's .xlsx."""
+    suffix = path.suffix.lower()
+    if suffix in _NO_TEXT:
+        raise ValueError(f"{path} ends in {suffix}; end it in .csv or .xlsx.")
+    if suffix == ".xlsx" and find_spec("openpyxl") is None:
+        raise ValueError(f"{path} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
+
+
+def clusters_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> bytes:
+    """The same as a workbook of one sheet; whole numbers are numbers there, and nothing is a formula."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("clusters")
+    columns = _columns(clusters, names)
+    for row in [tuple(columns), *zip(*columns.values(), strict=True)]:
+        cells = [WriteOnlyCell(sheet) for _ in row]
+        for place, value in zip(cells, map(str, row), strict=True):
+            whole = _WHOLE.fullmatch(value) is not None
+            place.value = int(value) if whole else visible(value)
+            place.data_type = "n" if whole else "s"  # text that begins with = stays text
+        sheet.append(cells)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
 def clusters_csv(
     clusters: npt.NDArray[np.int64],
     names: tuple[str, ...] | None,
     labels: tuple[str, ...] | None = None,
     support: npt.NDArray[np.float64] | None = None,
+    rows: tuple[int, ...] | None = None,
 ) -> str:
     """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
 
-    Spreadsheets would compute a name like ``=1+2``: such text gets an apostrophe before it. ``support`` says how sure the
-    cluster of each row is; empty where nothing is known.
+    ``rows`` are their numbers where some were left out. Spreadsheets would compute a name like ``=1+2``: such text gets an
+    apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known.
     """
     sure = None if support is None else ["" if np.isnan(value) else f"{value:.4g}" for value in support.tolist()]
-    columns = {
-        "row": range(1, len(clusters) + 1),
-        "name": None if names is None else map(cell, names),
-        "cluster": clusters.tolist(),
-        "label": None if labels is None else map(cell, labels),
-        "support": sure,
-    }
-    present = {title: values for title, values in columns.items() if values is not None}
+    called, groups = (None if texts is None else tuple(map(cell, texts)) for texts in (names, labels))
+    present = _columns(clusters, called, groups, sure, rows)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(present)
     writer.writerows(zip(*present.values(), strict=True))
     return text.getvalue()
+
+
+def _columns(
+    clusters: npt.NDArray[np.int64],
+    names: Sequence[str] | None,
+    labels: Sequence[str] | None = None,
+    support: Sequence[str] | None = None,
+    rows: Sequence[int] | None = None,
+) -> dict[str, Sequence[int] | Sequence[str]]:
+    columns = {
+        "row": range(1, len(clusters) + 1) if rows is None else rows,
+        "name": names,
+        "cluster": clusters.tolist(),
+        "label": labels,
+        "support": support,
+    }
+    return {title: values for title, values in columns.items() if values is not None}

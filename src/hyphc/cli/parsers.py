@@ -45,8 +45,10 @@ tree is.
 Exit codes: 0 done; 1 a mistake, told in one sentence; 2 a command line that
 cannot be understood; 130 interrupted."""
 
-_FORMATS = """CSV, TSV, Parquet, NPY, NPZ, MatrixMarket or a list of edges; "-" reads
-standard input. Columns are given by name, or by number from 1."""
+_FORMATS = """CSV or other text, Excel, Parquet, Feather, JSON lines, NPY, NPZ,
+MatrixMarket, AnnData (.h5ad), GraphML, a list of edges, aligned FASTA or
+PHYLIP distances, also packed (.gz, .bz2, .xz, .zst); "-" reads standard
+input. Columns are given by name, or by number from 1."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -161,12 +163,36 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--names", metavar="COL", help="names of the rows (default: the first text column that tells rows apart)"
     )
+    group.add_argument(
+        "--categories",
+        type=_column_list,
+        metavar="COL,COL",
+        help="columns of text or codes to cluster by as well, given alike; rows are compared by whether they are equal",
+    )
+    missing = group.add_mutually_exclusive_group()
+    missing.add_argument("--drop-missing", action="store_true", help="leave out rows with missing values")
+    missing.add_argument(
+        "--impute",
+        action="store_true",
+        help="put means of columns in place of missing values (default: auto skips them, other metrics refuse them)",
+    )
+    group.add_argument("--transpose", action="store_true", help="cluster the columns, not the rows")
     group.add_argument("--precomputed", action="store_true", help="the numbers are similarities, a square table")
-    group.add_argument("--distances", action="store_true", help="the numbers are distances, a square table")
+    group.add_argument(
+        "--distances", action="store_true", help="the numbers are distances, a square table or SciPy's condensed form"
+    )
     group.add_argument(
         "--graph",
         action="store_true",
         help="the file lists edges (two nodes and perhaps a weight a line), or is a matrix of them",
+    )
+    group.add_argument("--sheet", metavar="SHEET", help="of an Excel file: by name or number (default: the first)")
+    group.add_argument("--obsm", metavar="KEY", help="of an AnnData file: an embedding, such as X_pca (default: X)")
+    group.add_argument(
+        "--sequence-distance",
+        choices=("p", "jukes-cantor"),
+        default="p",
+        help="of aligned FASTA: share of sites that differ, or corrected by Jukes and Cantor (default: %(default)s)",
     )
 
 
@@ -285,6 +311,9 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
     _add_workers(parser)
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
+    )
+    parser.add_argument(
+        "--h5ad", type=Path, metavar="COPY", help="of an AnnData FILE: a copy with clusters in obs and the tree in uns"
     )
 
 
@@ -420,7 +449,9 @@ def _add_cut(commands: Any) -> None:
         "--max-size", type=_whole(1), metavar="N", help="the largest clusters with at most so many leaves"
     )
     _add_criterion(parser)
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write to this file, CSV or .xlsx, instead of standard output"
+    )
 
 
 def _add_plot(commands: Any) -> None:

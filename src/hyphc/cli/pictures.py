@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from .._shared.files import replaced_atomically
 from ..io import Points, read_tree
+from ..io.missing import shown_numbers
 from ..io.trees import row_numbers
 from ..tree import Tree
 from .annotations import called, read_annotations
-from .common import leaf_names, read_data, tree_for
+from .common import COLUMN_OPTIONS, leaf_names, read_data, tree_for
 from .outputs import require_writable_file
 from .trees import own_number, require_weights
 
@@ -78,9 +79,9 @@ def run_explore(arguments: argparse.Namespace) -> None:
 def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None]:
     """The tree, with names, and the data if it was given."""
     if arguments.data is None:
-        for option in ("features", "exclude", "labels", "names", "precomputed", "distances", "graph", "annotate"):
+        for option in (*COLUMN_OPTIONS, "labels", "names", "annotate"):
             if getattr(arguments, option):
-                arguments.parser.error(f"--{option} is about DATA; name that file after the tree")
+                arguments.parser.error(f"--{option.replace('_', '-')} is about DATA; name that file after the tree")
         return read_tree(arguments.tree), None
     points = read_data(arguments, arguments.data)
     tree, _ = tree_for(arguments.tree, points)
@@ -207,10 +208,11 @@ class _Frame:
 
 def _features(points: Points) -> _Frame | None:
     """The features as far as a page holds them; None for similarities, graphs and sparse tables."""
-    if points.kind != "features" or not isinstance(points.data, np.ndarray):
+    values = shown_numbers(points)
+    if values is None:
         return None
     from ..explorer import MAX_LEAVES, MAX_VALUES
 
-    d = min(points.data.shape[1], MAX_VALUES // min(points.n, MAX_LEAVES))
-    columns = points.columns or [str(c + 1) for c in range(d)]
-    return _Frame(points.data[:, :d], columns[:d])
+    numbers, columns = values
+    d = min(numbers.shape[1], MAX_VALUES // min(points.n, MAX_LEAVES))
+    return _Frame(numbers[:, :d], columns[:d])

@@ -22,17 +22,22 @@ from .differences import ClusterDifferences
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
 CERTIFICATE_EFFORT = 0.02  # of optimality_gap's usual one: a second or two; who asks for a tree does not wait a minute
 _LISTED_CLUSTERS = 20
+ROUNDING = 1e-10  # costs of one tree, summed in another order, differ by less than this share
 
 
 @dataclass(frozen=True)
 class Score:
-    """Cost, bounds and certificate of a tree; ``mean`` is None when all similarities are 0."""
+    """Cost, bounds and certificate of a tree; ``mean`` is None when all similarities are 0.
+
+    ``alike`` says that every tree costs the same: the similarity tells no rows apart.
+    """
 
     cost: float
     mean: float | None
     bounds: CostBounds
     gap: OptimalityGap
     purity: float | None
+    alike: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,14 +50,20 @@ class Comparison:
 
 def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed: int, effort: float = 1.0) -> Score:
     """All figures of a tree; the certificate of a graph may take ``effort`` times a second or two."""
-    cost = dasgupta_cost(tree, similarity)
+    cost, bounds = dasgupta_cost(tree, similarity), cost_bounds(similarity, random_state=seed)
     return Score(
         cost,
         in_units(cost, similarity, "mean") if similarity.total() > 0 else None,
-        cost_bounds(similarity, random_state=seed),
+        bounds,
         optimality_gap(tree, similarity, effort=CERTIFICATE_EFFORT * effort, random_state=seed, n_jobs=-1),
         None if labels is None else dendrogram_purity(tree, np.asarray(labels)),
+        bounds.exact and tree.n_leaves > 2 and _same(bounds.lower, bounds.upper),
     )
+
+
+def _same(cost: float, other: float) -> bool:
+    """Whether two costs differ by rounding only."""
+    return abs(cost - other) <= ROUNDING * max(abs(cost), abs(other))
 
 
 def compare(similarity: Similarity, labels: Sequence[str] | None) -> Comparison | None:
@@ -73,8 +84,7 @@ def score_rows(result: Score) -> list[tuple[str, str, str]]:
     rows += [
         ("lower bound", f"{lower:.6g}", "no tree costs less" + _uncertainty(result.bounds.lower_error)),
         ("upper bound", f"{upper:.6g}", "no binary tree costs more" + _uncertainty(result.bounds.upper_error)),
-        gap_row(result.gap),
-        *room_rows(result.gap),
+        *([_alike_row()] if result.alike else [gap_row(result.gap), *room_rows(result.gap)]),
     ]
     if result.purity is not None:
         rows.append(("purity", f"{result.purity:.4f}", "dendrogram purity of the labels; 1 is perfect"))
@@ -87,6 +97,11 @@ def cost_rows(cost: float) -> list[tuple[str, str, str]]:
         ("cost", f"{cost:.10g}", "Dasgupta's cost, each pair counted once"),
         ("", f"{2 * cost:.10g}", "each pair counted twice, as in the HypHC paper"),
     ]
+
+
+def _alike_row() -> tuple[str, str, str]:
+    text = "the bounds coincide: this similarity tells no rows apart, and every tree costs the same"
+    return ("gap", f"{0:.2f} %", text)
 
 
 def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
@@ -117,7 +132,7 @@ def comparison_row(cost: float, other: Comparison | None) -> tuple[str, str, str
     if other is None:
         return ("average linkage", "left out", f"needs all pairs; compared up to {LINKAGE_UP_TO} rows")
     purity = "" if other.purity is None else f"; purity {other.purity:.4f}"
-    if other.cost == cost:
+    if _same(other.cost, cost):
         return ("average linkage", f"{other.cost:.10g}", f"the same cost{purity}")
     share = abs(other.cost / cost - 1) if cost > 0 else 0.0
     side = "more" if other.cost > cost else "less"

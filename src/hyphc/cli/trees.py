@@ -10,7 +10,7 @@ from .._shared.files import replaced_atomically
 from ..io.trees import read_tree, require_tree_suffix, write_tree
 from ..tree import Tree
 from ..tree.cut import nearest_possible
-from .outputs import clusters_csv, require_writable_file
+from .outputs import clusters_csv, clusters_excel, require_table_suffix, require_writable_file
 
 
 def run_cut(arguments: argparse.Namespace) -> None:
@@ -18,6 +18,7 @@ def run_cut(arguments: argparse.Namespace) -> None:
     _check_usage(arguments)
     if arguments.output is not None:
         require_writable_file(arguments.output)
+        require_table_suffix(arguments.output)
     tree = read_tree(arguments.tree)
     require_weights(tree, arguments)
     clusters = tree.cut(**_cut_options(tree, arguments))
@@ -26,7 +27,8 @@ def run_cut(arguments: argparse.Namespace) -> None:
         sys.stdout.write(text)
         return
     with replaced_atomically(arguments.output) as file:
-        file.write(text.encode())
+        sheet = arguments.output.suffix.lower() == ".xlsx"
+        file.write(clusters_excel(clusters, tree.names) if sheet else text.encode())
     print(f"wrote {arguments.output}: {int(clusters.max()) + 1} clusters of {tree.n_leaves} leaves")
 
 

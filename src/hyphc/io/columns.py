@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -37,12 +37,15 @@ class Wanted:
     labels: str | None = None
     names: str | None = None
     exclude: tuple[str, ...] | None = None
+    categories: tuple[str, ...] | None = None
+    keep_missing: bool = True  # False: a missing value is a mistake
     known: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def asked(self) -> tuple[str, ...]:
         """The arguments that were given."""
-        given = {"features": self.features, "labels": self.labels, "names": self.names, "exclude": self.exclude}
+        several = {"features": self.features, "exclude": self.exclude, "categories": self.categories}
+        given = several | {"labels": self.labels, "names": self.names}
         return (*(argument for argument, value in given.items() if value is not None), *self.known)
 
     def __bool__(self) -> bool:
@@ -61,12 +64,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Roles:
-    """Positions of the columns, and a note for each choice."""
+    """Positions of the columns, and a note for each choice; ``categories`` are those of the features that hold such."""
 
     features: tuple[int, ...]
     labels: int | None
     names: int | None
     notes: tuple[str, ...]
+    categories: frozenset[int] = frozenset()
     known: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -76,14 +80,17 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
     labels = None if wanted.labels is None else find_column(source, header, wanted.labels)
     names = None if wanted.names is None else find_column(source, header, wanted.names)
     known = {what: find_column(source, header, column) for what, column in wanted.known.items()}
+    categories = frozenset(c for column in wanted.categories or () for c in find_columns(source, header, column))
     taken = {labels, *known.values()}
-    text = [c for c, column in enumerate(columns) if column.kind == "text" and c not in taken]
+    text = [c for c, column in enumerate(columns) if column.kind == "text" and c not in taken | categories]
     inferred_names = next((c for c in text if _tells_apart(columns[c])), None) if names is None else None
     if wanted.features is None:
         taken.add(names)
-        features = tuple(c for c, column in enumerate(columns) if column.kind == "number" and c not in taken)
+        numbers = {c for c, column in enumerate(columns) if column.kind == "number" and c not in taken}
+        features = tuple(sorted(numbers | categories))
     else:
-        features = tuple(dict.fromkeys(c for column in wanted.features for c in find_columns(source, header, column)))
+        asked = [c for column in wanted.features for c in find_columns(source, header, column)]
+        features = tuple(dict.fromkeys([*asked, *sorted(categories)]))
         inferred_names = None if inferred_names in features else inferred_names
     excluded = {c for column in wanted.exclude or () for c in find_columns(source, header, column)}
     features = tuple(c for c in features if c not in excluded)
@@ -92,8 +99,9 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
             f"{source} has no column of numbers to cluster by; its columns are {listed(header)}: choose features.",
             "features",
         )
-    roles = Roles(features, labels, inferred_names if names is None else names, (), known)
-    return Roles(roles.features, labels, roles.names, tuple(_notes(columns, roles, wanted)), known)
+    chosen = inferred_names if names is None else names
+    roles = Roles(features, labels, chosen, (), categories & frozenset(features), known)
+    return replace(roles, notes=tuple(_notes(columns, roles, wanted)))
 
 
 def _tells_apart(column: Column) -> bool:
@@ -140,10 +148,13 @@ def listed(names: Sequence[str]) -> str:
 
 def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]:
     why = "as asked for" if wanted.features or wanted.exclude else "the columns with numbers"
+    why += " and the categories" if roles.categories and not wanted.features else ""
     notes = [f"features: {listed([columns[c].name for c in roles.features])} ({why})"]
+    if roles.categories:
+        notes.append(f"categories: {listed([columns[c].name for c in sorted(roles.categories)])} (as asked for)")
     if roles.names is not None:
         why = "the first column of text that tells rows apart" if wanted.names is None else "as asked for"
-        notes.append(f"names: {columns[roles.names].name} ({why})")
+        notes.append(f"names: {columns[roles.names].name or 'a column without name'} ({why})")
     if roles.labels is not None:
         notes.append(f"labels: {columns[roles.labels].name} (as asked for, not used for clustering)")
     notes += [f"{what}: {columns[c].name} (as asked for, not clustered by)" for what, c in roles.known.items()]
@@ -153,7 +164,8 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]
             continue
         if column.kind == "text" and not _tells_apart(column) and roles.labels is None:
             about = (
-                f"text with {column.n_different} different values; choose it as labels to compare the tree with them"
+                f"text with {column.n_different} different values; choose it as labels to compare the tree with them, or as "
+                "categories to cluster by"
             )
         else:
             about = {"text": "text", "empty": "empty", "number": "not asked for"}[column.kind]

@@ -1,11 +1,11 @@
-"""Comma-, tab- and semicolon-separated text, in blocks: numbers never wait as text."""
+"""Tables of text, in blocks: numbers never wait as text."""
 
 from __future__ import annotations
 
 import csv
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from .._shared.arrays import Floats
-from .columns import Column, Kind, Roles, Wanted, assign_roles
+from ..similarity.mixed import Table, coded
+from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
+from .lines import COMMENT, NumberedRow, is_number, rows_of_text
 from .notation import AmbiguousNumbers, Notation, notation_of, with_commas
-from .sources import Source, encoding_error, text_of
+from .sources import Source, read_text
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
 LARGEST = 1e100  # squares and products of three such numbers still fit a float64 with room for a sum over all rows
@@ -35,7 +37,7 @@ class Delimited:
     """What a table of text holds once its columns have their roles."""
 
     header: tuple[str, ...]
-    features: Floats
+    features: Any  # an array, or a Table where some columns hold categories
     columns: tuple[str, ...]
     names: list[str] | None
     labels: list[str] | None
@@ -44,37 +46,86 @@ class Delimited:
 
 
 def read_delimited(source: Source, wanted: Wanted) -> Delimited:
-    """Read a table; the first line is its header unless the columns of numbers have numbers there too."""
+    """Read a table of text; the first line is its header unless the columns of numbers have numbers there too."""
     try:
-        with text_of(source) as file:
-            delimiter = "\t" if source.suffix == ".tsv" else delimiter_in(file.readline())
-            file.seek(0)
-            return _read(source, _blocks(source, csv.reader(file, delimiter=delimiter)), wanted)
-    except UnicodeDecodeError:
-        raise encoding_error(source) from None
+        table, note = read_text(source, lambda file: read_rows(source, rows_of_text(source, file), wanted))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a table of text ({error}); save it as CSV with UTF-8.") from None
+    return replace(table, notes=note + table.notes)
 
 
-def delimiter_in(line: str) -> str:
-    """The one of comma, semicolon and tab that the line has most of."""
-    return max(",;\t", key=line.count)
+def read_rows(source: Source, rows: Iterator[NumberedRow], wanted: Wanted) -> Delimited:
+    """A table of rows of cells, whatever they come from."""
+    blocks = _blocks(source, rows)
+    first = next(blocks, Rows())
+    written, commas = _notation(source, first)
+    first, blocks = _plain(first, written, commas), (_plain(rows, written, commas) for rows in blocks)
+    header, columns = _describe(source, first)
+    roles = assign_roles(source.label, columns, wanted)
+    if header:
+        first = Rows(first.cells[1:], first.lines[1:])
+    numbers = tuple(c for c in roles.features if c not in roles.categories)
+    of_text = (*roles.categories, *roles.known.values(), roles.names, roles.labels)
+    words: dict[int, list[str]] = {c: [] for c in of_text if c is not None}
+    parts: list[Floats] = []
+    for block in chain([first], blocks):
+        parts.append(_numbers(source, block, columns, numbers, wanted.keep_missing))
+        for c, cells in words.items():
+            cells += map(itemgetter(c), block.cells)
+    notes = roles.notes if header else ("header: none, so columns are called 1, 2, 3, …", *roles.notes)
+    notes = notes if written is None else (written.words, *notes)
+    called = tuple(columns[c].name for c in roles.features)
+    grouped = {
+        roles.features.index(c): [None if is_blank(cell) else cell.strip() for cell in words[c]]
+        for c in roles.categories
+    }
+    return Delimited(
+        tuple(column.name for column in columns),
+        assembled(source.label, np.concatenate(parts), grouped, called),
+        called,
+        None if roles.names is None else words[roles.names],
+        None if roles.labels is None else words[roles.labels],
+        notes,
+        {what: words[c] for what, c in roles.known.items()},
+    )
 
 
-def _blocks(source: Source, reader: Any) -> Iterator[Rows]:
-    """Blocks of rows of one length; blank lines are passed over."""
+def assembled(source: str, numbers: Floats, grouped: dict[int, list[str | None]], called: tuple[str, ...]) -> Any:
+    """The numbers as they are, or a table of them and of columns of categories in their places."""
+    if not grouped:
+        return numbers
+    values = np.empty((len(numbers), len(called)))
+    values[:, [k for k in range(len(called)) if k not in grouped]] = numbers
+    kinds: list[tuple[str, ...] | None] = [None] * len(called)
+    for k, words in grouped.items():
+        try:
+            values[:, k], kinds[k] = coded(words, called[k])
+        except ValueError as error:
+            raise ValueError(f"{source}, {error}") from None
+    return Table(values, tuple(kinds), called)
+
+
+def _blocks(source: Source, numbered: Iterator[NumberedRow]) -> Iterator[Rows]:
+    """Blocks of rows of one length."""
     rows, width = Rows(), 0
-    for cells in reader:
-        if not cells:
-            continue
+    for line, cells in numbered:
+        if (
+            len(rows.cells) == 1
+            and width == len(rows.cells[0]) == len(cells) - 1
+            and not any(map(is_number, rows.cells[0]))
+        ):
+            rows.cells[0].insert(0, "")  # R's write.table: the header has no cell above the names of rows
+            width += 1
         width = width or len(cells)
         if len(cells) != width:
+            if cells[0].startswith(COMMENT):
+                continue
             raise ValueError(
-                f"{source.label}, line {reader.line_num}: {_count(len(cells), 'cell')} where the first line has {width}; add or "
+                f"{source.label}, line {line}: {_count(len(cells), 'cell')} where the first line has {width}; add or "
                 "remove cells, or put text that holds the separator in double quotes."
             )
         rows.cells.append(cells)
-        rows.lines.append(reader.line_num)
+        rows.lines.append(line)
         if len(rows.cells) == BLOCK:
             yield rows
             rows = Rows()
@@ -84,37 +135,6 @@ def _blocks(source: Source, reader: Any) -> Iterator[Rows]:
 
 def _count(n: int, thing: str) -> str:
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
-
-
-def _read(source: Source, blocks: Iterator[Rows], wanted: Wanted) -> Delimited:
-    first = next(blocks, Rows())
-    written, commas = _notation(source, first)
-    first, blocks = _plain(first, written, commas), (_plain(rows, written, commas) for rows in blocks)
-    header, columns = _describe(source, first)
-    roles = assign_roles(source.label, columns, wanted)
-    if header:
-        first = Rows(first.cells[1:], first.lines[1:])
-    parts: list[Floats] = []
-    names: list[str] = []
-    labels: list[str] = []
-    known: dict[str, list[str]] = {what: [] for what in roles.known}
-    for rows in chain([first], blocks):
-        parts.append(_numbers(source, rows, columns, roles))
-        names += [] if roles.names is None else map(itemgetter(roles.names), rows.cells)
-        labels += [] if roles.labels is None else map(itemgetter(roles.labels), rows.cells)
-        for what, c in roles.known.items():
-            known[what] += map(itemgetter(c), rows.cells)
-    notes = roles.notes if header else ("header: none, so columns are called 1, 2, 3, …", *roles.notes)
-    notes = notes if written is None else (written.words, *notes)
-    return Delimited(
-        tuple(column.name for column in columns),
-        np.concatenate(parts),
-        tuple(columns[c].name for c in roles.features),
-        None if roles.names is None else names,
-        None if roles.labels is None else labels,
-        notes,
-        known,
-    )
 
 
 def _notation(source: Source, first: Rows) -> tuple[Notation | None, list[int]]:
@@ -147,7 +167,7 @@ def _describe(source: Source, first: Rows) -> tuple[bool, list[Column]]:
     kinds = [_kind(column) for column in values]
     numeric = [c for c, kind in enumerate(kinds) if kind == "number"]
     decisive = numeric or range(len(top))
-    header = 2 * sum(not _is_number(top[c]) for c in decisive) > len(decisive)
+    header = 2 * sum(not is_number(top[c]) for c in decisive) > len(decisive)
     if header and not body:
         raise ValueError(f"{source.label} has a header and no rows; add the data.")
     if not header:
@@ -160,50 +180,56 @@ def _describe(source: Source, first: Rows) -> tuple[bool, list[Column]]:
 
 def _kind(cells: Sequence[str]) -> Kind:
     """What most cells are: a number with a typo among many is a mistake to report, not a column of text."""
-    present = [cell for cell in cells if cell.strip().lower() not in _MISSING]
+    present = [cell for cell in cells if not is_blank(cell)]
     if not present:
         return "empty"
-    return "number" if 2 * sum(map(_is_number, present)) >= len(present) else "text"
+    return "number" if 2 * sum(map(is_number, present)) >= len(present) else "text"
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _numbers(source: Source, rows: Rows, columns: Sequence[Column], roles: Roles) -> Floats:
-    """The features of a block of rows, (rows, features), all finite."""
-    if len(roles.features) == len(columns) and roles.features == tuple(range(len(columns))):
+def _numbers(
+    source: Source, rows: Rows, columns: Sequence[Column], wanted: tuple[int, ...], keep_missing: bool
+) -> Floats:
+    """The numbers of a block of rows, (rows, columns); NaN where one is missing, if that is allowed."""
+    if wanted == tuple(range(len(columns))):
         picked: Any = rows.cells
     else:
-        picked = [[cells[c] for c in roles.features] for cells in rows.cells]
+        picked = [[cells[c] for c in wanted] for cells in rows.cells]
     try:
-        numbers = np.array(picked, dtype=np.float64)
-        if max(numbers.max(), -numbers.min()) <= LARGEST:  # false for NaN
+        numbers = np.array(picked, dtype=np.float64).reshape(len(rows.cells), len(wanted))
+        if max(numbers.max(initial=0.0), -numbers.min(initial=0.0)) <= LARGEST:  # false for NaN
             return numbers
     except ValueError:
         pass
-    raise _first_bad_cell(source, rows, columns, roles)
+    if not keep_missing or any(not is_blank(cell) and _trouble(cell) for cells in picked for cell in cells):
+        raise _first_bad_cell(source, rows, columns, wanted, keep_missing)
+    return np.array([[np.nan if is_blank(cell) else float(cell) for cell in cells] for cells in picked])
 
 
-def _first_bad_cell(source: Source, rows: Rows, columns: Sequence[Column], roles: Roles) -> ValueError:
+def is_blank(cell: str) -> bool:
+    """Whether a cell says that its value is missing."""
+    return cell.strip().lower() in _MISSING
+
+
+def _first_bad_cell(
+    source: Source, rows: Rows, columns: Sequence[Column], wanted: tuple[int, ...], keep_missing: bool
+) -> ValueError:
     for cells, line in zip(rows.cells, rows.lines, strict=True):
-        for c in roles.features:
-            trouble = _trouble(cells[c])
-            if trouble:
-                return ValueError(f"{source.label}, line {line}, column {columns[c].name!r}: {trouble}.")
+        for c in wanted:
+            blank, trouble = is_blank(cells[c]), _trouble(cells[c])
+            place = f"{source.label}, line {line}, column {columns[c].name!r}"
+            if blank and not keep_missing:
+                return ColumnsError(f"{place}: {trouble}.", "drop-missing", "impute")
+            if trouble and not blank:
+                return ValueError(f"{place}: {trouble}.")
     raise AssertionError("only called for a block with a bad cell")
 
 
 def _trouble(cell: str) -> str | None:
     """What is wrong with a cell that should be a number, and what to do."""
-    if cell.strip().lower() in _MISSING:
+    if is_blank(cell):
         what = "the cell is empty" if not cell.strip() else f"{cell.strip()!r} means that the value is missing"
         return f"{what}; fill it in, or remove the row or the column"
-    if not _is_number(cell):
+    if not is_number(cell):
         return f"{cell!r} is not a number; correct it, or leave the column out of the features"
     if not math.fabs(float(cell)) <= LARGEST:
         return f"{cell!r} is too large (the limit is {LARGEST:g}); correct it, or rescale the column"

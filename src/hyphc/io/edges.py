@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .delimited import LARGEST, delimiter_in
-from .sources import Source, encoding_error, text_of
+from .delimited import LARGEST
+from .lines import delimiter_in
+from .sources import Source, read_text
 
 _COMMENTS = ("#", "%")
 _DIGITS = 100  # what is longer is a name: Python refuses to make numbers of thousands of digits
@@ -51,12 +52,11 @@ def read_edges(source: Source) -> EdgeList:
     weight; loops are left out.
     """
     try:
-        with text_of(source) as file:
-            return _assemble(source, list(_parsed(source, _cells(source, file))))
-    except UnicodeDecodeError:
-        raise encoding_error(source) from None
+        edges, note = read_text(source, lambda file: list(_parsed(source, _cells(source, file))))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a list of edges ({error}); save it as CSV with UTF-8.") from None
+    graph = assemble(source, edges)
+    return replace(graph, notes=note + graph.notes)
 
 
 def _cells(source: Source, file: Any) -> Iterator[tuple[int, list[str]]]:
@@ -107,7 +107,8 @@ def _weight(source: Source, line: int, cell: str) -> float:
     return weight
 
 
-def _assemble(source: Source, edges: list[tuple[int, str, str, float]]) -> EdgeList:
+def assemble(source: Source, edges: list[tuple[int, str, str, float]]) -> EdgeList:
+    """The graph of edges: lines, both nodes, and weights."""
     if not edges:
         raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
     names, number = _number_nodes([node for _, a, b, _ in edges for node in (a, b)])

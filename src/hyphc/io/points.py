@@ -10,15 +10,24 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import is_valid_y, squareform
 
 from .._shared.arrays import Floats
+from .annotated import read_h5ad
 from .arrays import read_array_file
+from .arrow import read_arrow
+from .cells import excel_rows, json_rows
 from .columns import ColumnsError, Wanted, listed
-from .delimited import read_delimited
+from .delimited import Delimited, read_delimited, read_rows
 from .edges import read_edges
-from .sources import PathLike, format_of, open_source
+from .formats import Format, format_of
+from .graphs import read_graphml
+from .missing import settled, transposed
+from .sequences import read_fasta, read_phylip
+from .sources import PathLike, Source, open_source
 
-Kind = Literal["features", "similarities", "graph"]
+Kind = Literal["features", "similarities", "distances", "graph"]
+Missing = Literal["keep", "refuse", "drop", "impute"]
 
 _COUNTS_FROM = 5  # rows: fewer may count up by chance
 # What the two ends of an edge are called.
@@ -34,9 +43,10 @@ class Points:
     ----------
     source : str
         What messages call the file.
-    data : array (n, d), or csr_array
-        Features (n, d), similarities (n, n), or the adjacency matrix of a graph (n, n). An NPY file is memory-mapped.
-    kind : {"features", "similarities", "graph"}
+    data : array (n, d), Table, or csr_array
+        Features (n, d), similarities or distances (n, n), or the adjacency matrix of a graph (n, n). NaN is missing; a ``Table``
+        also has columns of categories. An NPY file is memory-mapped.
+    kind : {"features", "similarities", "distances", "graph"}
     names, labels : tuples of n str, or None
         As the file writes them; names need not differ.
     columns : tuple of d str, or None
@@ -45,6 +55,10 @@ class Points:
         What was inferred, one choice each.
     known : mapping of str to tuple of n str
         Cells of the columns asked for as ``known``, as the file writes them.
+    rows : tuple of n int, or None
+        Which rows of the file these are, from 1; None for all.
+    header : tuple of str, or None
+        What all columns of a table are called.
     """
 
     source: str
@@ -55,6 +69,8 @@ class Points:
     columns: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rows: tuple[int, ...] | None = None
+    header: tuple[str, ...] | None = None
 
     @property
     def n(self) -> int:
@@ -70,24 +86,41 @@ def read_points(
     names: str | None = None,
     exclude: Sequence[str] | None = None,
     known: Mapping[str, str] | None = None,
+    categories: Sequence[str] | None = None,
     precomputed: bool = False,
+    distances: bool = False,
     graph: bool = False,
+    transpose: bool = False,
+    missing: Missing = "keep",
+    embedding: str | None = None,
+    sheet: str | None = None,
+    sequence_distance: str = "p",
 ) -> Points:
-    """Points from CSV, TSV, Parquet, NPY, NPZ, MatrixMarket or a list of edges; ``-`` is standard input.
+    """Points from a file: docs/files.md lists what is read, and by which package; ``-`` is standard input.
 
     Parameters
     ----------
     path : path, or "-"
-    features, labels, names, exclude : columns, each by its name or its number from 1
+    features, labels, names, exclude, categories : columns, each by its name or its number from 1
         By default columns of numbers are features, the first column of text that tells rows apart names them, and there
-        are no labels. Features, and columns to exclude from them, also by a range of numbers (``2-61``) or a pattern
-        (``sample_*``). In an NPZ archive they are names of arrays.
+        are no labels. Several columns also by a range of numbers (``2-61``) or a pattern (``sample_*``). ``categories`` are
+        features too, compared by whether they are equal. In an NPZ archive they are names of arrays.
     known : mapping of str to str, optional
         Further columns, by what they say of the rows; they are read as text and are no features.
-    precomputed : bool
-        The numbers are similarities, (n, n).
+    precomputed, distances : bool
+        The numbers are similarities, (n, n), or distances: square or in SciPy's condensed form.
     graph : bool
         The file lists edges, or is a matrix of weights.
+    transpose : bool
+        Columns are to be clustered, not rows.
+    missing : {"keep", "refuse", "drop", "impute"}
+        What is done about missing values: NaN, an error, no such row, or the mean of the column (of categories, the commonest).
+    embedding : str, optional
+        Of an AnnData file: the key in ``obsm``, such as "X_pca", in place of ``X``.
+    sheet : str, optional
+        Of an Excel file: by its name or its number from 1, in place of the first.
+    sequence_distance : {"p", "jukes-cantor"}
+        Of a FASTA file.
 
     Raises
     ------
@@ -95,62 +128,108 @@ def read_points(
         One sentence with the file, the line or row, the column, and the remedy.
     """
     source = open_source(os.fspath(path))
-    wanted = Wanted(
-        None if features is None else tuple(features),
-        labels,
-        names,
-        None if exclude is None else tuple(exclude),
-        known or {},
-    )
+    chosen, left_out, grouped = (None if c is None else tuple(c) for c in (features, exclude, categories))
+    keep = missing != "refuse" and not (precomputed or distances)
+    wanted = Wanted(chosen, labels, names, left_out, grouped, keep, known or {})
+    own = Options(graph, distances, embedding, sheet, sequence_distance)
     found = format_of(source)
-    if found == "edges" or (found == "text" and graph):
-        if wanted:
-            message = f"{source.label} is a list of edges and has no columns to choose; leave the choice out."
-            raise ColumnsError(message, *wanted.asked)
-        edges = read_edges(source)
-        points = Points(source.label, edges.adjacency, "graph", names=edges.names, notes=edges.notes)
-    elif found == "text":
-        table = read_delimited(source, wanted)
-        if not (wanted or precomputed):
-            _refuse_edges(source.label, table.header)
-        points = Points(
-            source.label,
-            table.features,
-            "features",
-            names=None if table.names is None else tuple(table.names),
-            labels=None if table.labels is None else tuple(table.labels),
-            columns=table.columns,
-            notes=table.notes,
-            known={what: tuple(cells) for what, cells in table.known.items()},
-        )
-    else:
-        arrays = read_array_file(source, found, wanted)
-        points = Points(
-            source.label,
-            arrays.data,
-            "features",
-            arrays.names,
-            arrays.labels,
-            arrays.columns,
-            arrays.notes,
-            arrays.known,
-        )
-    points = _with_kind(points, precomputed, graph)
+    points = _read(source, found, wanted, own)
+    if points.kind == "features":
+        if not (wanted or precomputed or distances or graph):
+            _refuse_edges(points)
+        whole = _squared(points) if distances else points
+        points = _with_kind(whole, precomputed or distances, graph, of_rows=found == "h5ad")
+    points = _as_distances(points) if distances else points
+    if points.n < 2:
+        raise ValueError(f"{points.source} holds one row; a tree needs at least two.")
     if features is None:
         _refuse_matrix(points)
         points = _without_identifiers(points)
+    points = transposed(points) if transpose else points
+    points = settled(points, missing)
     return replace(points, notes=points.notes + _warnings(points))
 
 
-def _with_kind(points: Points, precomputed: bool, graph: bool) -> Points:
-    """Square sparse matrices are graphs; other numbers are features unless the caller knows better."""
+@dataclass(frozen=True)
+class Options:
+    """What belongs to some formats only."""
+
+    graph: bool = False
+    condensed: bool = False
+    embedding: str | None = None
+    sheet: str | None = None
+    sequence_distance: str = "p"
+
+
+def _read(source: Source, found: Format, wanted: Wanted, own: Options) -> Points:
+    """The file as its format has it."""
+    if own.embedding is not None and found != "h5ad":
+        raise ColumnsError(f"{source.label} is no AnnData file, which alone has embeddings; leave it out.", "obsm")
+    if own.sheet is not None and found != "excel":
+        raise ColumnsError(f"{source.label} is no Excel file, which alone has sheets; leave it out.", "sheet")
+    if found in ("edges", "graphml", "fasta", "phylip") or (found == "text" and own.graph):
+        return _without_columns(source, found, wanted, own)
+    if found in ("text", "excel", "jsonl"):
+        table, notes = _table(source, found, wanted, own)
+        called, groups = (None if cells is None else tuple(cells) for cells in (table.names, table.labels))
+        points = Points(source.label, table.features, "features", called, groups, table.columns, notes + table.notes)
+        known = {what: tuple(cells) for what, cells in table.known.items()}
+        return replace(points, header=table.header, known=known)
+    if found == "h5ad":
+        arrays = read_h5ad(source, wanted, own.embedding)
+    elif found in ("parquet", "feather"):
+        arrays = read_arrow(source, found, wanted)
+    else:
+        arrays = read_array_file(source, found, wanted, own.condensed)
+    points = Points(source.label, arrays.data, "features", arrays.names, arrays.labels, arrays.columns, arrays.notes)
+    return replace(points, known=arrays.known)
+
+
+def _without_columns(source: Source, found: Format, wanted: Wanted, own: Options) -> Points:
+    """Graphs and sequences."""
+    if wanted:
+        what = {"fasta": "holds sequences", "phylip": "holds distances"}.get(found, "is a list of edges")
+        message = f"{source.label} {what} and has no columns to choose; leave the choice out."
+        raise ColumnsError(message, *wanted.asked)
+    if found in ("fasta", "phylip"):
+        apart = read_phylip(source) if found == "phylip" else read_fasta(source, own.sequence_distance)
+        return Points(source.label, apart.matrix, "distances", apart.names, notes=apart.notes)
+    edges = read_graphml(source) if found == "graphml" else read_edges(source)
+    return Points(source.label, edges.adjacency, "graph", names=edges.names, notes=edges.notes)
+
+
+def _table(source: Source, found: Format, wanted: Wanted, own: Options) -> tuple[Delimited, tuple[str, ...]]:
+    if found == "text":
+        return read_delimited(source, wanted), ()
+    rows, notes = excel_rows(source, own.sheet) if found == "excel" else (json_rows(source), ())
+    return read_rows(source, rows, wanted), notes
+
+
+def _as_distances(points: Points) -> Points:
+    if points.kind == "graph":
+        raise ValueError(
+            f"{points.source} is a sparse matrix, whose absent entries are no distances; write all of them."
+        )
+    return replace(points, kind="distances")
+
+
+def _squared(points: Points) -> Points:
+    """Distances in SciPy's condensed form, one column or one row of them, as a square."""
+    numbers = np.asarray(points.data) if isinstance(points.data, np.ndarray) else np.empty((2, 2))
+    if 1 not in numbers.shape or not is_valid_y(numbers.ravel()) or numbers.size == 1:
+        return points
+    square = squareform(numbers.ravel())
+    note = f"distances: {numbers.size} in condensed form, of {len(square)} rows"
+    return Points(points.source, square, "features", notes=(note,))
+
+
+def _with_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = False) -> Points:
+    """Square sparse matrices are graphs unless the format is ``of_rows``; other numbers are features unless the caller knows."""
     n, d = points.data.shape
-    if n < 2:
-        raise ValueError(f"{points.source} holds one row; a tree needs at least two.")
     sparse = sp.issparse(points.data)
-    kind: Kind = (
-        "graph" if graph or (sparse and (precomputed or n == d)) else "similarities" if precomputed else "features"
-    )
+    kind: Kind = "similarities" if precomputed else "features"
+    if graph or (sparse and (precomputed or (n == d and not of_rows))):
+        kind = "graph"
     if kind != "features" and n != d:
         what = f"{n} rows and {d} columns of numbers"
         raise ValueError(f"{points.source} has {what}; a matrix of similarities or of a graph is square: is it one?")
@@ -162,12 +241,13 @@ def _with_kind(points: Points, precomputed: bool, graph: bool) -> Points:
     return replace(points, data=data, kind=kind, notes=notes)
 
 
-def _refuse_edges(source: str, header: tuple[str, ...]) -> None:
+def _refuse_edges(points: Points) -> None:
     """A list of edges has a tree of its own, not one of its weights."""
+    header = points.header or ()
     ends = tuple(name.lower() for name in header[:2])
     if ends in _ENDS and len(header) <= 3:
         raise ColumnsError(
-            f"{source} looks like a list of edges ({', '.join(header)}): say so, or choose features.", "graph"
+            f"{points.source} looks like a list of edges ({', '.join(header)}): say so, or choose features.", "graph"
         )
 
 
@@ -181,7 +261,12 @@ def _refuse_matrix(points: Points) -> None:
 def _without_identifiers(points: Points) -> Points:
     """Columns that only number the rows are no features; the first of them names the rows, if nothing else does."""
     called = points.columns
-    if points.kind != "features" or called is None or points.n < _COUNTS_FROM:
+    if (
+        not isinstance(points.data, np.ndarray)
+        or points.kind != "features"
+        or called is None
+        or points.n < _COUNTS_FROM
+    ):
         return points
     found = [c for c, name in enumerate(called) if _identifies(name, points.data[:, c])]
     if not found or len(found) == len(called):

@@ -1,36 +1,31 @@
-"""Where bytes come from: a file, or standard input; and what format they are in."""
+"""Where bytes come from: a file, or standard input; and what text they are."""
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, TypeVar
 
 from .packed import HEAD, SUFFIXES, is_packed, unpacked
 
+T = TypeVar("T")
 PathLike = str | os.PathLike[str]
-Format = Literal["npy", "npz", "parquet", "mtx", "edges", "text"]
-
 STANDARD_INPUT = "-"
-_MAGIC: dict[bytes, Format] = {
-    b"\x93NUMPY": "npy",
-    b"PK\x03\x04": "npz",
-    b"PAR1": "parquet",
-    b"%%MatrixMarket": "mtx",
+FORMAT_NAMES = {
+    "npy": "NPY",
+    "npz": "NPZ",
+    "parquet": "Parquet",
+    "feather": "Feather",
+    "mtx": "MatrixMarket",
+    "excel": "Excel",
+    "h5ad": "AnnData",
+    "graphml": "GraphML",
 }
-_SUFFIXES: dict[str, Format] = {
-    ".npy": "npy",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".mtx": "mtx",
-    ".edges": "edges",
-    ".edgelist": "edges",
-}
-FORMAT_NAMES = {"npy": "NPY", "npz": "NPZ", "parquet": "Parquet", "mtx": "MatrixMarket"}
 
 
 @dataclass(frozen=True)
@@ -96,27 +91,25 @@ def open_source(name: str | Path) -> Source:
     return source
 
 
-def format_of(source: Source) -> Format:
-    """The format by the first bytes, which do not lie, or else by the extension."""
+def read_text(source: Source, read: Callable[[io.TextIOWrapper], T]) -> tuple[T, tuple[str, ...]]:
+    """What ``read`` makes of the source as text, and a note where that is not UTF-8; line ends are left to the reader."""
+    for encoding, note in _encodings(source):
+        try:
+            with io.TextIOWrapper(source.open(), encoding=encoding, newline="") as file:
+                return read(file), note
+        except UnicodeDecodeError:
+            continue
+    raise encoding_error(source)
+
+
+def _encodings(source: Source) -> list[tuple[str, tuple[str, ...]]]:
+    """Encodings in which to read, in order, and what is said of each."""
     head = source.head()
-    if source.suffix in (".xlsx", ".xls", ".ods"):
-        raise ValueError(f"{source.label} is a spreadsheet; save its sheet as CSV.")
-    if is_packed(head):
-        raise ValueError(f"{source.label} is packed; give it as a file that is packed once, or unpack it.")
-    for magic, found in _MAGIC.items():
-        if head.startswith(magic):
-            return found
-    by_suffix = _SUFFIXES.get(source.suffix, "text")
-    if by_suffix in FORMAT_NAMES:
-        raise ValueError(
-            f"{source.label} does not begin as a {FORMAT_NAMES[by_suffix]} file does; write it again, or correct its extension."
-        )
-    return by_suffix
-
-
-def text_of(source: Source) -> io.TextIOWrapper:
-    """The source as UTF-8 text, with or without a byte order mark; line ends are left to the reader."""
-    return io.TextIOWrapper(source.open(), encoding="utf-8-sig", newline="")
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return [("utf-16", ("encoding: UTF-16, as its first bytes say",))]
+    if b"\0" in head:
+        raise ValueError(f"{source.label} is not text; give a table, or a file of a format that docs/files.md names.")
+    return [("utf-8-sig", ()), ("cp1252", ("encoding: not UTF-8, so read as Windows-1252 (cp1252)",))]
 
 
 def encoding_error(source: Source) -> ValueError:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..similarity import Similarity
+from ..similarity.mixed import Table
 from ..tree import Tree
 from .checkpoint import Facts
 from .constraints import Constraints
@@ -63,6 +64,8 @@ def _parts(value: Any) -> Iterator[Any]:
         if isinstance(one, Similarity):
             parts = getattr(one, "parts", ())
             waiting += [*parts, *(getattr(one, name) for name in _ATTRIBUTES if hasattr(one, name))]
+        elif isinstance(one, Table):
+            waiting += [one.values, one.categories]
         elif isinstance(one, Tree):
             waiting += [one.children, one.heights]
         elif isinstance(one, Constraints):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .base import Similarity
+from .given import as_given
 from .metric import Metric
 from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Precomputed, Rbf, choices
 from .neighborhoods import BACKGROUND, Auto, Neighbors
@@ -40,9 +41,11 @@ def as_similarity(
     Parameters
     ----------
     X : array, frame or sparse matrix (n, d), or square (n, n) with ``metric="precomputed"``, or a Similarity (returned)
+        Of AnnData its ``X``; a graph of networkx is a similarity.
     metric : str or callable
         - ``"auto"``: columns scaled where that is right, a graph of 15 nearest neighbours, and a weak background, linear in
-          squared distance, that decides how its pieces are put together.
+          squared distance, that decides how its pieces are put together. NaN is missing, and columns of a frame may hold
+          categories: docs/missing.md.
         - ``"cosine"``: w = (1 + cos) / 2. A zero row has no direction: its cosine is 0, its similarity to every point ½.
         - ``"correlation"``, ``"spearman"``: w = (1 + r) / 2, r Pearson's correlation of two rows, or that of their ranks.
         - ``"linear"``: w = offset + ⟨x, y⟩; ``offset`` defaults to the least that makes every w ≥ 0 sure.
@@ -77,6 +80,7 @@ def as_similarity(
            [0.5, 0. , 0.5],
            [0. , 0.5, 0. ]])
     """
+    X = as_given(X, metric)
     if isinstance(X, Similarity):
         return X
     chosen = metric_named(
@@ -90,7 +94,7 @@ def as_similarity(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    return chosen.similarity(X)
+    return chosen.similarity(chosen.admitted(X))
 
 
 def metric_named(

@@ -59,6 +59,20 @@ def warn_of_distances(W: Any) -> None:
         )
 
 
+def warn_of_similarities(D: Any) -> None:
+    """For precomputed distances: each point is at distance 0 from itself, and most similar to itself."""
+    if D.ndim != 2 or D.shape[0] != D.shape[1] or len(D) < 3 or D.dtype.kind not in "fiu":
+        return
+    own = np.diagonal(D)
+    if (own > 0).all() and (own >= D.max(axis=1)).all() and (own > D.mean(axis=1)).all():
+        warnings.warn(
+            "X looks like similarities: every row is largest on the diagonal, where distances are 0; pass metric='precomputed' "
+            "for similarities.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
 def looks_like_distances(W: npt.NDArray[Any]) -> bool:
     """Whether a matrix is more likely one of distances than of similarities.
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats
-from .._shared.checks import as_floats, require_finite
+from .._shared.checks import as_floats, has_gaps, require_finite
 from .base import Similarity
 from .lookalikes import warn_of_one_wide_column
 
@@ -24,6 +24,7 @@ class Metric(ABC):
     words: ClassVar[str]  # what it is, for people
     takes_rows: ClassVar[bool] = True  # False: X is square, the similarities themselves
     takes_sparse: ClassVar[bool] = False
+    takes_missing: ClassVar[bool] = False  # whether entries may be NaN, and columns categories
     has_neighbors: ClassVar[bool] = False  # whether a neighbour graph can be built by it
     stands_alone: ClassVar[bool] = True  # whether it makes a similarity without a neighbour graph
 
@@ -68,11 +69,32 @@ class Metric(ABC):
                 f"Sparse features cannot be used with metric={self.name!r}; give n_neighbors, reduce them with "
                 "sklearn.decomposition.TruncatedSVD, or pass metric='precomputed' if X holds similarities."
             )
-        features = as_floats(X, "X")
-        if features.ndim != 2:
-            raise ValueError(f"Features must have shape (n, d); got {features.shape}.")
+        features = as_rows(X)
+        require_no_gaps(self, features)
         require_finite(features, "X")
         return features
+
+    def admitted(self, X: Any, new: bool = False) -> Any:
+        """What a door lets in: checked rows that have some value each, as has each column unless these are new rows."""
+        return self.checked(X)
+
+
+def as_rows(X: Any) -> npt.NDArray[Any]:
+    """X as an array (n, d) of floats."""
+    features = as_floats(X, "X")
+    if features.ndim != 2:
+        raise ValueError(f"Features must have shape (n, d); got {features.shape}.")
+    return features
+
+
+def require_no_gaps(metric: Metric, X: npt.NDArray[Any]) -> None:
+    """Raise for the first missing entry, and say which metric takes such."""
+    if has_gaps(X):
+        i, j = np.argwhere(np.isnan(X))[0].tolist()
+        raise ValueError(
+            f"X[{i}, {j}] is NaN, and {metric.words} needs all values; metric='auto' skips what is missing, sklearn.impute fills "
+            "it in."
+        )
 
 
 # Of a point, as of its inverse: products of three numbers of points, and of a square, stay within the range of a float64.

@@ -21,7 +21,7 @@ from .directions import DIRECTIONS
 from .distances import similarity_from_distances
 from .features import Features
 from .graph import Graph
-from .lookalikes import warn_of_distances
+from .lookalikes import warn_of_distances, warn_of_similarities
 from .metric import Metric, of_width, stacked
 from .neighborhoods import Auto
 from .other_distances import DISTANCES
@@ -157,7 +157,7 @@ class PrecomputedDistances(Metric):
     takes_rows = False
 
     def warn(self, X: Any) -> None:
-        """Distances are not likely to be anything else."""
+        warn_of_similarities(np.asarray(X))
 
     def build(self, X: Any) -> Dense:
         dense = similarity_from_distances(X)

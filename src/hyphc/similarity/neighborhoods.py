@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_finite, require_memory
+from .._shared.checks import has_gaps, require_finite, require_memory
 from .._shared.rows import equal_rows
 from .background import Background
 from .base import Similarity
 from .blend import Blend, BlendRows
+from .frames import has_categories, table_of
+from .gaps import PartlyKnown, find_with_gaps, require_not_infinite, require_values, require_values_below, told_gaps
 from .graph import Crowding, Graph
 from .lookalikes import warn_of_square_rows
-from .metric import Metric, Seed, of_width, positive_weights, stacked
+from .metric import Metric, Seed, as_rows, of_width, positive_weights, stacked
+from .mixed import Table, blocks_of, column_shares, mixed_scaling
 from .other_distances import Distance
-from .scaling import ColumnScaling, column_scaling
+from .scaling import ColumnScaling, column_scaling, moments_of, require_scale
+
+if TYPE_CHECKING:
+    from .neighbors import Found
 
 # Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
 N_NEIGHBORS = 15
@@ -44,13 +51,27 @@ class Neighbors(Metric):
     takes_sparse = True
 
     def build(self, X: Any) -> Graph:
-        from .neighbors import find, graph_of, require_edge_weights  # loads scikit-learn's neighbour searches
+        from .neighbors import graph_of, require_edge_weights  # loads scikit-learn's neighbour searches
 
         require_edge_weights(self.edge_weights)
-        found = find(X, self.n_neighbors, metric=self.distance, n_jobs=self.n_jobs, random_state=self.random_state)
+        found = self.found(X)
         graph = Graph(graph_of(found.neighbours, found.distances, self.edge_weights))
         graph.source, graph.crowding, graph.recall_ = X, crowding_of(found.distances), found.recall
         return graph
+
+    def found(self, X: Any) -> Found:
+        """The nearest others of each row."""
+        from .neighbors import find
+
+        return find(X, self.n_neighbors, metric=self.distance, n_jobs=self.n_jobs, random_state=self.random_state)
+
+    def closest(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
+        """The old rows nearest to each new one, and their distances."""
+        from .neighbors import closest_of, index_of
+
+        if fitted._index is None:
+            fitted._index = index_of(old, k, self.distance, self.n_jobs)
+        return closest_of(old, new, k, self.distance, fitted._index)
 
     def told(self, similarity: Similarity) -> str:
         return told_recall(similarity)
@@ -63,18 +84,34 @@ class Neighbors(Metric):
 
         An old row's own opinion of the edge would need its neighbours anew; the weights are those of a "fuzzy" graph without it.
         """
-        from .neighbors import closest_of, fuzzy_memberships, index_of
+        from .neighbors import fuzzy_memberships
 
         k = min(self.n_neighbors, old.shape[0])
-        if fitted._index is None:
-            fitted._index = index_of(old, k, self.distance, self.n_jobs)
-        neighbours, distances = closest_of(old, new, k, self.distance, fitted._index)
+        neighbours, distances = self.closest(fitted, old, new, k)
         weights = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
         starts = np.arange(0, weights.size + 1, weights.shape[1])
         return sp.csr_array((weights.ravel(), neighbours.ravel(), starts), shape=(new.shape[0], old.shape[0]))
 
     def checked(self, X: Any) -> Any:
         return checked_rows(self, X)
+
+
+@dataclass(frozen=True)
+class NeighborsWithGaps(Neighbors):
+    """Nearest neighbours of rows with missing entries, by the columns that two rows share; ``shares`` is what each counts."""
+
+    shares: Any = None
+
+    def found(self, X: Any) -> Found:
+        from .neighbors import EXACT_LIMIT, Found, seed_of, warn_of_poor
+
+        seed = seed_of(self.random_state)
+        found = Found(*find_with_gaps(X, self.shares, self.n_neighbors, EXACT_LIMIT, seed, self.n_jobs))
+        warn_of_poor(found.recall)
+        return found
+
+    def closest(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
+        return PartlyKnown(old, self.shares).closest(new, k)
 
 
 def crowding_of(distances: Floats) -> Crowding | None:
@@ -108,21 +145,33 @@ class Placed:
 
     scaling: ColumnScaling | None  # None: sparse rows are taken as they are
     axes: Floats | None  # sparse rows: their singular vectors, (d, components)
-    rows: Any  # scaled, one for each leaf
+    rows: Any  # scaled, one for each leaf; NaN is missing
+    table: Table | None = None  # without rows: the columns, if some of them hold categories
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the rows before columns were dropped."""
+        """Of the rows before columns were dropped or expanded."""
+        if self.table is not None:
+            return self.rows.shape[0], self.table.shape[1]
         width = self.rows.shape[1] if self.scaling is None else len(self.scaling.factor)
         return self.rows.shape[0], width
 
+    @property
+    def shares(self) -> Floats:
+        """What each column of the rows counts."""
+        if self.table is None or self.scaling is None:
+            return np.ones(self.rows.shape[1])
+        return column_shares(blocks_of(self.table.categories)[self.scaling.factor > 0])
+
     def scaled(self, X: Any) -> Any:
         """Rows as neighbours are found among."""
-        return X if self.scaling is None else self.scaling(X)
+        return X if self.scaling is None else self.scaling(X.expanded() if isinstance(X, Table) else X)
 
     def seen(self, rows: Any) -> Floats:
-        """Scaled rows as the background sees them."""
-        return np.asarray(rows if self.axes is None else rows @ self.axes, dtype=np.float64)
+        """Scaled rows as the background sees them: with the means of columns, 0, where a value is missing."""
+        if self.axes is not None:
+            return np.asarray(rows @ self.axes, dtype=np.float64)
+        return np.asarray(np.nan_to_num(rows) if has_gaps(rows) else rows, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -144,6 +193,7 @@ class Auto(Metric):
     name = "auto"
     words = "nearest neighbours with a weak background"
     takes_sparse = True
+    takes_missing = True
     has_neighbors = True
 
     def similarity(self, X: Any, weights: Floats | None = None) -> Similarity:
@@ -155,7 +205,8 @@ class Auto(Metric):
     def told(self, similarity: Similarity) -> str:
         placed: Placed = similarity.source
         rows = "sparse rows as they are" if placed.scaling is None else placed.scaling.why
-        return "; ".join(filter(None, [rows, told_recall(similarity)]))
+        gaps = "" if placed.scaling is None else told_gaps(placed.rows)
+        return "; ".join(filter(None, [rows, gaps, told_recall(similarity)]))
 
     def warn(self, X: Any) -> None:
         warn_of_square_rows(X)
@@ -167,7 +218,7 @@ class Auto(Metric):
         """Equal rows are one leaf while neighbours are found: a row of weight 2 is the same as two rows."""
         if not 0.0 <= self.background < np.inf:
             raise ValueError(f"background={self.background} must be a finite number of at least 0.")
-        group = equal_rows(lambda index: X[index], X.shape[0])
+        group = equal_rows(_comparable(X), X.shape[0])
         if group is None:
             return self._blend(self._placed(X, weights), weights, None)
         first = np.unique(group, return_index=True)[1]
@@ -175,6 +226,11 @@ class Auto(Metric):
         return repeated(self._blend(self._placed(X[first], sizes), sizes, None), group, weights)
 
     def _placed(self, X: Any, sizes: Floats) -> Placed:
+        if isinstance(X, Table):
+            require_scale(self.scale)
+            expanded = X.expanded()
+            scaling = mixed_scaling(moments_of(expanded, sizes), X.categories, self.scale)
+            return Placed(scaling, None, scaling(expanded), X[:0])
         if isinstance(X, np.ndarray):
             scaling = column_scaling(X, self.scale, sizes)
             return Placed(scaling, None, scaling(X))
@@ -188,7 +244,7 @@ class Auto(Metric):
 
     def _blend(self, placed: Placed, sizes: Floats, like: Background | None) -> Blend:
         """The blend of rows in place; ``like`` is a background whose strength is kept."""
-        graph, seen = self._graph(placed.rows, sizes), placed.seen(placed.rows)
+        graph, seen = self._graph(placed, sizes), placed.seen(placed.rows)
         squares = np.einsum("ij,ij->i", seen, seen)
         kept = {"slope": 1.0, "level": None} if like is None else {"slope": like.slope, "level": like.level}
         background = Background(seen * sizes[:, None], squares=squares * sizes, sizes=sizes, **kept)
@@ -199,43 +255,70 @@ class Auto(Metric):
         blend.metric, blend.source = self, placed
         return blend
 
-    def _graph(self, rows: Any, sizes: Floats) -> Graph:
-        n = rows.shape[0]
+    def _graph(self, placed: Placed, sizes: Floats) -> Graph:
+        rows, n = placed.rows, placed.rows.shape[0]
         wanted = N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors
         if n == 1 or rows.shape[1] == 0:
             return Graph(sp.csr_array((n, n)), sizes=sizes)
-        graph = self._neighbors(min(wanted, n - 1)).build(rows)
+        graph = self._neighbors(min(wanted, n - 1), placed).build(rows)
         if (sizes == 1).all():
             return graph
         weighted = graph.combined(sp.diags_array(sizes).tocsr(), sizes)
         weighted.crowding, weighted.recall_ = graph.crowding, graph.recall_
         return weighted
 
-    def _neighbors(self, k: int) -> Neighbors:
-        return Neighbors("euclidean", k, self.edge_weights, self.n_jobs, self.random_state)
+    def _neighbors(self, k: int, placed: Placed, new: Any = None) -> Neighbors:
+        settings = ("euclidean", k, self.edge_weights, self.n_jobs, self.random_state)
+        gaps = any(isinstance(rows, np.ndarray) and has_gaps(rows) for rows in (placed.rows, new))
+        return NeighborsWithGaps(*settings, placed.shares) if gaps else Neighbors(*settings)
 
     def rows(self, fitted: Similarity, new: Any) -> BlendRows:
         placed: Placed = fitted.source
-        found = placed.scaled(of_width(new, fitted))
+        found = placed.scaled(of_width(self.checked(new), fitted))
         n, width = placed.rows.shape
         if width == 0:
             return BlendRows(sp.csr_array((found.shape[0], n)), placed.seen(found))
         wanted = N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors
-        return BlendRows(self._neighbors(wanted).ties(fitted, placed.rows, found), placed.seen(found))
+        ties = self._neighbors(wanted, placed, found).ties(fitted, placed.rows, found)
+        return BlendRows(ties, placed.seen(found))
 
     def grown(self, fitted: Similarity, new: Any) -> Similarity:
         """Old and new rows together: neighbours are found anew, the scaling and the strength of the background are kept."""
         assert isinstance(fitted, Blend)
         placed: Placed = fitted.source
         found = placed.scaled(of_width(self.checked(new), fitted))
-        whole = Placed(placed.scaling, placed.axes, stacked(placed.rows, found))
+        whole = replace(placed, rows=stacked(placed.rows, found))
         return self._blend(whole, np.append(fitted.sizes, np.ones(found.shape[0])), fitted.background)
 
     def checked(self, X: Any) -> Any:
-        rows = checked_rows(self, X)
+        rows = X if isinstance(X, Table) else table_of(X) if has_categories(X) else self._checked_numbers(X)
         if rows.shape[0] == 0:
             raise ValueError("A similarity needs at least one point; got none.")
         return rows
+
+    def _checked_numbers(self, X: Any) -> Any:
+        if sp.issparse(X):
+            return checked_rows(self, X)
+        rows = as_rows(X)
+        require_not_infinite(rows)
+        return rows
+
+    def admitted(self, X: Any, new: bool = False) -> Any:
+        rows = self.checked(X)
+        values = rows.values if isinstance(rows, Table) else rows
+        if isinstance(values, np.ndarray) and has_gaps(values):
+            require_values(values)
+            if not new:
+                require_values_below(values, rows.columns if isinstance(rows, Table) else None)
+        return rows
+
+
+def _comparable(X: Any) -> Callable[[Ints], Any]:
+    """Rows of an index that are equal where those of X are, with the same values missing."""
+    values = X.values if isinstance(X, Table) else X
+    if isinstance(values, np.ndarray) and has_gaps(values):
+        return lambda index: np.hstack([np.nan_to_num(values[index]), np.isnan(values[index])])
+    return lambda index: values[index]
 
 
 def checked_rows(metric: Metric, X: Any) -> Any:
@@ -273,5 +356,5 @@ def repeated(blend: Blend, group: Ints, weights: Floats) -> Blend:
         whole.graph.crowding = Crowding(blend.graph.crowding.density[group], blend.graph.crowding.dimension)
     whole.graph.recall_ = blend.graph.recall_
     whole.metric = blend.metric
-    whole.source = Placed(blend.source.scaling, blend.source.axes, blend.source.rows[group])
+    whole.source = replace(blend.source, rows=blend.source.rows[group])
     return whole

@@ -164,7 +164,7 @@ def find(
         points, everyone = _placed(points, metric), np.arange(n)
         found = Found(*_closest(points, everyone, _exact_candidates(points, everyone, k, n_jobs), k), 1.0)
     else:
-        found = _approximate(points, k, metric, _seed(random_state), n_jobs)
+        found = _approximate(points, k, metric, seed_of(random_state), n_jobs)
     # of unit vectors: ‖x − y‖² = 2(1 − cos), without the cancellation in 1 − cos
     return found._replace(distances=found.distances**2 / 2) if metric == "cosine" else found
 
@@ -360,13 +360,18 @@ def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | N
         search = InvertedFile(_unit_rows(scaled) if metric == "cosine" else scaled, k, seed, n_jobs)  # type: ignore[arg-type]
         neighbours, distances = search.neighbours()
         found = Found(neighbours, distances, search.recall(distances))
-    if found.recall < POOR_RECALL:
-        warnings.warn(
-            f"The approximate search found {found.recall:.0%} of the true neighbours in a sample: the rows have little structure "
-            "in so many columns. Fewer columns (PCA, TruncatedSVD) make it better.",
-            stacklevel=5,
-        )
+    warn_of_poor(found.recall)
     return found
+
+
+def warn_of_poor(recall: float) -> None:
+    """Warn of a search that missed many neighbours."""
+    if recall < POOR_RECALL:
+        warnings.warn(
+            f"The approximate search found {recall:.0%} of the true neighbours in a sample: the rows have little structure "
+            "in so many columns. Fewer columns (PCA, TruncatedSVD) make it better.",
+            stacklevel=6,
+        )
 
 
 def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -> Found:
@@ -391,7 +396,8 @@ def _large_exponent(points: Floats) -> int:
     return exponent if abs(exponent) > LARGE_EXPONENT else 0
 
 
-def _seed(random_state: int | np.random.RandomState | None) -> int:
+def seed_of(random_state: int | np.random.RandomState | None) -> int:
+    """The seed of an approximate search; None is 0."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     return 0 if random_state is None else operator.index(random_state)

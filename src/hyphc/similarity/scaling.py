@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.arrays import Floats
-from .._shared.checks import as_floats, require_finite, require_squares
+from .._shared.checks import as_floats, has_gaps, require_finite, require_squares
 
 SCALES = ("auto", True, False)
 # Deviations this many times the median column's are no accident of columns that share a unit.
@@ -76,17 +76,22 @@ def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Float
     3. scaled if some columns have just two values and others have more;
     4. left alone otherwise.
 
-    ``sizes`` says how many points each row stands for.
+    ``sizes`` says how many points each row stands for. Missing values (NaN) are left out of the moments.
 
     Examples
     --------
     >>> column_scaling(np.array([[1.0, 3000.0, 1.0], [2.0, 1000.0, 2.0], [3.0, 2500.0, 1.5]])).why
     'columns scaled: the largest deviation is 1.04e+03 times the median one'
     """
-    if (isinstance(scale, str) and scale != "auto") or not isinstance(scale, str | bool | np.bool_):
-        raise ValueError(f"scale={scale!r} is unknown; choose 'auto', True or False.")
+    require_scale(scale)
     require_squares(X, "X")
     return scaling_of(moments_of(X, sizes), scale)
+
+
+def require_scale(scale: Any) -> None:
+    """Raise unless it is one of ``SCALES``."""
+    if (isinstance(scale, str) and scale != "auto") or not isinstance(scale, str | bool | np.bool_):
+        raise ValueError(f"scale={scale!r} is unknown; choose 'auto', True or False.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +124,25 @@ class Moments:
 def moments_of(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
     """Moments of columns; ``sizes`` says how many points each row stands for."""
     X = X.astype(np.float64, copy=False)
+    if has_gaps(X):
+        return _moments_with_gaps(X, sizes)
     n_points = len(X) if sizes is None else float(sizes.sum())
     centre = np.average(X, axis=0, weights=sizes)
     squares = np.average((X - centre) ** 2, axis=0, weights=sizes) * n_points
     smallest, largest = X.min(axis=0), X.max(axis=0)
     binary = ((smallest == X) | (largest == X)).all(axis=0)
+    return Moments(n_points, centre, squares, smallest, largest, binary)
+
+
+def _moments_with_gaps(X: Floats, sizes: Floats | None) -> Moments:
+    """Moments of columns over the rows that have a value there, as if of all rows."""
+    weights = (~np.isnan(X)) * (np.ones(len(X)) if sizes is None else sizes)[:, None]
+    n_points, present = float(len(X) if sizes is None else sizes.sum()), weights.sum(axis=0)
+    present[present == 0] = 1.0  # a column without any value is as good as constant
+    centre = (np.nan_to_num(X) * weights).sum(axis=0) / present
+    squares = (np.nan_to_num(X - centre) ** 2 * weights).sum(axis=0) / present * n_points
+    smallest, largest = np.nan_to_num(np.fmin.reduce(X, axis=0)), np.nan_to_num(np.fmax.reduce(X, axis=0))
+    binary = ((smallest == X) | (largest == X) | np.isnan(X)).all(axis=0)
     return Moments(n_points, centre, squares, smallest, largest, binary)
 
 

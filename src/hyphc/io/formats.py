@@ -1,0 +1,151 @@
+"""Which format a file is in: by its first bytes, which do not lie, or else by its extension; and formats that are not read."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import Literal
+
+from .._shared.numpy_files import damage_told
+from .packed import is_packed
+from .sources import FORMAT_NAMES, Source
+
+Format = Literal[
+    "npy", "npz", "parquet", "feather", "mtx", "excel", "jsonl", "h5ad", "graphml", "fasta", "phylip", "edges", "text"
+]
+
+_MAGIC: dict[bytes, Format] = {
+    b"\x93NUMPY": "npy",
+    b"PAR1": "parquet",
+    b"ARROW1": "feather",
+    b"%%MatrixMarket": "mtx",
+}
+_SUFFIXES: dict[str, Format] = {
+    ".npy": "npy",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".mtx": "mtx",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".h5ad": "h5ad",
+    ".graphml": "graphml",
+    ".fasta": "fasta",
+    ".fa": "fasta",
+    ".fas": "fasta",
+    ".fna": "fasta",
+    ".faa": "fasta",
+    ".aln": "fasta",
+    ".phy": "phylip",
+    ".phylip": "phylip",
+    ".edges": "edges",
+    ".edgelist": "edges",
+}
+# These have first bytes of their own: a file that ends so and begins otherwise is not one.
+_BINARY = ("npy", "npz", "parquet", "feather", "mtx", "excel", "h5ad")
+
+_ZIP, _HDF5 = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n"
+# What is known and not read, by first bytes and by extension: its name, and what to do.
+_FOREIGN_HEADS = {
+    b"\xd0\xcf\x11\xe0": ("an old Excel file", "save it as .xlsx or CSV"),
+    b"%PDF": ("a PDF", "give the table that it was made from"),
+    b"\x89PNG": ("a picture", "give a table of features, one row a picture"),
+    b"\xff\xd8\xff": ("a picture", "give a table of features, one row a picture"),
+    b"RDX": ("an R data file", "in R: write.csv(x, 'x.csv')"),
+    b"RDA": ("an R data file", "in R: write.csv(x, 'x.csv')"),
+    b"MATLAB 5": ("a MATLAB file", "save X with numpy.save after scipy.io.loadmat"),
+    b"SQLite format 3": ("an SQLite database", "export the table as CSV"),
+    b"Obj\x01": ("an Avro file", "convert it to Parquet"),
+    b"ORC": ("an ORC file", "convert it to Parquet"),
+    b"FCS": ("a flow cytometry file", "export its events as CSV"),
+    b"7z\xbc\xaf": ("a 7z archive", "unpack it"),
+    b"Rar!": ("a RAR archive", "unpack it"),
+    b"\x80\x04": ("a pickle, which can run any code,", "save the array with numpy.save"),
+    b"\x80\x05": ("a pickle, which can run any code,", "save the array with numpy.save"),
+}
+_FOREIGN_SUFFIXES = {
+    ".xls": ("an old Excel file", "save it as .xlsx or CSV"),
+    ".ods": ("an OpenDocument spreadsheet", "save its sheet as CSV"),
+    ".rds": ("an R data file", "in R: write.csv(x, 'x.csv')"),
+    ".rdata": ("an R data file", "in R: write.csv(x, 'x.csv')"),
+    ".mat": ("a MATLAB file", "save X with numpy.save after scipy.io.loadmat"),
+    ".sav": ("an SPSS file", "export it as CSV"),
+    ".dta": ("a Stata file", "export it as CSV"),
+    ".sas7bdat": ("a SAS file", "export it as CSV"),
+    ".loom": ("a loom file", "convert it to .h5ad with anndata"),
+    ".h5": ("an HDF5 file", "save the array with numpy.save, or as .h5ad with anndata"),
+    ".hdf5": ("an HDF5 file", "save the array with numpy.save, or as .h5ad with anndata"),
+    ".pkl": ("a pickle, which can run any code,", "save the array with numpy.save"),
+    ".pickle": ("a pickle, which can run any code,", "save the array with numpy.save"),
+    ".vcf": ("a VCF file", "make a table or a distance matrix of the samples first"),
+    ".bam": ("a BAM file", "make a table of counts first"),
+    ".gexf": ("a GEXF graph", "save it as GraphML, or as a list of edges"),
+    ".gml": ("a GML graph", "save it as GraphML, or as a list of edges"),
+    ".nex": ("a NEXUS file", "save the alignment as FASTA, or the distances as PHYLIP"),
+    ".fastq": ("a file of reads", "assemble and align them first"),
+}
+
+
+def format_of(source: Source) -> Format:
+    """The format, or an error that names a format that is not read."""
+    head = source.head()
+    if is_packed(head):
+        raise ValueError(f"{source.label} is packed; give it as a file that is packed once, or unpack it.")
+    for magic, found in _MAGIC.items():
+        if head.startswith(magic):
+            return found
+    if head.startswith(_ZIP):
+        return _of_archive(source)
+    by_suffix = _SUFFIXES.get(source.suffix)
+    if head.startswith(_HDF5) and by_suffix == "h5ad":
+        return "h5ad"
+    _refuse_foreign(source, head)
+    if by_suffix in _BINARY:
+        raise ValueError(
+            f"{source.label} does not begin as a {FORMAT_NAMES[by_suffix]} file does; write it again, or correct its extension."
+        )
+    return by_suffix or _of_text(head)
+
+
+def _of_archive(source: Source) -> Format:
+    """NPZ and Excel are ZIP archives."""
+    if source.suffix == ".npz":
+        return "npz"
+    with source.open() as file:
+        content = io.BytesIO(file.read()) if source.plain_path is None else file
+        try:
+            with damage_told(), zipfile.ZipFile(content) as archive:
+                inside = archive.namelist()
+        except ValueError:  # its reader says more
+            return _SUFFIXES.get(source.suffix, "npz")
+    if "xl/workbook.xml" in inside:
+        return "excel"
+    if inside and all(name.endswith(".npy") for name in inside):
+        return "npz"
+    if source.suffix == ".ods":
+        _refuse_foreign(source, b"")
+    raise ValueError(f"{source.label} is a ZIP archive; unpack it, and give a file in it.")
+
+
+def _refuse_foreign(source: Source, head: bytes) -> None:
+    known = next((told for magic, told in _FOREIGN_HEADS.items() if head.startswith(magic)), None)
+    if head.startswith(_HDF5):
+        known = _FOREIGN_SUFFIXES[".h5"]
+    known = known or _FOREIGN_SUFFIXES.get(source.suffix)
+    if known is not None:
+        what, remedy = known
+        raise ValueError(f"{source.label} is {what} and not read by hyphc; {remedy}.")
+
+
+def _of_text(head: bytes) -> Format:
+    """A file without a telling extension: FASTA, GraphML and JSON lines have telling beginnings."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b">"):
+        return "fasta"
+    if start.startswith((b'{"', b"{ ")):
+        return "jsonl"
+    return "graphml" if start.startswith((b"<?xml", b"<graphml")) else "text"

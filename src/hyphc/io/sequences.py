@@ -1,0 +1,146 @@
+"""Sequences and distances of biology: aligned FASTA, and PHYLIP's matrices of distances."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .._shared.arrays import Floats
+from .._shared.checks import require_memory
+from .lines import is_number
+from .sources import Source, read_text
+
+SEQUENCE_DISTANCES = ("p", "jukes-cantor")
+_UNKNOWN = (
+    b"-.?NXnx*"  # gaps, and letters that say nothing; N and X are no gap in proteins and nucleotides respectively
+)
+_NUCLEOTIDES = frozenset(b"ACGTUNacgtun-.?")
+
+
+@dataclass(frozen=True)
+class Distances:
+    """A square matrix of distances, and what its rows are called."""
+
+    matrix: Floats
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_fasta(source: Source, distance: str = "p") -> Distances:
+    """Distances between aligned sequences.
+
+    "p" is the share of sites that differ, of those that both sequences have; "jukes-cantor" −¾·ln(1 − 4p/3), of nucleotides, the
+    expected number of changes a site. Gaps and unknown letters are skipped pair by pair. O(n²·length) time, n² memory.
+    """
+    if distance not in SEQUENCE_DISTANCES:
+        choices = ", ".join(map(repr, SEQUENCE_DISTANCES))
+        raise ValueError(f"sequence_distance={distance!r} is unknown; choose one of {choices}.")
+    sequences, _ = read_text(source, lambda file: _sequences(source, file.read()))
+    names = tuple(name for name, _ in sequences)
+    letters = _alignment(source, sequences)
+    require_memory(16 * len(names) ** 2, f"The distances of {len(names)} sequences", "take fewer of them")
+    shares, n_alone = _differing(letters)
+    notes = [f"distances: share of {letters.shape[1]} aligned sites that differ, gaps skipped"]
+    if distance == "jukes-cantor":
+        shares, notes = _jukes_cantor(source, shares, names), ["distances: by Jukes and Cantor, gaps skipped"]
+    notes += [f"apart: {n_alone} pairs without a common site, at the largest distance"] if n_alone else []
+    return Distances(shares, names, tuple(notes))
+
+
+def _sequences(source: Source, text: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, list[str]]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith(">"):
+            found.append((line[1:].split(maxsplit=1)[0] if line[1:].strip() else "", []))
+        elif line.strip() and not line.startswith(";"):
+            if not found:
+                raise ValueError(
+                    f"{source.label}, line {number}: a sequence before the first line that begins with '>'."
+                )
+            found[-1][1].append("".join(line.split()))
+    return [(name, "".join(parts).upper()) for name, parts in found]
+
+
+def _alignment(source: Source, sequences: list[tuple[str, str]]) -> npt.NDArray[np.uint8]:
+    lengths = {len(sequence) for _, sequence in sequences}
+    if len(lengths) > 1 or not sequences:
+        what = f"sequences of {min(lengths)} to {max(lengths)} letters" if lengths else "no sequences"
+        raise ValueError(f"{source.label} has {what}; align them first, for instance with MAFFT or MUSCLE.")
+    return np.array([np.frombuffer(sequence.encode("ascii", "replace"), np.uint8) for _, sequence in sequences])
+
+
+def _differing(letters: npt.NDArray[np.uint8]) -> tuple[Floats, int]:
+    """The share of differing sites of each pair, and how many pairs have no site in common: they are at the largest share."""
+    n = len(letters)
+    unknown = _UNKNOWN if frozenset(np.unique(letters).tolist()) <= _NUCLEOTIDES else b"-.?X*"
+    known = ~np.isin(letters, np.frombuffer(unknown, np.uint8))
+    shares = np.zeros((n, n))
+    for i in range(n - 1):
+        both = known[i] & known[i + 1 :]
+        differ = ((letters[i] != letters[i + 1 :]) & both).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            shares[i, i + 1 :] = differ / both.sum(axis=1)
+    shares += shares.T
+    alone = np.isnan(shares)
+    shares[alone] = np.nanmax(shares, initial=0.0)
+    return shares, int(alone.sum()) // 2
+
+
+def _jukes_cantor(source: Source, shares: Floats, names: tuple[str, ...]) -> Floats:
+    if shares.max(initial=0.0) >= 0.75:
+        i, j = np.unravel_index(int(shares.argmax()), shares.shape)
+        raise ValueError(
+            f"{source.label}: {names[i]} and {names[j]} differ in {shares.max():.0%} of their sites, at which the distance of "
+            "Jukes and Cantor is infinite; use 'p'."
+        )
+    return np.asarray(-0.75 * np.log1p(-4.0 / 3.0 * shares)) + 0.0
+
+
+def read_phylip(source: Source) -> Distances:
+    """A matrix of distances as PHYLIP writes it: the number of rows, then names and distances, square or lower triangular."""
+    words, _ = read_text(source, lambda file: [line.split() for line in file if line.strip()])
+    n = _count(source, words)
+    rows = _joined(source, words[1:], n)
+    names, numbers = tuple(row[0] for row in rows), [row[1:] for row in rows]
+    shape = [len(row) for row in numbers]
+    matrix = np.zeros((n, n))
+    if shape == [n] * n:
+        matrix[:] = [[_number(source, cell) for cell in row] for row in numbers]
+    elif shape == list(range(n)) or shape == list(range(1, n + 1)):
+        for i, row in enumerate(numbers):
+            matrix[i, : len(row)] = [_number(source, cell) for cell in row]
+        matrix = np.tril(matrix, -1) + np.tril(matrix, -1).T
+    else:
+        raise ValueError(f"{source.label} has rows of {shape[:3]} … distances; expected {n} each, or a lower triangle.")
+    kind = "square" if shape == [n] * n else "lower triangle"
+    return Distances(matrix, names, (f"distances: a matrix in PHYLIP's format, {kind}",))
+
+
+def _count(source: Source, words: list[list[str]]) -> int:
+    if len(words[0]) == 2 and all(word.isdecimal() for word in words[0]):
+        raise ValueError(f"{source.label} is an alignment in PHYLIP's format; save it as FASTA.")
+    if len(words[0]) != 1 or not words[0][0].isdecimal():
+        raise ValueError(f"{source.label} does not begin with the number of rows, as distances in PHYLIP's format do.")
+    return int(words[0][0])
+
+
+def _joined(source: Source, lines: list[list[str]], n: int) -> list[list[str]]:
+    """Rows that go on over several lines: one that begins with a number continues the row above."""
+    rows: list[list[str]] = []
+    for words in lines:
+        if rows and is_number(words[0]) and len(lines) > n:
+            rows[-1] += words
+        else:
+            rows.append(list(words))
+    if len(rows) != n:
+        raise ValueError(f"{source.label} says that it has {n} rows and has {len(rows)}; write it again.")
+    return rows
+
+
+def _number(source: Source, cell: str) -> float:
+    if not is_number(cell) or not math.isfinite(float(cell)):
+        raise ValueError(f"{source.label}: {cell!r} is no distance; correct it.")
+    return float(cell)
