@@ -117,6 +117,7 @@ def draw(
     from matplotlib.figure import Figure  # without pyplot: no display, no state
 
     from .. import plot
+    from ..plot.glyphs import printable
 
     if kind == "both" and tree.n_leaves > DISK_UP_TO:
         kind = "dendrogram"
@@ -131,9 +132,10 @@ def draw(
     for legend in legends[:-1]:
         legend.remove()
     for legend in legends:
-        legend.set_title("cluster" if labels is None else label_name.replace("$", r"\$"))
+        legend.set_title("cluster" if labels is None else printable([label_name])[0][0].replace("$", r"\$"))
     if title is not None:
-        figure.suptitle(title, parse_math=False)
+        (shown,), style = printable([title])
+        figure.suptitle(shown, **style)
     _save(figure, path)
 
 

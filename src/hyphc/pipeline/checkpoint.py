@@ -142,7 +142,8 @@ class Checkpoint:
         """Remove the pieces of a finished stage that nothing will read again, and remember that it is finished."""
         with named_storage(self.folder):
             marker = self._released(stage)
-            self._write_json(marker, {"format": FORMAT})
+            if not marker.exists():
+                self._write_json(marker, {"format": FORMAT})
             for path in (self.folder / stage).iterdir():
                 if path != marker:
                     path.unlink(missing_ok=True)

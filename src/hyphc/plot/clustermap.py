@@ -124,7 +124,8 @@ def clustermap(
     if ordered is not None:
         _draw_column_tree(frame, ordered)
     if title is not None:
-        frame.ax.set_title(title, parse_math=False, y=1.0, pad=GAP + (0.0 if ordered is None else COLUMN_TREE))
+        (written,), style = printable([title])
+        frame.ax.set_title(written, **style, y=1.0, pad=GAP + (0.0 if ordered is None else COLUMN_TREE))
     _write(frame, [called[c] for c in order.tolist()], "x")
     if rows is not None and tree.n_leaves <= MOST_NAMES:
         _write(frame, [rows[leaf] for leaf in leaves.tolist()], "y")
