@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from hyphc import HypHC, Tree, dendrogram_purity
 from hyphc._shared.clock import Clock
 from hyphc.cli import main
-from hyphc.cli.parsers import criteria, metrics_of_rows
+from hyphc.cli.options import criteria, metrics_of_rows
 from hyphc.io import read_tree
 from hyphc.similarity.metrics import METRICS
 from hyphc.similarity.neighborhoods import BACKGROUND, N_NEIGHBORS

@@ -76,7 +76,7 @@ def test_every_metric_is_documented(documented):
 
 
 def test_the_command_line_offers_every_metric_of_rows():
-    from hyphc.cli.parsers import Choices, metrics_of_rows
+    from hyphc.cli.options import Choices, metrics_of_rows
 
     assert list(Choices(metrics_of_rows)) == [name for name, metric in METRICS.items() if metric.takes_rows]
     assert "precomputed" not in Choices(metrics_of_rows)

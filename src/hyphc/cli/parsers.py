@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-
-class Choices:
-    """What an option may be, asked for when it is needed: where the names come from loads NumPy, which other helps do without."""
-
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
-        self._names = names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names())
-
-    def __contains__(self, name: object) -> bool:
-        return name in tuple(self)
-
-
-def metrics_of_rows() -> list[str]:
-    """The metrics that a table can have."""
-    from ..similarity.metrics import METRICS
-
-    return [name for name, metric in METRICS.items() if metric.takes_rows]
-
-
-def criteria() -> Iterable[str]:
-    """What a cut can be best by."""
-    from ..tree.cut import CRITERIA
-
-    return CRITERIA
-
+from .options import (
+    add_annotations,
+    add_columns,
+    add_criterion,
+    add_known,
+    add_seed,
+    add_similarity,
+    add_support,
+    add_workers,
+    positive,
+    strength,
+    whole,
+)
 
 # Most examples begin here, so that each help can be tried from nothing.
 _FIRST = ("hyphc datasets --write iris iris.csv", "hyphc fit iris.csv --labels label")
@@ -109,146 +95,7 @@ def _examples(*lines: str) -> str:
     return "examples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _whole(least: int) -> Any:
-    def convert(text: str) -> int:
-        value = int(text)
-        if value < least:
-            raise argparse.ArgumentTypeError(f"{value} is too small; give a whole number of at least {least}")
-        return value
-
-    convert.__name__ = "whole number"  # argparse names the type in its message about other text
-    return convert
-
-
-def _positive(what: str) -> Callable[[str], float]:
-    """A converter of numbers above 0; argparse names it in its own errors."""
-
-    def convert(text: str) -> float:
-        value = float(text)
-        if not 0 < value < float("inf"):
-            raise argparse.ArgumentTypeError(f"{text} is not a positive {what}")
-        return value
-
-    convert.__name__ = what
-    return convert
-
-
-def _strength(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a number of at least 0")
-    return value
-
-
-_strength.__name__ = "number"
-
-
-def _column_list(text: str) -> tuple[str, ...]:
-    return tuple(column.strip() for column in text.split(","))
-
-
-def _add_columns(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what the file holds")
-    group.add_argument(
-        "--features",
-        type=_column_list,
-        metavar="COL,COL",
-        help="columns to cluster by, as names, numbers, ranges such as 2-61 or patterns such as 'sample_*' (default: all "
-        "columns of numbers)",
-    )
-    group.add_argument("--exclude", type=_column_list, metavar="COL,COL", help="columns not to cluster by, given alike")
-    group.add_argument(
-        "--labels", metavar="COL", help="known groups, to measure how pure the tree is; not clustered by"
-    )
-    group.add_argument(
-        "--names", metavar="COL", help="names of the rows (default: the first text column that tells rows apart)"
-    )
-    group.add_argument(
-        "--categories",
-        type=_column_list,
-        metavar="COL,COL",
-        help="columns of text or codes to cluster by as well, given alike; rows are compared by whether they are equal",
-    )
-    missing = group.add_mutually_exclusive_group()
-    missing.add_argument("--drop-missing", action="store_true", help="leave out rows with missing values")
-    missing.add_argument(
-        "--impute",
-        action="store_true",
-        help="put means of columns in place of missing values (default: auto skips them, other metrics refuse them)",
-    )
-    group.add_argument("--transpose", action="store_true", help="cluster the columns, not the rows")
-    group.add_argument("--precomputed", action="store_true", help="the numbers are similarities, a square table")
-    group.add_argument(
-        "--distances", action="store_true", help="the numbers are distances, a square table or SciPy's condensed form"
-    )
-    group.add_argument(
-        "--graph",
-        action="store_true",
-        help="the file lists edges (two nodes and perhaps a weight a line), or is a matrix of them",
-    )
-    group.add_argument("--sheet", metavar="SHEET", help="of an Excel file: by name or number (default: the first)")
-    group.add_argument("--obsm", metavar="KEY", help="of an AnnData file: an embedding, such as X_pca (default: X)")
-    group.add_argument(
-        "--sequence-distance",
-        choices=("p", "jukes-cantor"),
-        default="p",
-        help="of aligned FASTA: share of sites that differ, or corrected by Jukes and Cantor (default: %(default)s)",
-    )
-
-
-def _add_annotations(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--annotate",
-        type=_column_list,
-        metavar="COLUMNS",
-        help="columns of the data shown beside the tree, and not clustered: classes or numbers (needs a file)",
-    )
-
-
-def _add_similarity(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how alike two rows are")
-    group.add_argument(
-        "--metric",
-        metavar="METRIC",
-        choices=Choices(metrics_of_rows),
-        help="one of %(choices)s (default: auto, nearest neighbours with a weak background)",
-    )
-    group.add_argument(
-        "--n-neighbors",
-        type=_whole(1),
-        metavar="K",
-        help="neighbours of each row (default of auto: 15); with cosine, a correlation or a distance: cluster their graph alone",
-    )
-    group.add_argument(
-        "--scale",
-        choices=("yes", "no", "auto"),
-        help="of auto: bring columns to one scale or leave them as they are (default: auto, decided from the columns)",
-    )
-    group.add_argument(
-        "--background",
-        type=_strength,
-        metavar="B",
-        help="of auto: strength of the background, which joins what no neighbours join (default: 0.003)",
-    )
-    group.add_argument(
-        "--standardize",
-        action="store_true",
-        help="bring columns to mean 0 and deviation 1 first; with auto the same as --scale yes",
-    )
-
-
-def _add_criterion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--criterion",
-        metavar="CRITERION",
-        choices=Choices(criteria),
-        help="which K clusters are best, by %(choices)s (default: dasgupta where the tree carries weights, else height)",
-    )
-    parser.add_argument("--min-size", type=_whole(1), metavar="M", help="clusters have at least so many leaves each")
-
-
-def _add_seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=_whole(0), default=0, help="seed of all random choices (default: %(default)s)")
+strength.__name__ = "number"
 
 
 def _add_fit(commands: Any) -> None:
@@ -279,23 +126,23 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
         "hyphc fit - --n-neighbors 10 --scale yes --output piped < iris.csv",
     )
     parser.add_argument("file", metavar="FILE", help="what to cluster")
-    _add_columns(parser)
-    _add_annotations(parser)
-    _add_similarity(parser)
+    add_columns(parser)
+    add_annotations(parser)
+    add_similarity(parser)
     parser.add_argument(
-        "--n-clusters", type=_whole(1), metavar="K", help="number of flat clusters (default: found from the tree)"
+        "--n-clusters", type=whole(1), metavar="K", help="number of flat clusters (default: found from the tree)"
     )
-    _add_criterion(parser)
+    add_criterion(parser)
     parser.add_argument(
         "--effort",
-        type=_positive("number"),
+        type=positive("number"),
         default=1.0,
         metavar="X",
         help="search for a tree, and for the proof of its gap, X times as much as usual (default: 1)",
     )
     parser.add_argument(
         "--time-budget",
-        type=_positive("number of seconds"),
+        type=positive("number of seconds"),
         metavar="SECONDS",
         help="search for so long (default: until little is gained)",
     )
@@ -305,62 +152,16 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
         metavar="DIR",
         help="keep in DIR where the fit stands; the same command, begun again, goes on from there",
     )
-    _add_known(parser)
-    _add_support(parser)
-    _add_seed(parser)
-    _add_workers(parser)
+    add_known(parser)
+    add_support(parser)
+    add_seed(parser)
+    add_workers(parser)
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
     )
     parser.add_argument(
         "--h5ad", type=Path, metavar="COPY", help="of an AnnData FILE: a copy with clusters in obs and the tree in uns"
     )
-
-
-def _add_known(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "what is known beforehand", "Empty cells say nothing. Contradictions are told with the rows."
-    )
-    group.add_argument(
-        "--must-link", metavar="COL", help="rows with the same value stay together: a cluster, never cut"
-    )
-    group.add_argument("--cannot-link", metavar="COL", help="rows with the same value are never in one flat cluster")
-    group.add_argument("--classes", metavar="COL", help="rows with different values are never in one flat cluster")
-    group.add_argument(
-        "--order", metavar="COL", help="numbers or dates; every cluster is a run of neighbours in this order"
-    )
-    group.add_argument(
-        "--constraint-tree",
-        metavar="FILE",
-        help="each cluster of this tree, for instance each pair of parentheses of a Newick file, is one of the result; rows that "
-        "it does not name are in none of them",
-    )
-
-
-def _add_support(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--support",
-        type=_whole(1),
-        metavar="N",
-        help="fit again N times on data drawn anew, and say how sure each cluster is; 100 is usual",
-    )
-    parser.add_argument(
-        "--resample",
-        choices=("columns", "rows", "edges"),
-        help="of --support: what is drawn anew (default: columns, of a graph edges, of a table of similarities rows)",
-    )
-
-
-def _add_workers(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "rows beyond memory or one machine",
-        "NPY, Parquet or Zarr files are then fitted by parts with Dask (pip install 'hyphc[dask]').\n"
-        "The results are labels.npy and checkpoint/tree; begun again with the same --output, a fit\n"
-        "goes on where it stopped.",
-    )
-    group.add_argument("--workers", type=_whole(1), metavar="N", help="so many processes of this machine")
-    group.add_argument("--memory", metavar="SIZE", help="of each worker, such as 2GB; without --workers there is one")
-    group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://head:8786")
 
 
 def _add_score(commands: Any) -> None:
@@ -382,16 +183,16 @@ DATA is {_FORMATS}""",
     )
     parser.add_argument("tree", metavar="TREE", help="the tree")
     parser.add_argument("data", metavar="DATA", help="the points or the graph")
-    _add_columns(parser)
-    _add_similarity(parser)
+    add_columns(parser)
+    add_similarity(parser)
     parser.add_argument(
         "--effort",
-        type=_positive("number"),
+        type=positive("number"),
         default=1.0,
         metavar="X",
         help="X times the usual effort for the gap of a graph: 50 takes up to a minute (default: 1, a second or two)",
     )
-    _add_seed(parser)
+    add_seed(parser)
 
 
 def _add_compare(commands: Any) -> None:
@@ -413,7 +214,7 @@ def _add_compare(commands: Any) -> None:
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
     parser.add_argument("other", metavar="OTHER", help="another tree of the same leaves")
     parser.add_argument(
-        "--differences", type=_whole(0), default=5, metavar="N", help="clusters listed of each tree (default: 5)"
+        "--differences", type=whole(0), default=5, metavar="N", help="clusters listed of each tree (default: 5)"
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="draw both into this PNG, SVG or PDF")
 
@@ -443,12 +244,12 @@ def _add_cut(commands: Any) -> None:
     )
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--n-clusters", type=_whole(1), metavar="K", help="so many clusters")
+    which.add_argument("--n-clusters", type=whole(1), metavar="K", help="so many clusters")
     which.add_argument("--height", type=float, metavar="H", help="undo all merges above this height")
     which.add_argument(
-        "--max-size", type=_whole(1), metavar="N", help="the largest clusters with at most so many leaves"
+        "--max-size", type=whole(1), metavar="N", help="the largest clusters with at most so many leaves"
     )
-    _add_criterion(parser)
+    add_criterion(parser)
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write to this file, CSV or .xlsx, instead of standard output"
     )
@@ -472,18 +273,16 @@ def _add_plot(commands: Any) -> None:
     parser.add_argument(
         "data", metavar="DATA", nargs="?", help="the file that the tree was made from, for names and labels"
     )
-    _add_columns(parser)
-    _add_annotations(parser)
+    add_columns(parser)
+    add_annotations(parser)
     parser.add_argument(
         "--kind",
         choices=("both", "disk", "dendrogram", "clustermap"),
         default="both",
         help="what to draw (default: %(default)s)",
     )
-    parser.add_argument(
-        "--n-clusters", type=_whole(1), metavar="K", help="number of colours (default: as of hyphc cut)"
-    )
-    _add_criterion(parser)
+    parser.add_argument("--n-clusters", type=whole(1), metavar="K", help="number of colours (default: as of hyphc cut)")
+    add_criterion(parser)
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the picture (default: TREE with the extension .png)"
     )
@@ -505,9 +304,9 @@ def _add_explore(commands: Any) -> None:
     )
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
     parser.add_argument("data", metavar="DATA", nargs="?", help="the file that the tree was made from")
-    _add_columns(parser)
-    _add_annotations(parser)
-    _add_criterion(parser)
+    add_columns(parser)
+    add_annotations(parser)
+    add_criterion(parser)
     parser.add_argument("--output", type=Path, metavar="FILE", help="the page (default: TREE with the extension .html)")
 
 
@@ -563,4 +362,4 @@ def _add_demo(commands: Any) -> None:
         default=Path("hyphc-demo"),
         help="folder for the results (default: %(default)s)",
     )
-    _add_seed(parser)
+    add_seed(parser)
