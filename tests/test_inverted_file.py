@@ -13,9 +13,10 @@ from hyphc._kernels.similarity import cells as cell_kernels
 from hyphc._kernels.similarity import nearest as nearest_kernels
 from hyphc._kernels.similarity.memberships import memberships
 from hyphc.datasets import planted
-from hyphc.similarity import as_similarity, inverted_file, neighbors
+from hyphc.similarity import as_similarity, edge_weights, inverted_file, neighbors
+from hyphc.similarity.edge_weights import fuzzy_memberships
 from hyphc.similarity.inverted_file import InvertedFile
-from hyphc.similarity.neighbors import KNOWN, closest_of, find, fuzzy_memberships, index_of
+from hyphc.similarity.neighbors import KNOWN, closest_of, find, index_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
@@ -204,7 +205,7 @@ def test_compiled_memberships_are_those_of_the_formula() -> None:
     distances = np.sort(np.random.default_rng(9).exponential(size=(500, 15)), axis=1)
     distances[:50, :3], distances[50:60], distances[60:70, 1:] = 0.0, 0.0, distances[60:70, :1]
     ties = np.empty_like(distances)
-    memberships(distances, neighbors.MIN_SIGMA, neighbors.NEWTON_STEPS, neighbors.NEWTON_RTOL, ties)
+    memberships(distances, edge_weights.MIN_SIGMA, edge_weights.NEWTON_STEPS, edge_weights.NEWTON_RTOL, ties)
     assert_allclose(ties, fuzzy_memberships(distances), rtol=1e-9)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hyphc.similarity import neighbors
-from hyphc.similarity.neighbors import EDGE_WEIGHTS, KNOWN, find, fuzzy_memberships, neighbor_graph
+from hyphc.similarity import edge_weights, neighbors
+from hyphc.similarity.edge_weights import EDGE_WEIGHTS, fuzzy_memberships
+from hyphc.similarity.neighbors import KNOWN, find, neighbor_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -199,7 +200,7 @@ def _least_sum(row: np.ndarray) -> float:
 def test_fuzzy_ties_solve_their_equation_over_hundreds_of_orders_of_magnitude() -> None:
     distances = np.array([10.0 ** np.arange(-150, 150, 10), np.linspace(1, 1 + 1e-9, 30), np.geomspace(1, 2, 30)])
     excess = distances - distances[:, :1]
-    sigma = neighbors._solve_sigma(excess, np.log2(30))
+    sigma = edge_weights._solve_sigma(excess, np.log2(30))
     assert_allclose(np.exp(-excess / sigma[:, None]).sum(axis=1), np.log2(30), rtol=1e-10)
 
 

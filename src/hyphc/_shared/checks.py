@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,13 @@ def has_gaps(array: npt.NDArray[Any]) -> bool:
     """Whether an entry is missing (NaN); one pass, without a temporary mask where none is."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isnan(array.sum(dtype=np.float64))) and bool(np.isnan(array).any())
+
+
+def row_chunks(n_rows: int, bytes_per_row: float) -> Iterator[slice]:
+    """Slices of rows whose temporary arrays stay about ``CHUNK_BYTES`` large."""
+    step = max(1, int(CHUNK_BYTES / bytes_per_row))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
 
 
 def require_memory(n_bytes: float, what: str, remedy: str) -> None:

@@ -16,7 +16,8 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import CHUNK_BYTES
-from ..similarity.neighbors import Index, closest_of, many_memberships, nearest
+from ..similarity.edge_weights import many_memberships
+from ..similarity.neighbors import Index, closest_of, nearest
 from .assignment import rows_before, sums_of_leaves
 from .checkpoint import Arrays
 from .problem import Problem

@@ -15,7 +15,7 @@ largest nodes with no real split at or below them; docs/which_similarity.md says
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class ClusterNumber:
     n_clusters: int
     why: str
     runners_up: tuple[tuple[int, float], ...] = ()
-    excess: Floats | None = None
+    excess: Floats | None = field(default=None, repr=False)  # hundreds of numbers
 
 
 @by_kind

@@ -51,7 +51,7 @@ class Neighbors(Metric):
     takes_sparse = True
 
     def build(self, X: Any) -> Graph:
-        from .neighbors import graph_of, require_edge_weights  # loads scikit-learn's neighbour searches
+        from .edge_weights import graph_of, require_edge_weights
 
         require_edge_weights(self.edge_weights)
         found = self.found(X)
@@ -84,7 +84,7 @@ class Neighbors(Metric):
 
         An old row's own opinion of the edge would need its neighbours anew; the weights are those of a "fuzzy" graph without it.
         """
-        from .neighbors import fuzzy_memberships
+        from .edge_weights import fuzzy_memberships
 
         k = min(self.n_neighbors, old.shape[0])
         neighbours, distances = self.closest(fitted, old, new, k)

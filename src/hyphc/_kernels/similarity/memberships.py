@@ -34,7 +34,7 @@ def _scale(excess: Floats, wanted: float, steps: int, rtol: float) -> float:
 
 @kernel
 def memberships(distances: Floats, narrowest: float, steps: int, rtol: float, ties: Floats) -> None:
-    """ties[i, t] = exp(−max(0, d − ρ) / σ), row by row: ``similarity.neighbors.fuzzy_memberships`` as a loop."""
+    """ties[i, t] = exp(−max(0, d − ρ) / σ), row by row: ``similarity.edge_weights.fuzzy_memberships`` as a loop."""
     n, k = distances.shape
     excess = np.empty(k)
     for i in range(n):
