@@ -17,7 +17,7 @@ from .._shared.numpy_files import damage_told, require_plausible
 from .columns import Column, ColumnsError, Wanted, assign_roles, find_column, listed
 from .delimited import LARGEST
 from .matrix_market import parse_matrix_market
-from .sources import FORMAT_NAMES, Source, read_text
+from .sources import FORMAT_NAMES, Source, decoded
 
 _SPARSE_KEYS = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes, whatever the format
 ROW_BYTES = 8  # of a sparse matrix, for each row
@@ -178,7 +178,7 @@ def _one_a_row(source: Source, arrays: dict[str, npt.NDArray[Any]], key: str, n:
 def _read_matrix_market(source: Source, wanted: Wanted) -> Arrays:
     most_rows = most_bytes(source.n_bytes) // ROW_BYTES
     with reading(source, "mtx"):
-        matrix, _ = read_text(source, lambda lines: parse_matrix_market(lines, most_rows))
+        matrix, _ = decoded(source, lambda lines: parse_matrix_market(lines, most_rows))
     return _sparse(source, matrix, wanted) if sp.issparse(matrix) else _by_column(source, np.asarray(matrix), wanted)
 
 

@@ -13,7 +13,7 @@ from .._shared.numpy_files import require_members
 from .arrays import reading
 from .columns import find_column
 from .lines import NumberedRow
-from .sources import Source, read_text
+from .sources import Source, decoded
 
 
 def excel_rows(source: Source, sheet: str | None) -> tuple[Iterator[NumberedRow], tuple[str, ...]]:
@@ -71,7 +71,7 @@ def _text(cell: Any) -> str:
 
 def json_rows(source: Source) -> Iterator[NumberedRow]:
     """A header of all keys, and a row for each line, which holds an object of plain values or a list of them."""
-    records, _ = read_text(source, lambda file: list(_records(source, file)))
+    records, _ = decoded(source, lambda file: list(_records(source, file)))
     if records and isinstance(records[0][1], list):
         return iter([(number, [_text(cell) for cell in record]) for number, record in records])
     keys = list(dict.fromkeys(key for _, record in records for key in record))

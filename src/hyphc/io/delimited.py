@@ -17,7 +17,7 @@ from ..similarity.mixed import Table, coded
 from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
 from .lines import COMMENT, NumberedRow, is_number, rows_of_text
 from .notation import AmbiguousNumbers, Notation, notation_of, with_commas
-from .sources import Source, read_text
+from .sources import Source, decoded
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
 LARGEST = 1e100  # squares and products of three such numbers still fit a float64 with room for a sum over all rows
@@ -48,7 +48,7 @@ class Delimited:
 def read_delimited(source: Source, wanted: Wanted) -> Delimited:
     """Read a table of text; the first line is its header unless the columns of numbers have numbers there too."""
     try:
-        table, note = read_text(source, lambda file: read_rows(source, rows_of_text(source, file), wanted))
+        table, note = decoded(source, lambda file: read_rows(source, rows_of_text(source, file), wanted))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a table of text ({error}); save it as CSV with UTF-8.") from None
     return replace(table, notes=note + table.notes)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from .delimited import LARGEST
 from .lines import delimiter_in
-from .sources import Source, read_text
+from .sources import Source, decoded
 
 _COMMENTS = ("#", "%")
 _DIGITS = 100  # what is longer is a name: Python refuses to make numbers of thousands of digits
@@ -52,7 +52,7 @@ def read_edges(source: Source) -> EdgeList:
     weight; loops are left out.
     """
     try:
-        edges, note = read_text(source, lambda file: list(_parsed(source, _cells(source, file))))
+        edges, note = decoded(source, lambda file: list(_parsed(source, _cells(source, file))))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a list of edges ({error}); save it as CSV with UTF-8.") from None
     graph = assemble(source, edges)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .._shared.arrays import Floats
 from .._shared.checks import require_memory
 from .lines import is_number
-from .sources import Source, read_text
+from .sources import Source, decoded
 
 SEQUENCE_DISTANCES = ("p", "jukes-cantor")
 _UNKNOWN = (
@@ -38,7 +38,7 @@ def read_fasta(source: Source, distance: str = "p") -> Distances:
     if distance not in SEQUENCE_DISTANCES:
         choices = ", ".join(map(repr, SEQUENCE_DISTANCES))
         raise ValueError(f"sequence_distance={distance!r} is unknown; choose one of {choices}.")
-    sequences, _ = read_text(source, lambda file: _sequences(source, file.read()))
+    sequences, _ = decoded(source, lambda file: _sequences(source, file.read()))
     names = tuple(name for name, _ in sequences)
     letters = _alignment(source, sequences)
     require_memory(16 * len(names) ** 2, f"The distances of {len(names)} sequences", "take fewer of them")
@@ -101,7 +101,7 @@ def _jukes_cantor(source: Source, shares: Floats, names: tuple[str, ...]) -> Flo
 
 def read_phylip(source: Source) -> Distances:
     """A matrix of distances as PHYLIP writes it: the number of rows, then names and distances, square or lower triangular."""
-    words, _ = read_text(source, lambda file: [line.split() for line in file if line.strip()])
+    words, _ = decoded(source, lambda file: [line.split() for line in file if line.strip()])
     n = _count(source, words)
     rows = _joined(source, words[1:], n)
     names, numbers = tuple(row[0] for row in rows), [row[1:] for row in rows]

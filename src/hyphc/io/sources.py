@@ -91,7 +91,7 @@ def open_source(name: str | Path) -> Source:
     return source
 
 
-def read_text(source: Source, read: Callable[[io.TextIOWrapper], T]) -> tuple[T, tuple[str, ...]]:
+def decoded(source: Source, read: Callable[[io.TextIOWrapper], T]) -> tuple[T, tuple[str, ...]]:
     """What ``read`` makes of the source as text, and a note where that is not UTF-8; line ends are left to the reader."""
     for encoding, note in _encodings(source):
         try:
