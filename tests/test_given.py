@@ -34,6 +34,7 @@ def test_annotated_data_is_taken_with_the_names_of_its_variables():
     plain, model = HypHC(3, random_state=0).fit(X), HypHC(3, random_state=0).fit(Annotated(X))
     assert model.tree_ == plain.tree_
     assert list(model.feature_names_in_) == ["g1", "g2", "g3"]
+    assert model.tree_.names[:2] == ("cell0", "cell1")
     assert_array_equal(model.predict(Annotated(X)), plain.predict(X))
     sparse = HypHC(3, random_state=0).fit(Annotated(sp.csr_matrix(X)))
     assert sparse.tree_ == HypHC(3, random_state=0).fit(sp.csr_matrix(X)).tree_
@@ -54,6 +55,9 @@ def test_graphs_of_networkx_are_similarities():
     W = networkx.to_scipy_sparse_array(graph, dtype=float)
     assert model.tree_ == HypHC(metric="precomputed", random_state=0).fit(W).tree_
     assert_array_equal(as_similarity(graph).to_dense(), W.toarray())
+    assert model.tree_.names is None
+    named = networkx.relabel_nodes(graph, {node: f"member {node}" for node in graph})
+    assert HypHC(random_state=0).fit(named).tree_.names[33] == "member 33"
     directed = networkx.DiGraph([("a", "b", {"weight": 2.0}), ("b", "a", {"weight": 2.0}), ("b", "c"), ("c", "c")])
     assert_array_equal(as_similarity(directed).to_dense(), [[0, 2, 0], [2, 0, 1], [0, 1, 0]])
     directed["a"]["b"]["weight"] = 1.0

@@ -241,7 +241,8 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         Parameters
         ----------
         X : array, frame, sparse matrix, Similarity or path
-            The index of a pandas frame names the leaves of ``tree_``, unless it only counts.
+            Also AnnData, and a graph of networkx. The index of a pandas frame names the leaves of ``tree_``, as names of
+            cells and nodes do, unless it only counts.
             With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/missing.md.
             A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
             that do, are fitted by parts: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``

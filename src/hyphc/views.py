@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._shared.later import later, require_package
 from .scores.differences import Differences, differences
+from .similarity.given import is_annotated, is_graph
 from .tree import Tree
 from .tree.parts import called
 
@@ -106,19 +107,25 @@ class Views:
 
 
 def row_names(X: Any) -> tuple[str, ...] | None:
-    """Names of the rows of a pandas frame; None for what has none, and for an index that only counts from 0.
+    """Names of the rows of a pandas frame or AnnData object, or of the nodes of a networkx graph; None where they only count.
 
     Examples
     --------
     >>> row_names([[1.0], [2.0]]) is None
     True
     """
-    if not hasattr(X, "iloc"):
-        return None
-    labels = X.index.tolist()
-    if labels == list(range(len(labels))):
+    labels = _labels_of(X)
+    if labels is None or [str(label) for label in labels] == [str(i) for i in range(len(labels))]:
         return None
     return tuple(", ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels)
+
+
+def _labels_of(X: Any) -> list[Any] | None:
+    if is_annotated(X):
+        return list(X.obs_names)
+    if is_graph(X):
+        return list(X.nodes)
+    return X.index.tolist() if hasattr(X, "iloc") else None
 
 
 def grown_names(tree: Tree, new: tuple[str, ...] | None, n: int) -> tuple[str, ...] | None:
