@@ -3,8 +3,8 @@
 ``workers`` fits rows from an NPY file on two workers of one thread and 2 GB each. ``one kill`` does the same and kills a worker
 without warning. ``worker kills`` kills one in each stage, at a random moment; ``client kills`` kills the program that fits, with
 its cluster, up to twenty times, and starts it again: the tree must be that of an undisturbed fit, and no finished piece may be
-written twice. ``spark`` compares the tree above 1 000 clusters with that of pyspark's BisectingKMeans: pairs within a cluster cost as
-much as its size.
+written twice. ``spark`` compares the tree above 1 000 clusters with that of pyspark's BisectingKMeans: pairs within a cluster
+cost as much as its size.
 """
 
 from __future__ import annotations
