@@ -15,7 +15,10 @@ from hyphc._shared.files import is_draft
 
 from .trial import Trial, judged
 
-CASES = {"letter": "a fit of 20 000 rows", "cora_ml": "a fit of a graph of 2 810 nodes"}
+CASES = {
+    "letter": "SIGKILL at random moments of a fit of 20 000 rows",
+    "cora_ml": "SIGKILL at random moments of a fit of a graph of 2 810 nodes",
+}
 LONG = 50  # kills of each
 LIMIT = 3 * 3600.0
 IN_A_ROW = 5  # kills of one fit; then it is left in peace
