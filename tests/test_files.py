@@ -20,16 +20,6 @@ TABLE = pd.DataFrame({"name": ["p", "q", "r", "s"], "a": [1.0, 2.5, -3.0, 4.0], 
 NUMBERS = TABLE[["a", "b"]].to_numpy(float)
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(name: str, content: str | bytes):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 def assert_the_table(points, rows=4):
     np.testing.assert_array_equal(points.data, NUMBERS[:rows])
     assert points.columns == ("a", "b")

@@ -24,16 +24,6 @@ X = np.array([[1.0, 2.5], [3.0, -4.0], [0.5, 1e-3]])
 W = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.5], [1.0, 0.5, 0.0]])
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(name: str, text: str | bytes):
-        path = tmp_path / name
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return path
-
-    return write
-
-
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 

@@ -38,10 +38,11 @@ def cell(text: str) -> str:
     >>> cell("=1+2"), cell("-1"), cell("- none")
     ("'=1+2", '-1', "'- none")
     """
-    return f"'{text}" if _FORMULA.match(text) and not _is_number(text) else text
+    return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:

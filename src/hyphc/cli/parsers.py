@@ -133,6 +133,20 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
         "--n-clusters", type=whole(1), metavar="K", help="number of flat clusters (default: found from the tree)"
     )
     add_criterion(parser)
+    _add_search(parser)
+    add_known(parser)
+    add_support(parser)
+    add_seed(parser)
+    add_workers(parser)
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
+    )
+    parser.add_argument(
+        "--h5ad", type=Path, metavar="COPY", help="of an AnnData FILE: a copy with clusters in obs and the tree in uns"
+    )
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--effort",
         type=positive("number"),
@@ -151,16 +165,6 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
         type=Path,
         metavar="DIR",
         help="keep in DIR where the fit stands; the same command, begun again, goes on from there",
-    )
-    add_known(parser)
-    add_support(parser)
-    add_seed(parser)
-    add_workers(parser)
-    parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
-    )
-    parser.add_argument(
-        "--h5ad", type=Path, metavar="COPY", help="of an AnnData FILE: a copy with clusters in obs and the tree in uns"
     )
 
 

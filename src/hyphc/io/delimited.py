@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .._shared.arrays import Floats
+from .._shared.text import is_number
 from ..similarity.mixed import Table, coded
 from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
-from .lines import COMMENT, NumberedRow, is_number, rows_of_text
+from .lines import COMMENT, NumberedRow, rows_of_text
 from .notation import AmbiguousNumbers, Notation, notation_of, with_commas
 from .sources import Source, decoded
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import IO
 
+from .._shared.text import is_number
 from .sources import Source
 
 NumberedRow = tuple[int, list[str]]  # the line on which a row ends, and its cells
@@ -50,15 +51,6 @@ def _separator(top: str, below: str) -> str:
 
 def _split(line: str, separator: str) -> list[str]:
     return next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=separator == " "), [])
-
-
-def is_number(cell: str) -> bool:
-    """Whether Python reads the cell as a number."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _cells(lines: Iterator[str], separator: str, skipped: int) -> Iterator[NumberedRow]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._shared.arrays import Floats
 from .._shared.checks import require_memory
-from .lines import is_number
+from .._shared.text import is_number
 from .sources import Source, decoded
 
 SEQUENCE_DISTANCES = ("p", "jukes-cantor")
