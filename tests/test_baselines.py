@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, baselines, cost_bounds, dasgupta_cost, datasets
+from hyphc.similarity import Dense
 from numpy.testing import assert_allclose
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
@@ -45,6 +46,12 @@ def test_similarities_above_one_are_measured_from_the_largest():
     W = 100 * as_similarity(X, "cosine").to_dense()
     assert baselines.average_linkage(W) == baselines.average_linkage(W / 100)
     assert baselines.average_linkage(W).heights[0] >= 0
+
+
+def test_leaves_of_several_points_are_as_alike_as_their_pairs_on_average():
+    W = as_similarity(X, "cosine").to_dense()
+    sizes = np.arange(1.0, 41.0)
+    assert baselines.average_linkage(Dense(W * np.outer(sizes, sizes), sizes=sizes)) == baselines.average_linkage(W)
 
 
 def test_a_disconnected_graph_becomes_one_tree_joined_at_the_top():

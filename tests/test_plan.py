@@ -29,12 +29,14 @@ def empty_graph(n: int) -> Graph:
     return Graph(csr_array((n, n)))
 
 
-def test_features_start_from_bisecting_and_graphs_from_agglomeration_small_ones_from_average_linkage_if_cheaper():
+def test_features_start_from_bisecting_and_graphs_from_agglomeration_small_ones_from_average_linkage():
     plan = plan_fit(FEATURES, EmbedSettings())
     assert (plan.start, plan.linkage, plan.search, plan.embed) == ("bisecting k-means", True, ALL, None)
+    plan = plan_fit(empty_graph(1_001), EmbedSettings())
+    assert (plan.start, plan.linkage, plan.embed) == ("agglomeration along edges", True, None)
     for similarity in (KNN, BLEND):
         plan = plan_fit(similarity, EmbedSettings())
-        assert (plan.start, plan.linkage, plan.embed) == ("agglomeration along edges", True, None)
+        assert (plan.start, plan.linkage, plan.embed) == ("average linkage", False, None)
     assert not plan_fit(wide(2_001, 1), EmbedSettings()).linkage
     assert plan_fit(BLEND, EmbedSettings(), refine=False).start == "continuous stage"
 

@@ -50,17 +50,17 @@ def _linkage(similarity: SimilarityLike, method: Literal["single", "average", "c
 
 
 def _condensed_distances(similarity: Similarity, method: str) -> npt.NDArray[np.float64]:
-    """1 − w, or w_max − w where similarities exceed 1, in SciPy's condensed form."""
+    """1 − w, or w_max − w where similarities exceed 1, in SciPy's condensed form; w is the mean where leaves have several points."""
     n = similarity.n
     # the condensed distances, the copy that SciPy works on, and a chunk of rows
     require_memory(
         8 * n * (n - 1), f"{method} linkage of {n} points", "take a sample, or use a method that needs no n x n matrix"
     )
-    largest = max(1.0, similarity.maximum()) if (similarity.sizes == 1).all() else similarity.maximum()
-    distances = np.empty(n * (n - 1) // 2)
+    alike = np.empty(n * (n - 1) // 2)
     filled = 0
     for rows, weights in similarity.row_chunks():
         for offset, i in enumerate(range(rows.start, rows.stop)):
-            distances[filled : filled + n - 1 - i] = largest - weights[offset, i + 1 :]
+            pairs = similarity.sizes[i] * similarity.sizes[i + 1 :]
+            alike[filled : filled + n - 1 - i] = weights[offset, i + 1 :] / pairs
             filled += n - 1 - i
-    return np.maximum(distances, 0.0, out=distances)
+    return np.subtract(max(1.0, alike.max()), alike, out=alike)

@@ -10,7 +10,7 @@ from .. import baselines
 from .._shared.arrays import Floats
 from .._shared.clock import Clock
 from .._shared.trail import Level
-from ..baselines.agglomerate import graph_agglomeration
+from ..baselines.quick import quick_tree
 from ..continuous.solver import embed_by
 from ..hyperbolic.encode import encode_by_height
 from ..scores.metrics import dasgupta_cost
@@ -67,8 +67,7 @@ def _start(
     if plan.embed is not None:
         result = embed_by(plan.embed, similarity, clock, random_state, n_jobs)
         return result.tree, result.embedding, result.loss_curve
-    make = graph_agglomeration if plan.start == "agglomeration along edges" else baselines.bisecting_kmeans
-    return make(similarity), None, np.empty(0)
+    return quick_tree(similarity, n_jobs), None, np.empty(0)
 
 
 def _cheaper(tree: Tree, other: Tree, similarity: Similarity) -> Tree:

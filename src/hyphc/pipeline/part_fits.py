@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats, Ints
 from .._shared.clock import Clock
-from ..baselines import bisecting_kmeans
-from ..baselines.agglomerate import graph_agglomeration
+from ..baselines.quick import quick_tree
 from ..scores.metrics import splits
 from ..search.run import LARGE
 from ..search.stages import refine_by
@@ -120,8 +119,7 @@ def _tree(problem: Problem, similarity: Similarity, seed: int) -> Tree:
         return Tree(np.empty((0, 2), np.int64))
     if problem.n <= LARGE:
         return fitted(similarity, seed, problem.recipe.effort, 1)
-    start = graph_agglomeration(similarity) if similarity.has_edges else bisecting_kmeans(similarity)
-    return refine_by(Clock(), start, similarity, seed, 1, max_sweeps=SWEEPS, effort=problem.recipe.effort)
+    return refine_by(Clock(), quick_tree(similarity, 1), similarity, seed, 1, max_sweeps=SWEEPS, effort=problem.recipe.effort)
 
 
 def _first_rows(groups: Ints) -> Ints:

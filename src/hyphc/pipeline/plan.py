@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..baselines.quick import Quick, quick_method
 from ..continuous.solver import EmbedSettings
 from ..search import run as search
 from ..similarity import Similarity
@@ -22,7 +23,7 @@ EMBED_SHARE = 0.2
 # Up to this many leaves average linkage takes a moment, and the result is never worse than it.
 LINKAGE_UP_TO = 2_000
 
-Start = Literal["continuous stage", "agglomeration along edges", "bisecting k-means"]
+Start = Literal["continuous stage"] | Quick
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,7 +32,7 @@ class FitPlan:
 
     Attributes
     ----------
-    start : {"continuous stage", "agglomeration along edges", "bisecting k-means"}
+    start : {"continuous stage", "average linkage", "agglomeration along edges", "bisecting k-means"}
         What makes the first tree.
     linkage : bool
         Whether average linkage is tried too, and the cheaper of the two trees searched.
@@ -131,8 +132,8 @@ def plan_fit(
     if asks_for_continuous_stage(settings):
         embed = _before_search(settings, similarity)
         return FitPlan("continuous stage", linkage, stages, embed, EMBED_SHARE, effort, time_budget)
-    start: Start = "agglomeration along edges" if similarity.has_edges else "bisecting k-means"
-    return FitPlan(start, linkage, stages, None, effort=effort, time_budget=time_budget)
+    start = quick_method(similarity)
+    return FitPlan(start, linkage and start != "average linkage", stages, None, effort=effort, time_budget=time_budget)
 
 
 def asks_for_continuous_stage(settings: EmbedSettings) -> bool:

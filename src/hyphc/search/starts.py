@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..baselines.agglomerate import graph_agglomeration
 from ..baselines.bisection import bisecting_kmeans
+from ..baselines.quick import quick_tree
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
@@ -16,17 +16,14 @@ from .sweeps import FIRST_ROUNDS, swept
 
 
 def with_other_starts(tree: Tree, given: float, similarity: Similarity, run: Run) -> Tree:
-    """The tree fused with others: agglomeration along edges or bisecting k-means, if cheaper than ``given``, and graphs also
-    split from the top; all swept.
+    """The tree fused with others: the one made soonest, if cheaper than ``given``, and graphs also split from the top; all swept.
 
     Which of the two a graph needs cannot be told from their own costs: agglomeration knows small clusters best, splits the
     large ones.
     """
 
     def own() -> Tree | None:
-        start = (
-            graph_agglomeration(similarity) if similarity.has_edges else bisecting_kmeans(similarity, n_jobs=run.n_jobs)
-        )
+        start = quick_tree(similarity, run.n_jobs)
         return start if dasgupta_cost(start, similarity) < given else None
 
     def split() -> Tree | None:
