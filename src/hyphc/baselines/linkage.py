@@ -50,7 +50,7 @@ def _linkage(similarity: SimilarityLike, method: Literal["single", "average", "c
 
 
 def _condensed_distances(similarity: Similarity, method: str) -> npt.NDArray[np.float64]:
-    """1 − w, or w_max − w where similarities exceed 1, in SciPy's condensed form; w is a mean where leaves have several points."""
+    """1 − w, or w_max − w where similarities exceed 1, in SciPy's condensed form; of leaves of several points, the mean."""
     n = similarity.n
     # the condensed distances, the copy that SciPy works on, and a chunk of rows
     require_memory(
