@@ -70,7 +70,8 @@ def _distances(queries: npt.NDArray[Any], rows: npt.NDArray[Any], near: Ints) ->
 def _visitors(problem: Problem, part: int, turn: int) -> tuple[Ints, Ints, npt.NDArray[Any]]:
     """Of all rows that visit a part: their own part, their place among its rows, and the rows; by part and place."""
     before, found = rows_before(problem, turn), []
-    for number, piece in enumerate(problem.pieces(problem.stage("shuffle", turn), problem.n_blocks)):
+    shuffle, names = problem.stage("shuffle", turn), ("visitor", "visited", "starts", "rows")
+    for number, piece in enumerate(problem.pieces(shuffle, problem.n_blocks, *names)):
         guests = piece["visitor"][piece["visited"][part] : piece["visited"][part + 1]]
         home = np.searchsorted(piece["starts"], guests, side="right") - 1
         place = guests - piece["starts"][home] + before[number, home]

@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.files import is_draft, replaced_atomically
+from .reopened import reopened
 
 FORMAT = 1
-AT_ONCE = 1 << 16  # bytes: smaller files are read, since a map costs more than it saves
 Arrays = dict[str, npt.NDArray[Any]]
 Facts = dict[str, Any]  # what JSON can hold
 
@@ -125,18 +125,23 @@ class Checkpoint:
 
     def read(self, stage: str, number: int = 0, *names: str) -> Arrays:
         """The arrays of a piece, memory-mapped: all, or those named."""
-        with named_storage(self.folder):
+        if not names:
             self._require_kept(stage)
             files = self._files(stage, number)
-            if files is None:
-                raise FileNotFoundError(errno.ENOENT, "No such piece", os.fspath(self._record(stage, number)))
-            return {name: _opened(self._array(stage, number, name)) for name in names or files}
+            with named_storage(self.folder):
+                if files is None:
+                    raise FileNotFoundError(errno.ENOENT, "No such piece", os.fspath(self._record(stage, number)))
+            names = tuple(files)
+        return {name: self.one(stage, number, name) for name in names}
 
     def one(self, stage: str, number: int, name: str) -> npt.NDArray[Any]:
         """One array of a piece, memory-mapped."""
         with named_storage(self.folder):
-            self._require_kept(stage)
-            return _opened(self._array(stage, number, name))
+            try:
+                return reopened(f"{self.folder}/{stage}/{number:06d}.{name}.npy")
+            except FileNotFoundError:
+                self._require_kept(stage)
+                raise
 
     def release(self, stage: str) -> None:
         """Remove the pieces of a finished stage that nothing will read again, and remember that it is finished."""
@@ -220,12 +225,6 @@ def _manifest_of(facts: Facts) -> Facts:
     all_of_it = {"format": FORMAT, "package": f"hyphc {version('hyphc')}", **facts}
     normal: Facts = json.loads(json.dumps(all_of_it))
     return normal
-
-
-def _opened(path: Path) -> npt.NDArray[Any]:
-    # copied where it is written to: read-only arrays would be another kind to compile kernels for
-    mode: Any = "c" if path.stat().st_size > AT_ONCE else None
-    return np.asarray(np.load(path, mmap_mode=mode, allow_pickle=False))
 
 
 def _flush(path: Path) -> None:

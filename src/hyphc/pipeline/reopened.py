@@ -1,0 +1,44 @@
+"""NPY files that are opened again and again: each part reads a little of every block, so that opening must cost next to nothing."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+AT_ONCE = 1 << 16  # bytes: smaller files are read, since a map costs more than it saves
+REMEMBERED = 1 << 14  # files whose layouts are remembered
+
+
+class Layout(NamedTuple):
+    """How an array lies in its file."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    offset: int
+    strides: tuple[int, ...]
+
+
+def reopened(path: str) -> npt.NDArray[Any]:
+    """The array of an NPY file, memory-mapped unless it is small; what is written to it stays with the caller.
+
+    Read-only arrays would be another kind to compile kernels for.
+    """
+    with open(path, "rb", buffering=0) as file:
+        there = os.fstat(file.fileno())
+        layout = _layout(path, there.st_mtime_ns, there.st_size)
+        if there.st_size <= AT_ONCE:
+            return np.ndarray(layout.shape, layout.dtype, bytearray(file.readall()), layout.offset, layout.strides)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        return np.ndarray(layout.shape, layout.dtype, mapped, layout.offset, layout.strides)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _layout(path: str, written: int, size: int) -> Layout:
+    """Of a file as it was written at this time; NumPy reads, and refuses, the header."""
+    array = np.lib.format.open_memmap(path, mode="r")
+    return Layout(array.shape, array.dtype, array.offset, array.strides)
