@@ -37,12 +37,20 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
         assert_array_equal(reopened(str(path)), array)
 
 
-@pytest.mark.parametrize("damage", [lambda whole: whole[:-1], lambda whole: b"x" + whole, lambda whole: b""])
-def test_damage_is_a_value_error(damage, tmp_path):
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda whole: whole[:-1], "mmap length is greater than filesize"),
+        (lambda whole: b"x" + whole, "magic string is not correct"),
+        (lambda whole: b"", "EOF"),
+    ],
+    ids=["shorter", "shifted", "empty"],
+)
+def test_damage_is_a_value_error(damage, reason, tmp_path):
     path = tmp_path / "array.npy"
     np.save(path, np.arange(10))
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=reason):
         reopened(str(path))
 
 

@@ -119,7 +119,9 @@ def _tree(problem: Problem, similarity: Similarity, seed: int) -> Tree:
         return Tree(np.empty((0, 2), np.int64))
     if problem.n <= LARGE:
         return fitted(similarity, seed, problem.recipe.effort, 1)
-    return refine_by(Clock(), quick_tree(similarity, 1), similarity, seed, 1, max_sweeps=SWEEPS, effort=problem.recipe.effort)
+    return refine_by(
+        Clock(), quick_tree(similarity, 1), similarity, seed, 1, max_sweeps=SWEEPS, effort=problem.recipe.effort
+    )
 
 
 def _first_rows(groups: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""NPY files that are opened again and again: each part reads a little of every block, so that opening must cost next to nothing."""
+"""NPY files that are opened again and again: each part reads a little of every block, so opening must cost little."""
 
 from __future__ import annotations
 
