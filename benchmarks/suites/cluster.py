@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,26 +86,37 @@ def _left(storage: Path) -> Record:
 
 
 def _killed_again_and_again(rows: Path, storage: Path, metric: str) -> Record:
-    """The client is killed without warning at random moments; what it had finished must be as it was."""
-    moments, written, twice, kills = random.Random(0), dict[Path, int](), 0, 0
+    """The client is killed without warning at random moments; what it had finished must be as it was.
+
+    A fit that ends is compared, and the next begins anew, until there were enough kills.
+    """
+    moments, kills, twice, trees = random.Random(0), 0, 0, []
     begin = time.perf_counter()
-    for _ in range(CLIENT_KILLS):
-        command = _command(rows, storage, metric, "none")
-        program = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        try:
-            program.wait(moments.uniform(*MOMENTS))
-        except subprocess.TimeoutExpired:
+    while kills < CLIENT_KILLS:
+        written = dict[Path, int]()
+        while kills < CLIENT_KILLS and _killed(_command(rows, storage, metric, "none"), moments.uniform(*MOMENTS)):
             kills += 1
-            os.killpg(program.pid, signal.SIGKILL)  # the client and its workers
-            program.wait()
-        now = {path: path.stat().st_mtime_ns for path in storage.glob("*/*.json")}
-        twice += sum(now.get(path, stamp) != stamp for path, stamp in written.items())
-        written |= now
-    told = _fitted(rows, storage, metric, "none")
+            now = {path: path.stat().st_mtime_ns for path in storage.glob("*/*.json")}
+            twice += sum(now.get(path, stamp) != stamp for path, stamp in written.items())
+            written |= now
+        told = _fitted(rows, storage, metric, "none")
+        trees.append(_left(storage))
+        shutil.rmtree(storage)
     told["seconds"] = time.perf_counter() - begin
-    return {**told, "kills": kills, "written twice": twice, **_left(storage)}
+    same = all(tree == trees[0] for tree in trees)
+    return {**told, **trees[0], "kills": kills, "written twice": twice, "fits": len(trees), "same": same}
+
+
+def _killed(command: list[str], seconds: float) -> bool:
+    """Kill a program and those that it started after some time, unless it has ended before."""
+    program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        program.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+        return True
+    return False
 
 
 def _beside_spark(rows: Path, storage: Path) -> Record:
