@@ -20,6 +20,7 @@ from scipy.spatial.distance import cdist
 from ..suites.curves import CURVES, LABELS, STARTS, curves_of, lowest_cost, middle_curve
 from ..suites.speed import GRAPHS, KINDS, PEERS, SETS, lowest, middle, results_of, slope, times_of
 from ..suites.speed import LABELS as WHO
+from ..suites.subsets import SETS as CERTIFIED
 from ..suites.support import LABELS as PLANTED
 from ..suites.support import reliability
 from ..suites.toys import COLUMNS, ONE_CLASS, ROWS, found_words
@@ -45,6 +46,7 @@ def draw_all(store: Store, home: Path) -> None:
     draw_speed(store, home / "bench_speed.png")
     draw_growth(store, home / "bench_growth.png")
     draw_reliability(store, home / "support_reliability.png")
+    draw_subsets(store, home / "gap_against_k.png")
     draw_soak(store, home / "soak.png")
 
 
@@ -102,6 +104,28 @@ def draw_reliability(store: Store, path: Path) -> None:
     axes[0].legend(frameon=False, fontsize=8, loc="upper left")
     if drawn:
         _save(figure, path)
+
+
+def draw_subsets(store: Store, path: Path) -> None:
+    """What the certificate says against the leaves of a subset: the fitted tree with its interval, average linkage dotted."""
+    figure, axis = plt.subplots(figsize=(6.2, 4.2), layout="constrained")
+    for colour, case in zip(COLOURS, CERTIFIED, strict=False):
+        for method, style in (("hyphc", "-"), ("average linkage", ":")):
+            result = store.get("subsets", case, "cosine", method)
+            if result is None or not result["records"]:
+                plt.close(figure)
+                return
+            k, gap, low, high = (
+                np.array([record[name] for record in result["records"]]) for name in ("k", "gap", "low", "high")
+            )
+            axis.plot(k, 100 * gap, color=colour, linestyle=style, label=case if style == "-" else None)
+            if style == "-":
+                axis.fill_between(k, 100 * low, 100 * high, color=colour, alpha=0.15, linewidth=0)
+    axis.set(xlabel="leaves of a subset, k", ylabel="at most … % above the best tree")
+    axis.set_ylim(bottom=0)
+    axis.legend(title="default fit (average linkage dotted)", frameon=False)
+    axis.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)
 
 
 def draw_speed(store: Store, path: Path) -> None:
