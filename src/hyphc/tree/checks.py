@@ -144,3 +144,19 @@ def check_names(names: Iterable[str], n: int) -> tuple[str, ...]:
     if len(checked) != n:
         raise ValueError(f"Got {len(checked)} names for {n} leaves; give one for each.")
     return checked
+
+
+def check_node(node: int, n: int) -> int:
+    """A node of a tree of n leaves."""
+    return int(check_nodes(node, n))
+
+
+def check_nodes(nodes: npt.ArrayLike, n: int) -> Ints:
+    """Nodes of a tree of n leaves, or an error that names the first that is none."""
+    checked = np.asarray(nodes)
+    if checked.dtype.kind not in "iu":
+        raise ValueError(f"Nodes are whole numbers; got an array of {checked.dtype}.")
+    bad = (checked < 0) | (checked >= 2 * n - 1)
+    if bad.any():
+        raise ValueError(f"Node {checked[bad].flat[0]} does not exist; nodes are 0 to {2 * n - 2}.")
+    return checked.astype(np.int64, copy=False)

@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.tree import lca as lca_kernels
 from .._kernels.tree import passes as kernels
 from .._kernels.tree.schedule import heavy_first_schedule
 from .._shared.arrays import Floats, Ints
 from .._shared.later import later
-from . import newick, parts, storage
+from . import linkage, newick, parts, storage
+from .ancestors import is_cluster_of, lca, lca_tables
 from .checks import (
-    ROUNDING,
     check_children,
-    check_finite_heights,
     check_forced_splits,
     check_heights,
     check_leaf_sizes,
     check_n_clusters,
     check_names,
+    check_node,
     check_support,
     check_weights,
     order_by_height,
@@ -86,18 +85,6 @@ class Tree:
     >>> tree.to_newick()
     '((0:1.0,1:1.0):4.0,(2:2.0,3:2.0):3.0);'
     """
-
-    _children: Ints
-    _heights: Floats
-    _names: tuple[str, ...] | None
-    _split_weights: Floats | None
-    _degrees: Floats | None
-    _leaf_sizes: Floats | None
-    _leaf_weights: Floats | None
-    _split_squares: Floats | None
-    _support: Floats | None
-    _forced_splits: Ints | None
-    _n_clusters: int | None
 
     def __init__(
         self,
@@ -225,9 +212,7 @@ class Tree:
 
     @cached_property
     def _lca_tables(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        between = np.empty(self.n_leaves - 1, dtype=np.int32)
-        between[self._first[self._children[:, 1]] - 1] = np.arange(self.n_leaves - 1)
-        return between, lca_kernels.block_table(between)
+        return lca_tables(self)
 
     @cached_property
     def _heavy_first_schedule(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -251,13 +236,7 @@ class Tree:
         >>> Tree([[0, 1], [3, 2]]).lca([0, 0], [1, 2])
         array([3, 4])
         """
-        i, j = np.broadcast_arrays(_check_nodes(i, self), _check_nodes(j, self))
-        first, end = self._first, self._first + self.sizes
-        left = np.minimum(first[i], first[j]).ravel()
-        right = np.maximum(end[i], end[j]).ravel()
-        merges = lca_kernels.lca_merges(*self._lca_tables, left, right).reshape(i.shape)
-        found = np.where(merges < 0, i, merges + self.n_leaves)
-        return int(found) if found.ndim == 0 else found
+        return lca(self, i, j)
 
     def cut(
         self,
@@ -358,8 +337,7 @@ class Tree:
 
     def with_names(self, names: Iterable[str] | None) -> Tree:
         """The same tree, with all that it carries, its leaves called by ``names``."""
-        fields = storage.carried_fields(self)
-        return Tree(self._children, self._heights, names, n_clusters=self._n_clusters, **fields)
+        return self._with(names=names)
 
     def renamed(self, names: parts.Renaming) -> Tree:
         """The same tree under other names: a list, a function of each old name, or a table of some of them.
@@ -381,7 +359,7 @@ class Tree:
         >>> Tree([[0, 3], [4, 1], [5, 2]]).members(5)
         array([0, 1, 3])
         """
-        return parts.members(self, int(_check_nodes(node, self)))
+        return parts.members(self, check_node(node, self.n_leaves))
 
     def subtree(self, node: int) -> Tree:
         """The part below a node as a tree of its own: leaf i is ``members(node)[i]``, and is called as it was, or by its number.
@@ -394,12 +372,11 @@ class Tree:
         >>> Tree([[0, 3], [4, 1], [5, 2]]).subtree(5).to_newick(branch_lengths=False)
         '((0,3),1);'
         """
-        return Tree(**parts.below(self, int(_check_nodes(node, self))))
+        return Tree(**parts.below(self, check_node(node, self.n_leaves)))
 
     def with_n_clusters(self, n_clusters: int) -> Tree:
         """The same tree, with all that it carries, having so many flat clusters unless others are asked for."""
-        fields = storage.carried_fields(self)
-        return Tree(self._children, self._heights, self._names, n_clusters=n_clusters, **fields)
+        return self._with(n_clusters=n_clusters)
 
     def with_support(self, support: npt.ArrayLike | None) -> Tree:
         """The same tree, with all that it carries, each merge as sure as ``support`` says: plots, pages and Newick show it.
@@ -409,8 +386,7 @@ class Tree:
         >>> Tree([[0, 1], [3, 2]]).with_support([0.9, 1.0]).to_newick(branch_lengths=False)
         '((0,1)0.9,2);'
         """
-        fields = {**storage.carried_fields(self), "support": support}
-        return Tree(self._children, self._heights, self._names, n_clusters=self._n_clusters, **fields)
+        return self._with(support=support)
 
     def with_forced_splits(self, forced_splits: npt.ArrayLike | None) -> Tree:
         """The same tree, with all that it carries, whose cuts must undo or keep merges as ``forced_splits`` says.
@@ -420,8 +396,7 @@ class Tree:
         >>> Tree([[0, 1], [4, 2], [5, 3]]).with_forced_splits([-1, 0, 1]).cut(2, criterion="height")
         array([0, 0, 0, 1])
         """
-        fields = {**storage.carried_fields(self), "forced_splits": forced_splits}
-        return Tree(self._children, self._heights, self._names, n_clusters=self._n_clusters, **fields)
+        return self._with(forced_splits=forced_splits)
 
     def with_leaves_numbered(self, number: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
         """The same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.
@@ -431,13 +406,10 @@ class Tree:
         >>> Tree([[0, 1], [3, 2]], degrees=[5.0, 6.0, 7.0]).with_leaves_numbered([2, 0, 1]).degrees
         array([6., 7., 5.])
         """
-        leaves = np.asarray(number, dtype=np.int64)
-        n = self.n_leaves
-        fields = storage.carried_fields(self)
-        for name in fields.keys() & {"degrees", "leaf_sizes", "leaf_weights"}:
-            fields[name] = fields[name][np.argsort(leaves)]
-        children = np.append(leaves, np.arange(n, 2 * n - 1))[self._children]
-        return Tree(children, self._heights, names, n_clusters=self._n_clusters, **fields)
+        return self._with(**parts.numbered(self, np.asarray(number, dtype=np.int64)), names=names)
+
+    def _with(self, **changed: Any) -> Tree:
+        return Tree(**{**storage.fields_of(self), **changed})
 
     @classmethod
     def from_linkage(cls, Z: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
@@ -446,18 +418,11 @@ class Tree:
         Where a merge lies below one of its children (centroid and median linkage do that) it is lifted to the child's
         height; heights that rounding put just below 0 are 0.
         """
-        linkage = np.asarray(Z, dtype=np.float64)
-        if linkage.ndim != 2 or linkage.shape[1] != 4:
-            raise ValueError(f"A linkage matrix has shape (n - 1, 4); got {linkage.shape}.")
-        merges = check_children(linkage[:, :2])
-        heights = linkage[:, 2]
-        heights = np.where((heights < 0) & (heights >= -ROUNDING * np.abs(heights).max(initial=0.0)), 0.0, heights)
-        heights = check_finite_heights(heights)
-        return cls(merges, kernels.lifted_heights(merges, heights), names)
+        return cls(*linkage.merges_of(Z), names)
 
     def to_linkage(self) -> Floats:
         """SciPy's linkage matrix, (n − 1, 4) float64: smaller child first, heights non-decreasing, sizes last."""
-        return np.column_stack([np.sort(self._children, axis=1), self._heights, self.sizes[self.n_leaves :]])
+        return linkage.linkage_of(self)
 
     @classmethod
     def from_newick(cls, text: str, names: Sequence[str] | None = None) -> Tree:
@@ -474,34 +439,21 @@ class Tree:
         ('Homo sapiens', 'Pan', 'Gorilla')
         """
         parsed = newick.parse(text)
-        merges, heights, kept_names = numbered_merges(parsed, names)
+        merges, heights, kept_names = newick.numbered_merges(parsed, names)
         return cls(merges, heights, kept_names, support=parsed.support)
 
     def to_newick(self, names: Sequence[str] | None = None, *, branch_lengths: bool = True) -> str:
         """Newick text; leaves are called by ``names``, else by the tree's names, else by number, inner nodes by their support."""
-        chosen = self._names if names is None else check_names(names, self.n_leaves)
-        if chosen is None:
-            chosen = tuple(map(str, range(self.n_leaves)))
+        chosen = parts.names_of(self) if names is None else check_names(names, self.n_leaves)
         labels = None if self._support is None else newick.support_labels(self._support)
         heights = self._heights.tolist() if branch_lengths else None
         return newick.write(self._children.tolist(), heights, chosen, labels)
 
     def to_networkx(self) -> networkx.DiGraph:
         """A networkx.DiGraph with edges from parent to child; nodes carry ``height``, ``size`` and, if known, ``name``."""
-        import networkx
+        from .networks import digraph
 
-        graph = networkx.DiGraph()
-        heights = np.concatenate([np.zeros(self.n_leaves), self._heights]).tolist()
-        graph.add_nodes_from(
-            (node, {"height": height, "size": size})
-            for node, (height, size) in enumerate(zip(heights, self.sizes.tolist(), strict=True))
-        )
-        for t, pair in enumerate(self._children.tolist()):
-            parent = self.n_leaves + t
-            graph.add_edges_from((parent, child, {"length": heights[parent] - heights[child]}) for child in pair)
-        for leaf, name in enumerate(self._names or ()):
-            graph.nodes[leaf]["name"] = name
-        return graph
+        return digraph(self)
 
     def to_json(self) -> str:
         """JSON text with the keys n_leaves, children, heights, names and, if carried, split_weights, degrees, leaf_sizes."""
@@ -519,9 +471,7 @@ class Tree:
         """
         if not mapped:
             return storage.save(self, path)
-        fields = {"children": self._children, "heights": self._heights, **storage.carried_fields(self)}
-        names = None if self._names is None else list(self._names)
-        storage.save_mapped(path, {**fields, "names": names, "n_clusters": self._n_clusters})
+        storage.save_mapped(path, storage.fields_of(self))
 
     @classmethod
     def load(cls, path: PathLike) -> Tree:
@@ -541,22 +491,10 @@ class Tree:
         """A page in which the tree can be explored, as of ``hyphc.explore``: written to a path, or shown in a notebook."""
         return later("explorer", "explore")(self, path, **options)
 
-    def _is_cluster_of(self, children: Ints) -> npt.NDArray[np.bool_]:
-        """For each merge of another tree on the same leaves: is its leaf set a cluster of this tree?"""
-        position = self._first[: self.n_leaves]
-        low = kernels.smallest_leaves(children, position)
-        high = -kernels.smallest_leaves(children, -position)
-        sizes = kernels.subtree_sums(children, np.ones(self.n_leaves, dtype=np.int64))
-        merges = lca_kernels.lca_merges(*self._lca_tables, low, high + 1)[self.n_leaves :]
-        # A set within [low, high] is a cluster iff it fills the range and the range is all of the node that joins it.
-        return np.asarray(
-            (high - low + 1 == sizes)[self.n_leaves :] & (self.sizes[self.n_leaves + merges] == sizes[self.n_leaves :])
-        )
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        return self.n_leaves == other.n_leaves and bool(self._is_cluster_of(other._children).all())
+        return self.n_leaves == other.n_leaves and bool(is_cluster_of(self, other._children).all())
 
     def __hash__(self) -> int:
         smallest = kernels.smallest_leaves(self._children, np.arange(self.n_leaves))
@@ -581,48 +519,7 @@ def as_tree(tree: TreeLike) -> Tree:
     return tree if isinstance(tree, Tree) else Tree.from_linkage(tree)
 
 
-def numbered_merges(
-    parsed: newick.ParsedNewick, names: Sequence[str] | None = None
-) -> tuple[Ints, Floats | None, Sequence[str] | None]:
-    """Merges as a tree numbers nodes, in the order of the text, their heights, and the names of the leaves."""
-    leaf_id, kept_names = _leaf_numbering(parsed.names, names)
-    n = len(parsed.names)
-    merges = np.array(parsed.merges, dtype=np.int64).reshape(-1, 2)
-    merges = np.where(merges < 0, n - 1 - merges, leaf_id[np.maximum(merges, 0)])
-    if parsed.heights is None:
-        return merges, None, kept_names
-    return merges, kernels.lifted_heights(merges, np.maximum(parsed.heights, 0.0)), kept_names
-
-
-def _leaf_numbering(found: list[str], wanted: Sequence[str] | None) -> tuple[Ints, Sequence[str] | None]:
-    """Leaf number of each name in order of appearance, and the names by leaf number (None when they are the numbers)."""
-    n = len(found)
-    if wanted is None:
-        numbers = {str(i): i for i in range(n)}
-        if set(found) == numbers.keys():
-            return np.array([numbers[name] for name in found], dtype=np.int64), None
-        if set(found) == {str(i + 1) for i in range(n)} and len(found) == n:
-            return np.array([int(name) - 1 for name in found], dtype=np.int64), [str(i + 1) for i in range(n)]
-        return np.arange(n), found if any(found) else None
-    number = {name: i for i, name in enumerate(wanted)}
-    if len(number) != len(wanted) or sorted(found) != sorted(number):
-        odd = set(found).symmetric_difference(number)
-        raise ValueError(f"names must list each of the {n} leaves once; look at {sorted(odd)[:3] or 'repeated names'}.")
-    return np.array([number[name] for name in found], dtype=np.int64), wanted
-
-
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _check_nodes(nodes: npt.ArrayLike, tree: Tree) -> Ints:
-    checked = np.asarray(nodes)
-    if checked.dtype.kind not in "iu":
-        raise ValueError(f"Nodes are whole numbers; got an array of {checked.dtype}.")
-    n_nodes = 2 * tree.n_leaves - 1
-    bad = (checked < 0) | (checked >= n_nodes)
-    if bad.any():
-        raise ValueError(f"Node {checked[bad].flat[0]} does not exist; nodes are 0 to {n_nodes - 1}.")
-    return checked.astype(np.int64, copy=False)
