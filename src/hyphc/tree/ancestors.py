@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,19 @@ def lca_tables(tree: Tree) -> Tables:
     return between, lca_kernels.block_table(between)
 
 
+@overload
+def lca(tree: Tree, i: int, j: int) -> int: ...
+@overload
+def lca(tree: Tree, i: npt.ArrayLike, j: npt.ArrayLike) -> Ints: ...
 def lca(tree: Tree, i: npt.ArrayLike, j: npt.ArrayLike) -> int | Ints:
-    """``Tree.lca``: the lowest common ancestor of each pair of nodes."""
+    """Lowest common ancestor of nodes i and j (leaves or inner nodes; arrays broadcast), O(1) a pair.
+
+    Examples
+    --------
+    >>> from hyphc import Tree
+    >>> Tree([[0, 1], [3, 2]]).lca([0, 0], [1, 2])
+    array([3, 4])
+    """
     i, j = np.broadcast_arrays(check_nodes(i, tree.n_leaves), check_nodes(j, tree.n_leaves))
     first, end = tree._first, tree._first + tree.sizes
     left = np.minimum(first[i], first[j]).ravel()

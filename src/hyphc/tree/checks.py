@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree import passes as kernels
 from .._shared.arrays import Floats, Ints
+
+Values = npt.NDArray[Any] | None
 
 # 1 − w of equal points rounds to a few ulp below 0; a number this far below 0, relative to the largest, is not a mistake.
 ROUNDING = 1e-9
@@ -75,6 +78,15 @@ def renumbered(merges: Ints, order: Ints) -> Ints:
     new_id = np.arange(2 * n - 1)
     new_id[n + order] = np.arange(n, 2 * n - 1)
     return np.asarray(new_id[merges[order]])
+
+
+def by_height(merges: Ints, levels: Floats, carried: Sequence[Values]) -> tuple[Ints, Floats, Sequence[Values]]:
+    """Merges in order of their heights, these heights, and what else belongs to each merge."""
+    order = order_by_height(levels)
+    if order is None:
+        return merges, levels, carried
+    moved = [None if values is None else values[order] for values in carried]
+    return renumbered(merges, order), levels[order], moved
 
 
 def check_weights(what: str, values: npt.ArrayLike, n: int, each: str) -> Floats:

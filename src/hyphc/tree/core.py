@@ -5,31 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree import passes as kernels
 from .._kernels.tree.schedule import heavy_first_schedule
-from .._shared.arrays import Floats, Ints
+from .._shared.arrays import Floats, Ints, read_only
 from .._shared.later import later
-from . import linkage, newick, parts, storage
-from .ancestors import is_cluster_of, lca, lca_tables
-from .checks import (
-    check_children,
-    check_forced_splits,
-    check_heights,
-    check_leaf_sizes,
-    check_n_clusters,
-    check_names,
-    check_node,
-    check_support,
-    check_weights,
-    order_by_height,
-    renumbered,
-)
-from .cut import NodeScores, by_smallest_leaf, chosen_nodes, labels_of, nested_nodes, widest_gap
+from . import ancestors, checks, flat, linkage, newick, parts, storage
+from .cut import widest_gap
 from .storage import PathLike
 
 if TYPE_CHECKING:
@@ -101,28 +87,25 @@ class Tree:
         forced_splits: npt.ArrayLike | None = None,
         n_clusters: int | None = None,
     ) -> None:
-        merges = check_children(children)
+        merges = checks.check_children(children)
         n = len(merges) + 1
-        levels = np.arange(1.0, n) if heights is None else check_heights(heights, merges)
-        weights = None if split_weights is None else check_weights("split_weights", split_weights, n - 1, "merge")
-        squares = None if split_squares is None else check_weights("split_squares", split_squares, n - 1, "merge")
-        sure = None if support is None else check_support(support, n - 1)
-        forced = None if forced_splits is None else check_forced_splits(forced_splits, merges)
-        order = order_by_height(levels)
-        if order is not None:
-            merges, levels = renumbered(merges, order), levels[order]
-            weights = None if weights is None else weights[order]
-            squares = None if squares is None else squares[order]
-            sure = None if sure is None else sure[order]
-            forced = None if forced is None else forced[order]
-        self._children, self._heights, self._split_weights = merges, levels, weights
-        self._split_squares, self._support, self._forced_splits = squares, sure, forced
-        self._names = None if names is None else check_names(names, n)
-        self._degrees = None if degrees is None else check_weights("degrees", degrees, n, "leaf")
-        self._leaf_sizes = None if leaf_sizes is None else check_leaf_sizes(leaf_sizes, n)
-        within = None if leaf_weights is None else check_weights("leaf_weights", leaf_weights, n, "leaf")
+        levels = np.arange(1.0, n) if heights is None else checks.check_heights(heights, merges)
+        weights = (
+            None if split_weights is None else checks.check_weights("split_weights", split_weights, n - 1, "merge")
+        )
+        squares = (
+            None if split_squares is None else checks.check_weights("split_squares", split_squares, n - 1, "merge")
+        )
+        sure = None if support is None else checks.check_support(support, n - 1)
+        forced = None if forced_splits is None else checks.check_forced_splits(forced_splits, merges)
+        self._children, self._heights, carried = checks.by_height(merges, levels, (weights, squares, sure, forced))
+        self._split_weights, self._split_squares, self._support, self._forced_splits = carried
+        self._names = None if names is None else checks.check_names(names, n)
+        self._degrees = None if degrees is None else checks.check_weights("degrees", degrees, n, "leaf")
+        self._leaf_sizes = None if leaf_sizes is None else checks.check_leaf_sizes(leaf_sizes, n)
+        within = None if leaf_weights is None else checks.check_weights("leaf_weights", leaf_weights, n, "leaf")
         self._leaf_weights = within if within is not None and within.any() else None
-        self._n_clusters = None if n_clusters is None else check_n_clusters(n_clusters, n)
+        self._n_clusters = None if n_clusters is None else checks.check_n_clusters(n_clusters, n)
 
     @property
     def n_leaves(self) -> int:
@@ -132,12 +115,12 @@ class Tree:
     @property
     def children(self) -> Ints:
         """The two nodes joined by each merge, (n − 1, 2), read-only."""
-        return _read_only(self._children)
+        return read_only(self._children)
 
     @property
     def heights(self) -> Floats:
         """Height of each merge, non-decreasing, (n − 1,), read-only."""
-        return _read_only(self._heights)
+        return read_only(self._heights)
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -147,37 +130,37 @@ class Tree:
     @property
     def split_weights(self) -> Floats | None:
         """Similarity across each merge, (n − 1,), read-only; None if the tree does not carry it."""
-        return None if self._split_weights is None else _read_only(self._split_weights)
+        return read_only(self._split_weights)
 
     @property
     def degrees(self) -> Floats | None:
         """Similarity of each leaf to all others, (n,), read-only; None if the tree does not carry it."""
-        return None if self._degrees is None else _read_only(self._degrees)
+        return read_only(self._degrees)
 
     @property
     def leaf_sizes(self) -> Floats | None:
         """Points that each leaf stands for, (n,), read-only; None if each is one."""
-        return None if self._leaf_sizes is None else _read_only(self._leaf_sizes)
+        return read_only(self._leaf_sizes)
 
     @property
     def leaf_weights(self) -> Floats | None:
         """Similarity of the pairs of points inside each leaf, (n,), read-only; None if the tree does not carry it."""
-        return None if self._leaf_weights is None else _read_only(self._leaf_weights)
+        return read_only(self._leaf_weights)
 
     @property
     def split_squares(self) -> Floats | None:
         """Squared distances across each merge, summed, (n − 1,), read-only; None if the tree does not carry them."""
-        return None if self._split_squares is None else _read_only(self._split_squares)
+        return read_only(self._split_squares)
 
     @property
     def support(self) -> Floats | None:
         """How sure each merge's cluster is, (n − 1,), read-only, NaN where unknown; None if the tree does not carry it."""
-        return None if self._support is None else _read_only(self._support)
+        return read_only(self._support)
 
     @property
     def forced_splits(self) -> Ints | None:
         """What cuts must do with each merge, (n − 1,), read-only: 1 undo, −1 keep, 0 either; None if they are free."""
-        return None if self._forced_splits is None else _read_only(self._forced_splits)
+        return read_only(self._forced_splits)
 
     @property
     def n_clusters(self) -> int:
@@ -187,24 +170,21 @@ class Tree:
     @cached_property
     def sizes(self) -> Ints:
         """Number of leaves below each node, (2n − 1,), read-only."""
-        return _read_only(kernels.subtree_sums(self._children, np.ones(self.n_leaves, dtype=np.int64)))
+        return read_only(kernels.subtree_sums(self._children, np.ones(self.n_leaves, dtype=np.int64)))
 
     @cached_property
     def parents(self) -> Ints:
         """Parent of each node, −1 for the root, (2n − 1,), read-only."""
         parents = np.full(2 * self.n_leaves - 1, -1)
         parents[self._children] = np.arange(self.n_leaves, 2 * self.n_leaves - 1)[:, None]
-        return _read_only(parents)
+        return read_only(parents)
 
     @cached_property
     def _points(self) -> Floats:
         """Points below each node: its leaves, each counted by its size."""
-        points: Floats = (
-            self.sizes.astype(np.float64)
-            if self._leaf_sizes is None
-            else kernels.subtree_sums(self._children, self._leaf_sizes)
-        )
-        return points
+        if self._leaf_sizes is None:
+            return self.sizes.astype(np.float64)
+        return np.asarray(kernels.subtree_sums(self._children, self._leaf_sizes))
 
     @cached_property
     def _first(self) -> Ints:
@@ -212,7 +192,7 @@ class Tree:
 
     @cached_property
     def _lca_tables(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        return lca_tables(self)
+        return ancestors.lca_tables(self)
 
     @cached_property
     def _heavy_first_schedule(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -224,116 +204,11 @@ class Tree:
         order[self._first[: self.n_leaves]] = np.arange(self.n_leaves)
         return order
 
-    @overload
-    def lca(self, i: int, j: int) -> int: ...
-    @overload
-    def lca(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Ints: ...
-    def lca(self, i: npt.ArrayLike, j: npt.ArrayLike) -> int | Ints:
-        """Lowest common ancestor of nodes i and j (leaves or inner nodes; arrays broadcast), O(1) a pair.
-
-        Examples
-        --------
-        >>> Tree([[0, 1], [3, 2]]).lca([0, 0], [1, 2])
-        array([3, 4])
-        """
-        return lca(self, i, j)
-
-    def cut(
-        self,
-        n_clusters: int | None = None,
-        *,
-        criterion: str | NodeScores | None = None,
-        min_size: float = 1,
-        height: float | None = None,
-        max_size: float | None = None,
-    ) -> Ints:
-        """Flat clusters: a label for each leaf, numbered from 0 in order of their smallest leaf.
-
-        Give exactly one of ``n_clusters``, ``height`` and ``max_size``.
-
-        Parameters
-        ----------
-        n_clusters : int
-            So many clusters: of all sets of so many nodes that hold each leaf once, the one that scores best.
-        criterion : {"dasgupta", "height", "modularity", "ncut", "sse"} or callable, optional
-            What scores best. "height": the last merges are undone. The others need the weights that a fitted tree carries.
-            "dasgupta": the tree with these clusters below one root, and their points below them, costs least. "modularity":
-            Newman's, the largest. "ncut": the normalised cut, the smallest. "sse": the sum of squared distances to the means of
-            the clusters, the smallest, where points have rows. A callable takes the tree and returns a score for
-            each of its 2n − 1 nodes; the sum over the clusters is made largest. Default: "dasgupta" where the tree carries its
-            split weights, else "height".
-        min_size : number
-            Together with ``n_clusters``: clusters have at least so many points; 1 asks for nothing.
-        height : float
-            Keep merges at most this high, as SciPy's ``fcluster`` does.
-        max_size : number
-            The largest clusters with at most so many points; a leaf that stands for more is a cluster.
-
-        Notes
-        -----
-        Cuts of a tree that was fitted with constraints respect them (``forced_splits``): the best of those that do is taken.
-
-        O(n·n_clusters) time, O(n) for "height" with ``min_size=1``. Among cuts that score the same, from the root down, fewer
-        clusters lie below the child with fewer leaves, or below the second child where both have as many; "height" with
-        ``min_size=1`` undoes the later merge.
-
-        Examples
-        --------
-        >>> Tree([[0, 1], [4, 2], [5, 3]]).cut(max_size=2)
-        array([0, 0, 1, 2])
-        >>> tree = Tree([[0, 1], [2, 3], [6, 7], [4, 5], [8, 9]], split_weights=[3.0, 3.0, 1.0, 3.0, 1.0])
-        >>> tree.cut(3, criterion="height")
-        array([0, 0, 0, 0, 1, 2])
-        >>> tree.cut(3)
-        array([0, 0, 1, 1, 2, 2])
-        """
-        return labels_of(self, chosen_nodes(self, n_clusters, criterion, min_size, height, max_size))
-
-    def clusters(
-        self,
-        n_clusters: int | None = None,
-        *,
-        criterion: str | NodeScores | None = None,
-        min_size: float = 1,
-        height: float | None = None,
-        max_size: float | None = None,
-    ) -> Ints:
-        """The nodes that are the flat clusters of ``cut``, which takes the same arguments, in the order of the labels.
-
-        Examples
-        --------
-        >>> Tree([[0, 1], [4, 2], [5, 3]]).clusters(n_clusters=2)
-        array([5, 3])
-        """
-        return chosen_nodes(self, n_clusters, criterion, min_size, height, max_size)
-
-    def layers(
-        self, n_clusters: Sequence[int], *, criterion: str | NodeScores | None = None, min_size: float = 1
-    ) -> list[Ints]:
-        """Several nested cuts: labels of each leaf for each number of clusters, in the order of ``n_clusters``.
-
-        The finest is that of ``cut``. Each coarser one is the best of those whose clusters are unions of the next finer one's, so
-        it may score less than a cut on its own; by height both are the same.
-
-        Parameters
-        ----------
-        n_clusters : sequence of int
-            In any order.
-        criterion, min_size
-            As in ``cut``.
-
-        Notes
-        -----
-        O(n·Σ n_clusters) time.
-
-        Examples
-        --------
-        >>> tree = Tree([[0, 1], [2, 3], [6, 7], [4, 5], [8, 9]], split_weights=[3.0, 3.0, 1.0, 3.0, 1.0])
-        >>> tree.layers([3, 2], criterion="dasgupta")
-        [array([0, 0, 1, 1, 2, 2]), array([0, 0, 0, 0, 1, 1])]
-        """
-        nodes = nested_nodes(self, n_clusters, criterion, min_size)
-        return [labels_of(self, by_smallest_leaf(self, nodes[k])) for k in n_clusters]
+    # documented where they are computed
+    lca = ancestors.lca
+    cut = flat.cut
+    clusters = flat.clusters
+    layers = flat.layers
 
     def with_names(self, names: Iterable[str] | None) -> Tree:
         """The same tree, with all that it carries, its leaves called by ``names``."""
@@ -359,7 +234,7 @@ class Tree:
         >>> Tree([[0, 3], [4, 1], [5, 2]]).members(5)
         array([0, 1, 3])
         """
-        return parts.members(self, check_node(node, self.n_leaves))
+        return parts.members(self, checks.check_node(node, self.n_leaves))
 
     def subtree(self, node: int) -> Tree:
         """The part below a node as a tree of its own: leaf i is ``members(node)[i]``, and is called as it was, or by its number.
@@ -372,7 +247,7 @@ class Tree:
         >>> Tree([[0, 3], [4, 1], [5, 2]]).subtree(5).to_newick(branch_lengths=False)
         '((0,3),1);'
         """
-        return Tree(**parts.below(self, check_node(node, self.n_leaves)))
+        return Tree(**parts.below(self, checks.check_node(node, self.n_leaves)))
 
     def with_n_clusters(self, n_clusters: int) -> Tree:
         """The same tree, with all that it carries, having so many flat clusters unless others are asked for."""
@@ -444,7 +319,7 @@ class Tree:
 
     def to_newick(self, names: Sequence[str] | None = None, *, branch_lengths: bool = True) -> str:
         """Newick text; leaves are called by ``names``, else by the tree's names, else by number, inner nodes by their support."""
-        chosen = parts.names_of(self) if names is None else check_names(names, self.n_leaves)
+        chosen = parts.names_of(self) if names is None else checks.check_names(names, self.n_leaves)
         labels = None if self._support is None else newick.support_labels(self._support)
         heights = self._heights.tolist() if branch_lengths else None
         return newick.write(self._children.tolist(), heights, chosen, labels)
@@ -494,7 +369,7 @@ class Tree:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        return self.n_leaves == other.n_leaves and bool(is_cluster_of(self, other._children).all())
+        return self.n_leaves == other.n_leaves and bool(ancestors.is_cluster_of(self, other._children).all())
 
     def __hash__(self) -> int:
         smallest = kernels.smallest_leaves(self._children, np.arange(self.n_leaves))
@@ -517,9 +392,3 @@ TreeLike = Tree | npt.ArrayLike
 def as_tree(tree: TreeLike) -> Tree:
     """The tree itself, or the tree of a SciPy linkage matrix."""
     return tree if isinstance(tree, Tree) else Tree.from_linkage(tree)
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
