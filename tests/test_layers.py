@@ -11,7 +11,7 @@ import pytest
 HOME = Path(__file__).resolve().parents[1] / "src" / "hyphc"
 
 LAYERS = ["_shared", "similarity", "tree", "scores", "hyperbolic", "continuous", "baselines", "search", "pipeline"]
-LAYERS += ["views", "estimator", "stability", "datasets", "plot", "explorer", "io", "nn", "dask", "cli"]
+LAYERS += ["views", "parameters", "estimator", "stability", "datasets", "plot", "explorer", "io", "nn", "dask", "cli"]
 DOORS = {"__init__", "__main__", "geometry", "theory"}  # they lead into the house and hold nothing themselves
 HOOK = ("_shared", "later")  # the one way to call what lies below: by name, from a method of convenience
 CONVENIENCE = {("tree/core.py", "explorer"), ("views.py", "explorer"), ("views.py", "plot")}

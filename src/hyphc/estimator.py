@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from scipy.spatial.distance import squareform
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ._shared.arrays import Floats, Ints
 from ._shared.checks import require_finite
 from ._shared.clock import Clock
-from ._shared.progress import Callback
-from .continuous.solver import TEMPERATURE, EmbedSettings
+from .continuous.solver import EmbedSettings
+from .parameters import Parameters
 from .pipeline.blocks import Source
 from .pipeline.constrained_cuts import forced_splits
-from .pipeline.constraints import Constraints, Known, within
+from .pipeline.constraints import Known, within
 from .pipeline.duplicates import Distinct
 from .pipeline.fit import Fit, Seed, carry_out, placed
 from .pipeline.flat import Cut, tree_of
 from .pipeline.from_disk import fit_from_disk, is_on_disk, is_too_large, opened
+from .pipeline.given_rows import checked_rows
 from .pipeline.grouping import twins, weighted
 from .pipeline.identity import facts_of
-from .pipeline.new_points import joined_clusters
-from .pipeline.plan import FitPlan, check_parameters, plan_fit
+from .pipeline.new_points import cost_of_new, joined_by_rows, joined_clusters
+from .pipeline.plan import FitPlan, plan_fit
 from .pipeline.problem import Problem
 from .pipeline.resuming import part_by_part, resumed, resuming
 from .pipeline.whole import whole_similarity
@@ -42,38 +39,16 @@ from .scores.heights import with_similarity_heights
 from .scores.metrics import dasgupta_cost
 from .search import insert
 from .search.in_order import best_in_order
-from .search.stages import check_effort
 from .similarity import Similarity
-from .similarity.build import MetricLike, metric_named
-from .similarity.frames import first_grouping, has_categories, is_frame, table_of
 from .similarity.given import as_given
-from .similarity.metric import Metric
 from .similarity.metrics import metric_of
-from .similarity.mixed import Table
 from .tree import Tree
-from .tree.cut import CRITERIA, nearest_possible
-from .tree.transfer import restricted
 from .views import Views, grown_names, row_names
 
 __all__ = ["HypHC"]
 
 
-# Parameters that concern the continuous stage alone; ``embed`` has them too.
-CONTINUOUS = (
-    "init",
-    "n_init",
-    "n_components",
-    "temperature",
-    "max_iter",
-    "block_size",
-    "max_triplets",
-    "spread_penalty",
-)
-# New points are placed this many at a time, or as many as the tree has: a matrix of old and new ones stays small.
-FEWEST_AT_ONCE = 1_000
-
-
-class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-learn has no types
     """Hierarchical clustering that minimises Dasgupta's cost.
 
     A quick first tree is lowered in cost by a tree search (prune and regraft with branch and bound). The paper's method embeds
@@ -176,65 +151,6 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     array([0, 0, 1, 1])
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str | None = None,
-        *,
-        distance_threshold: float | None = None,
-        metric: MetricLike = "auto",
-        n_neighbors: int | None = None,
-        edge_weights: str = "fuzzy",
-        scale: str | bool = "auto",
-        background: float | None = None,
-        criterion: str = "dasgupta",
-        min_size: float = 1,
-        init: str | npt.ArrayLike | Tree = "auto",
-        n_init: int = 1,
-        n_components: int = 2,
-        temperature: float | tuple[float, float] = TEMPERATURE,
-        max_iter: int | None = None,
-        block_size: int = 256,
-        max_triplets: int | None = None,
-        spread_penalty: float = 0.0,
-        constraints: Constraints | None = None,
-        refine: bool = True,
-        effort: float = 1.0,
-        time_budget: float | None = None,
-        memory_limit: float | str | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.distance_threshold = distance_threshold
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.edge_weights = edge_weights
-        self.scale = scale
-        self.background = background
-        self.criterion = criterion
-        self.min_size = min_size
-        self.init = init
-        self.n_init = n_init
-        self.n_components = n_components
-        self.temperature = temperature
-        self.max_iter = max_iter
-        self.block_size = block_size
-        self.max_triplets = max_triplets
-        self.spread_penalty = spread_penalty
-        self.constraints = constraints
-        self.refine = refine
-        self.effort = effort
-        self.time_budget = time_budget
-        self.memory_limit = memory_limit
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Cluster X: features (n, d), or similarities (n, n) when ``metric="precomputed"``.
 
@@ -266,9 +182,8 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         n = X.n if isinstance(X, Similarity) else X.shape[0]
         self._check_parameters(n)
         known = self._known(n)
-        with resuming(
-            self.checkpoint, lambda: facts_of(self.get_params(deep=False), X, sample_weight), clock, self.random_state
-        ) as seed:
+        given = self.get_params(deep=False)
+        with resuming(self.checkpoint, lambda: facts_of(given, X, sample_weight), clock, self.random_state) as seed:
             similarity = self._similarity(X, sample_weight, seed)
             if self.criterion == "sse" and similarity.squared_distances() is None:
                 raise ValueError(
@@ -306,15 +221,6 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
         plan = self._plan(problem.similarity)
         return plan, lambda: carry_out(plan, problem, clock, seed, self.n_jobs)
-
-    def _plan(self, similarity: Similarity) -> FitPlan:
-        return plan_fit(
-            similarity, self._settings(), refine=self.refine, effort=self.effort, time_budget=self.time_budget
-        )
-
-    def _settings(self) -> EmbedSettings:
-        """Of the continuous stage, checked."""
-        return EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
 
     def _fit_by_parts(self, source: Source, sample_weight: Any) -> Self:
         """Fit rows that memory cannot hold, on threads of this process."""
@@ -419,9 +325,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         if isinstance(X, Similarity):
             return joined_clusters(self.tree_, self.labels_, X, self.n_jobs)
         rows = metric_of(self.similarity_).rows(self.similarity_, X)
-        step = max(FEWEST_AT_ONCE, self.n_leaves_)
-        chunks = [self.similarity_.extended(rows[k : k + step]) for k in range(0, rows.shape[0], step)]
-        return np.concatenate([joined_clusters(self.tree_, self.labels_, chunk, self.n_jobs) for chunk in chunks])
+        return joined_by_rows(self.tree_, self.labels_, self.similarity_, rows, self.n_jobs)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus Dasgupta's cost of new points per unit of their similarity, where the tree would have them: more is better.
@@ -445,11 +349,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self._require_in_memory("score")
         if not metric_of(self.similarity_).takes_rows:
             raise ValueError(f"score needs rows of features, and metric={self.metric!r} has none; take optimality_gap.")
-        whole = self._with_new(X)
-        new = np.arange(self.n_leaves_, whole.n)
-        own, total = whole.subset(new), whole.subset(new).total()
-        cost = dasgupta_cost(restricted(insert(self.tree_, whole), new)[0], own)
-        return -cost / total if total > 0 else float("nan")
+        return -cost_of_new(self.tree_, self._with_new(X))
 
     def optimality_gap(self, **settings: Any) -> OptimalityGap:
         """How far the tree can be from the optimum, with a confidence interval; settings as of ``hyphc.optimality_gap``."""
@@ -464,106 +364,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     def _checked(self, X: Any, reset: bool) -> Any:
         """The rows as an array or CSR matrix, or a Table; a Similarity as it is."""
         X = as_given(X, self.metric)
-        if isinstance(X, Similarity):
-            return X
-        metric = self._metric()
-        if self.metric == "precomputed_distances" and np.ndim(X) == 1:
-            X = squareform(X)
-        if isinstance(X, Table):
-            return metric.admitted(X, new=not reset)
-        if has_categories(X) or (not reset and self._fitted_table() is not None):
-            return self._as_table(X, reset)
-        if sp.issparse(X) and metric.takes_rows and not metric.takes_sparse:
-            metric.checked(X)  # says what to do about them
-        # 64-bit indices are not told apart here: as_similarity converts them
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if metric.takes_sparse else False,
-            dtype=[np.float64, np.float32],
-            accept_large_sparse=True,
-            ensure_all_finite="allow-nan" if metric.takes_rows and not sp.issparse(X) else True,
-        )
-        if metric.takes_rows:  # says of missing values what may be done about them
-            X = metric.admitted(X, new=not reset)
-        if reset and not metric.takes_rows and not sp.issparse(X) and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"metric={self.metric!r} takes a square matrix; X has shape {X.shape}. Pass metric='auto' for features."
-            )
-        return X
-
-    @property
-    def _n_wanted(self) -> Any:
-        """How many clusters are asked for; None if the number is to be found."""
-        return None if isinstance(self.n_clusters, str) and self.n_clusters == "auto" else self.n_clusters
-
-    def _fitted_table(self) -> Table | None:
-        """The columns of the fitted rows, if some of them hold categories."""
-        similarity = getattr(self, "similarity_", None)
-        return getattr(getattr(similarity, "source", None), "table", None)
-
-    def _as_table(self, X: Any, reset: bool) -> Any:
-        """A frame with columns of categories; those of new rows are coded as they were in the fit."""
-        if not is_frame(X):
-            raise ValueError("The fitted rows have columns of categories; pass a frame with the same columns.")
-        if not self._metric().takes_missing:
-            column = first_grouping(X)
-            raise ValueError(
-                f"metric={self.metric!r} takes numbers, and column {column!r} holds text or categories; choose 'auto', or leave "
-                "it out."
-            )
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        table = table_of(X, None if reset else self._fitted_table())
-        return self._metric().admitted(table, new=not reset)
-
-    def _check_parameters(self, n: int) -> None:
-        check_parameters(n, self._n_wanted, self.distance_threshold, self.time_budget)
-        check_effort(self.effort)
-        self._settings()
-        if self.criterion not in CRITERIA:
-            raise ValueError(
-                f"criterion={self.criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}."
-            )
-        if self.distance_threshold is not None and self.min_size != 1:
-            raise ValueError(
-                f"min_size={self.min_size} goes with a number of clusters, not with distance_threshold; leave it out."
-            )
-        if not isinstance(self.min_size, Real) or not 1 <= self.min_size < np.inf:
-            raise ValueError(f"min_size={self.min_size!r} is no size of a cluster; choose a number of at least 1.")
-
-    def _known(self, n: int) -> Known | None:
-        """What is known of n points, checked."""
-        if self.constraints is None:
-            return None
-        if not isinstance(self.constraints, Constraints):
-            raise ValueError(f"constraints={self.constraints!r} is no hyphc.Constraints; make one of what is known.")
-        if not isinstance(self.init, str):
-            raise ValueError(
-                "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."
-            )
-        known = self.constraints.of(n)
-        if self._n_wanted is not None:
-            known.require_possible(self._n_wanted)
-        return known
-
-    def _metric(self, seed: Seed = None) -> Metric:
-        """The metric; a fit that is kept has a seed, even if nobody gave one."""
-        return metric_named(
-            self.metric,
-            n_neighbors=self.n_neighbors,
-            edge_weights=self.edge_weights,
-            scale=self.scale,
-            background=self.background,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state if seed is None else seed,
-        )
-
-    def _similarity(self, X: Any, sample_weight: npt.ArrayLike | None = None, seed: Seed = None) -> Similarity:
-        if isinstance(X, Similarity):
-            return X if sample_weight is None else weighted(X, np.asarray(sample_weight, dtype=np.float64))
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return self._metric(seed).similarity(X, weights)
+        return X if isinstance(X, Similarity) else checked_rows(self, self._metric(), X, reset)
 
     def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None, known: Known | None = None) -> None:
         """Set the attributes that follow from the tree."""
@@ -574,7 +375,8 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             self.cluster_number_ = number_of_clusters(similarity, fitted)
         if known is not None:
             fitted = fitted.with_forced_splits(forced_splits(fitted, known))
-        self.labels_ = self._flat_clusters(fitted)
+        n_found = None if self.cluster_number_ is None else self.cluster_number_.n_clusters
+        self.labels_ = self._cut().labels(fitted, n_found)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.tree_ = fitted.with_n_clusters(self.n_clusters_)
         self._embedding = embedding
@@ -589,14 +391,6 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         if self._embedding is None:
             self._embedding = placed(self.tree_, self.n_components)
         return self._embedding
-
-    def _flat_clusters(self, tree: Tree) -> Ints:
-        if self.distance_threshold is not None:
-            return tree.cut(height=np.nextafter(self.distance_threshold, -np.inf))
-        n_clusters = self._n_wanted
-        if self.cluster_number_ is not None:
-            n_clusters = nearest_possible(tree, self.cluster_number_.n_clusters, self.min_size)
-        return tree.cut(n_clusters=n_clusters, criterion=self.criterion, min_size=self.min_size)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from ._shared.arrays import Floats, Ints
+from ._shared.checks import require_choice
 from ._shared.clock import Clock
 from ._shared.parallel import thread_map
 from ._shared.progress import Callback
@@ -208,8 +209,7 @@ def support(
 
 def _data(resample: Resample, X: Any, model: HypHC, sample_weight: npt.ArrayLike | None) -> tuple[Any, Floats | None]:
     """The rows or the similarity from which data are drawn, if they can be drawn in this way, and weights of rows."""
-    if resample not in _WORDS:
-        raise ValueError(f"resample={resample!r} is unknown; choose one of {', '.join(map(repr, _WORDS))}.")
+    require_choice("resample", resample, _WORDS)
     data = model._checked(X, reset=True)
     if isinstance(data, Similarity) or not model._metric().takes_rows or resample == "edges":
         data, sample_weight = model._similarity(data, sample_weight), None

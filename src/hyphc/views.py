@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._shared.checks import require_choice
 from ._shared.later import later, require_package
 from .scores.differences import Differences, differences
 from .similarity.given import is_annotated, is_graph
@@ -38,8 +39,7 @@ class Views:
         Axes
         """
         self._fitted()
-        if kind not in PICTURES:
-            raise ValueError(f"kind={kind!r} is unknown; choose one of {', '.join(map(repr, PICTURES))}.")
+        require_choice("kind", kind, PICTURES)
         if (X is None) == (kind == "clustermap"):
             need = "needs the table to show" if X is None else "takes no table; leave X out"
             raise ValueError(f"kind={kind!r} {need}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,3 +26,16 @@ def record(*fields: tuple[Any, ...]) -> np.dtype[Any]:
 def one_of(dtype: np.dtype[Any]) -> Records:
     """A single record of zeros, to be changed in place."""
     return np.zeros((), dtype=dtype)[()]
+
+
+@overload
+def read_only(array: None) -> None: ...
+@overload
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
+def read_only(array: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+    """A view that cannot be written to; None of None."""
+    if array is None:
+        return None
+    view = array.view()
+    view.flags.writeable = False
+    return view

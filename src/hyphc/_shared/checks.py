@@ -1,8 +1,8 @@
-"""What the doors check: finite numbers, shapes, memory."""
+"""What the doors check: choices, finite numbers, shapes, memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,12 @@ LARGEST, SMALLEST = 1e100, 1e-100
 # n leaves pay at most n³/2 times the largest similarity: what is above has no finite cost.
 LARGEST_COST = 1e307
 CHUNK_BYTES = 64 << 20  # temporary arrays of a blocked pass stay about this large
+
+
+def require_choice(parameter: str, value: Any, choices: Collection[str]) -> None:
+    """Raise for a value that is none of the choices, naming them."""
+    if value not in choices:
+        raise ValueError(f"{parameter}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
 
 
 def as_floats(values: Any, what: str) -> npt.NDArray[Any]:

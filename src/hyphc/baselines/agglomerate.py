@@ -6,7 +6,6 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._kernels.baselines import agglomerate as kernels
@@ -14,6 +13,7 @@ from .._shared.arrays import Records
 from .._shared.parallel import thread_map
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Graph, Similarity
+from ..similarity.groups import indicator
 from ..tree import Tree
 from .bisection import bisecting_kmeans
 from .linkage import average_linkage
@@ -82,8 +82,7 @@ def _top(background: Background, component: npt.NDArray[np.int32], leaders: npt.
     """A tree of the components, each known by one of its leaves, by how far apart they lie."""
     number = np.empty(len(leaders), dtype=np.int64)
     number[component[leaders]] = np.arange(len(leaders))
-    entries = np.ones(background.n), (number[component], np.arange(background.n))
-    members = sp.csr_array(entries, shape=(len(leaders), background.n))
+    members = indicator(number[component], len(leaders))
     grouped = background.combined(members, np.asarray(members @ background.sizes))
     return average_linkage(grouped) if len(leaders) <= FEW else bisecting_kmeans(grouped)
 

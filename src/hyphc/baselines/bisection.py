@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .._kernels.baselines import bisect as bisect_kernels
 from .._kernels.baselines import bisect_moves, bisect_runs
 from .._shared.arrays import Ints, Records
+from .._shared.checks import require_choice
 from .._shared.parallel import thread_map
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
@@ -57,8 +58,7 @@ def bisecting_kmeans(
     similarity = check_similarity(similarity)
     if objective is None:
         objective = "cut" if similarity.is_sparse else "means"
-    if objective not in OBJECTIVES:
-        raise ValueError(f"objective={objective!r} is unknown; choose one of {', '.join(map(repr, OBJECTIVES))}.")
+    require_choice("objective", objective, OBJECTIVES)
     return Tree(bisection_merges(similarity, objective, n_jobs))
 
 

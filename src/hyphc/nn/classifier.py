@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._shared.arrays import Floats, Ints
+from .._shared.checks import require_choice
 from ..hyperbolic.decode import decode
 from ..similarity import Similarity, as_similarity, unit_rows
 from .training import Plan, Range, fit_leaves_and_head
@@ -218,8 +219,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return torch.from_numpy(powers / powers.sum(axis=1, keepdims=True)).to(self.device)
 
     def _similarity(self, X: Floats) -> Similarity:
-        if self.metric not in METRICS:
-            raise ValueError(f"metric={self.metric!r} is unknown; choose one of {', '.join(map(repr, METRICS))}.")
+        require_choice("metric", self.metric, METRICS)
         if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"metric='precomputed' takes a square matrix of similarities; X has shape {X.shape}.")
         return as_similarity(X, self.metric)

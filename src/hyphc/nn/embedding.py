@@ -8,6 +8,7 @@ import geoopt
 import torch
 from torch import Tensor, nn
 
+from .._shared.checks import require_choice
 from ..hyperbolic.decode import decode
 from ..tree import Tree
 
@@ -57,8 +58,7 @@ class ToBall(nn.Module):
 
     def __init__(self, mode: Mode = "normalised", radius: float = 6.0) -> None:
         super().__init__()
-        if mode not in MODES:
-            raise ValueError(f"mode={mode!r} is unknown; choose one of {', '.join(map(repr, MODES))}.")
+        require_choice("mode", mode, MODES)
         if not 0.0 < float(radius) <= MAX_RADIUS[torch.float64]:
             raise ValueError(f"radius={radius} must lie in (0, {MAX_RADIUS[torch.float64]:g}].")
         self.mode = mode

@@ -35,6 +35,13 @@ class Cut:
     criterion: str = "dasgupta"
     min_size: float = 1
 
+    def labels(self, tree: Tree, n_found: int | None = None) -> Ints:
+        """The flat cluster of each leaf: as many as asked for, else as near to ``n_found`` as the tree allows."""
+        if self.distance_threshold is not None:
+            return tree.cut(height=np.nextafter(self.distance_threshold, -np.inf))
+        n_clusters = self.n_clusters if n_found is None else nearest_possible(tree, n_found, self.min_size)
+        return tree.cut(n_clusters, criterion=self.criterion, min_size=self.min_size)
+
     def stage(self) -> Stage:
         """The stage that makes them: another cut of the same tree is another stage."""
         name = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
@@ -42,20 +49,10 @@ class Cut:
 
 
 def _labels(problem: Problem, _: int, cut: Cut) -> Arrays:
-    tree = tree_of(problem)
-    if cut.distance_threshold is not None:
-        labels = tree.cut(height=np.nextafter(cut.distance_threshold, -np.inf))
-    else:
-        labels = tree.cut(_number(problem, tree, cut), criterion=cut.criterion, min_size=cut.min_size)
+    # unless a number is asked for, as many as the sample's tree has, found as ``HypHC`` finds it
+    n_found = None if cut.n_clusters is not None else int(problem.store.one("sample", 0, "n_clusters"))
+    labels = cut.labels(tree_of(problem), n_found)
     return {"labels": labels.astype(np.int64), "n_clusters": np.array(int(labels.max()) + 1)}
-
-
-def _number(problem: Problem, tree: Tree, cut: Cut) -> int:
-    """As many as asked for, or as the sample's tree has, found as ``HypHC`` finds it."""
-    if cut.n_clusters is not None:
-        return cut.n_clusters
-    found = int(problem.store.one("sample", 0, "n_clusters"))
-    return nearest_possible(tree, found, cut.min_size)
 
 
 def tree_of(problem: Problem) -> Tree:

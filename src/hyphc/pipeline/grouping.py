@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from .._shared.arrays import Ints
 from .._shared.rows import equal_rows
 from ..similarity import Similarity, SimilarityLike, check_similarity
+from ..similarity.groups import indicator
 from ..similarity.metric import counted
 from ..tree import Tree, TreeLike, as_tree
 
@@ -52,9 +52,8 @@ def grouped(similarity: SimilarityLike, groups: npt.ArrayLike) -> Similarity:
     similarity, members = check_similarity(similarity), _check_groups(groups)
     if len(members) != similarity.n:
         raise ValueError(f"{similarity.n} points need as many group numbers; got {len(members)}.")
-    shape = (int(members.max()) + 1, similarity.n)
-    indicator = sp.csr_array((np.ones(similarity.n), (members, np.arange(similarity.n))), shape=shape)
-    return similarity.combined(indicator, np.bincount(members, weights=similarity.sizes).astype(np.float64))
+    mix = indicator(members)
+    return similarity.combined(mix, np.asarray(mix @ similarity.sizes))
 
 
 def expanded(tree: TreeLike, groups: npt.ArrayLike, parts: Sequence[TreeLike] | None = None) -> Tree:

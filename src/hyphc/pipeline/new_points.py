@@ -1,18 +1,32 @@
-"""New points beside those of a fitted tree: the flat clusters they would join."""
+"""New points beside those of a fitted tree: the flat clusters they would join, and what they cost where they belong."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from .._kernels.search import passes
 from .._shared.arrays import Ints
+from ..scores.metrics import dasgupta_cost
+from ..search import insert
 from ..search.run import ScratchPool
 from ..search.state import node_numbers, state_of
 from ..similarity import Similarity
 from ..tree import Tree
+from ..tree.transfer import restricted
 from .grouping import clusters_of_nodes
 
 SLICE = 256  # points that one thread places at a time
+# New points are placed this many at a time, or as many as the tree has: a matrix of old and new ones stays small.
+FEWEST_AT_ONCE = 1_000
+
+
+def joined_by_rows(tree: Tree, labels: Ints, fitted: Similarity, rows: Any, n_jobs: int | None) -> Ints:
+    """``joined_clusters`` of rows beside the fitted ones, some at a time."""
+    step = max(FEWEST_AT_ONCE, tree.n_leaves)
+    chunks = [fitted.extended(rows[k : k + step]) for k in range(0, rows.shape[0], step)]
+    return np.concatenate([joined_clusters(tree, labels, chunk, n_jobs) for chunk in chunks])
 
 
 def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: int | None) -> Ints:
@@ -29,3 +43,15 @@ def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: in
     slices = [slice(k, k + SLICE) for k in range(0, n - m, SLICE)]
     ScratchPool(state, n_jobs).map(lambda s, scratch: passes.join(state, scratch, new[s], cluster, joined[s]), slices)
     return joined
+
+
+def cost_of_new(tree: Tree, similarity: Similarity) -> float:
+    """Dasgupta's cost of the further points of the similarity per unit of their own, in the tree into which they are inserted.
+
+    NaN where they have no similarity at all.
+    """
+    new = np.arange(tree.n_leaves, similarity.n)
+    own = similarity.subset(new)
+    total = own.total()
+    cost = dasgupta_cost(restricted(insert(tree, similarity), new)[0], own)
+    return cost / total if total > 0 else float("nan")

@@ -15,6 +15,7 @@ from ..scores.metrics import splits
 from ..search.run import LARGE
 from ..search.stages import refine_by
 from ..similarity import Background, Blend, Features, Graph, Similarity
+from ..similarity.groups import indicator
 from ..tree import Tree
 from ..tree.cut import by_smallest_leaf, labels_of, tops
 from .assignment import sums_of_leaves
@@ -105,7 +106,7 @@ def fit_part(problem: Problem, part: int) -> Arrays:
     groups = _frontier(problem, part, tree, similarity)
     leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
     sums, squares = sums_of_leaves(leaves["rows"], leaves["sizes"])
-    mix = sp.csr_array((np.ones(len(groups)), (groups, np.arange(len(groups)))))
+    mix = indicator(groups)
     above: Arrays = {"frontier": groups, "upper": collapsed(tree, groups).children}
     above |= {"sums": np.asarray(mix @ sums), "squares": np.asarray(mix @ squares)}
     above["sizes"] = np.asarray(mix @ leaves["sizes"])

@@ -20,6 +20,7 @@ from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Features, Graph, Similarity, unit_rows
 from ..similarity.blend import BlendRows
 from ..similarity.edge_weights import fuzzy_memberships
+from ..similarity.groups import indicator
 from ..similarity.neighborhoods import Auto
 from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
@@ -172,7 +173,7 @@ def _sample_of(storage: str, digest: str, problem: Problem) -> Sample:
     piece, recipe = problem.store.read("sample"), problem.recipe
     rows, tree = np.array(piece["rows"]), Tree(np.array(piece["children"]))
     cells = np.array(piece["cells"])
-    members = sp.csr_array((np.ones(len(cells)), (cells, np.arange(len(cells)))))
+    members = indicator(cells)
     centres = np.asarray(members @ rows.astype(np.float64)) / np.bincount(cells)[:, None]
     if not problem.has_edges:
         features = Features(rows, offset=0.5, scale=0.5)

@@ -239,6 +239,7 @@ def _mutual_information(similarity: Similarity, probability: Floats) -> float:
 
 
 def check_pair(tree: TreeLike, similarity: SimilarityLike) -> tuple[Tree, Similarity]:
+    """A tree and the similarity of its leaves, if there are as many of both."""
     tree, similarity = as_tree(tree), check_similarity(similarity)
     if tree.n_leaves != similarity.n:
         raise ValueError(

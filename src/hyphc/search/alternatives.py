@@ -13,9 +13,9 @@ from .._shared.clock import Clock
 from .._shared.parallel import thread_map
 from .._shared.progress import Callback
 from ..baselines import random_tree
-from ..scores.metrics import dasgupta_cost
-from ..similarity import Similarity, SimilarityLike, check_similarity
-from ..tree import Tree, TreeLike, as_tree
+from ..scores.metrics import check_pair, dasgupta_cost
+from ..similarity import Similarity, SimilarityLike
+from ..tree import Tree, TreeLike
 from ..tree.transfer import in_other, transfer_agreement
 from .run import Run
 from .stages import refine_by
@@ -98,8 +98,8 @@ def alternatives(
     >>> len(found.trees), found.share.tolist()
     (2, [0.5, 0.5, 1.0])
     """
-    tree, similarity = as_tree(tree), check_similarity(similarity)
-    _check(tree, similarity, n_trees, within, n_starts)
+    tree, similarity = check_pair(tree, similarity)
+    _check(n_trees, within, n_starts)
     rng = check_random_state(random_state)
     seeds = rng.randint(2**31 - 1, size=n_starts + 1).tolist()
     left = "the trees are those found until then"
@@ -114,11 +114,7 @@ def alternatives(
     return _summary([found[k] for k in cheapest[chosen]], costs[cheapest[chosen]], len(good))
 
 
-def _check(tree: Tree, similarity: Similarity, n_trees: int, within: float, n_starts: int) -> None:
-    if tree.n_leaves != similarity.n:
-        raise ValueError(
-            f"The tree has {tree.n_leaves} leaves but the similarity {similarity.n} points; they must be the same."
-        )
+def _check(n_trees: int, within: float, n_starts: int) -> None:
     for name, value, least in (("n_trees", n_trees, 1), ("n_starts", n_starts, 0)):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")

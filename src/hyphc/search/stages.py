@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 
 from .._shared.clock import Clock
 from .._shared.progress import Callback
-from ..scores.metrics import dasgupta_cost
-from ..similarity import Similarity, SimilarityLike, check_similarity
-from ..tree import Tree, TreeLike, as_tree
+from ..scores.metrics import check_pair, dasgupta_cost
+from ..similarity import Similarity, SimilarityLike
+from ..tree import Tree, TreeLike
 from ..tree.storage import arrays_of, tree_from
 from .iterated import iterated
 from .ratchet import n_rounds, ratcheted
@@ -73,8 +73,8 @@ def refine(
     >>> refine([[0, 1, 1.0, 2], [2, 3, 1.0, 2], [4, 5, 2.0, 4]], W, random_state=0).cut(n_clusters=2)
     array([0, 1, 0, 1])
     """
-    tree, similarity = as_tree(tree), check_similarity(similarity)
-    _check_arguments(tree, similarity, effort, max_sweeps, time_budget)
+    tree, similarity = check_pair(tree, similarity)
+    _check_arguments(effort, max_sweeps, time_budget)
     with Clock(time_budget, callback) as clock:
         return refine_by(clock, tree, similarity, random_state, n_jobs, max_sweeps, effort)
 
@@ -124,13 +124,7 @@ class _Best:
             self.tree, self.cost = tree, cost
 
 
-def _check_arguments(
-    tree: Tree, similarity: Similarity, effort: float, max_sweeps: int | None, time_budget: float | None
-) -> None:
-    if tree.n_leaves != similarity.n:
-        raise ValueError(
-            f"The tree has {tree.n_leaves} leaves but the similarity {similarity.n} points; they must be the same."
-        )
+def _check_arguments(effort: float, max_sweeps: int | None, time_budget: float | None) -> None:
     check_effort(effort)
     if max_sweeps is not None and max_sweeps < 0:
         raise ValueError(f"max_sweeps={max_sweeps} is negative; choose max_sweeps >= 0.")

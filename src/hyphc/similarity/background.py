@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import as_floats, require_finite
 from .base import Similarity
+from .groups import indicator
 
 # The points of a leaf whose squared distances from their mean are this small beside their squared lengths are copies.
 ROUNDING = 1e-12
@@ -166,7 +167,7 @@ class Background(Similarity):
         return lambda index: rows[index]
 
     def group_sums(self, group: Ints, n_groups: int) -> Floats:
-        mix = sp.csr_array((np.ones(self.n), (group, np.arange(self.n))), shape=(n_groups, self.n))
+        mix = indicator(group, n_groups)
         x, q, s = np.asarray(mix @ self.X), np.asarray(mix @ self.squares), np.asarray(mix @ self.sizes)
         sums = self._weights(np.outer(s, s), np.outer(q, s) + np.outer(s, q), x @ x.T)
         own = self._weights(self.sizes**2, 2.0 * self.sizes * self.squares, np.einsum("ij,ij->i", self.X, self.X))

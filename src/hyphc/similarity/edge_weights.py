@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import row_chunks
+from .._shared.checks import require_choice, row_chunks
 from .._shared.parallel import thread_map
 
 EDGE_WEIGHTS = ("fuzzy", "self-tuned", "shared", "binary")
@@ -29,9 +29,7 @@ def graph_of(neighbours: Ints, distances: Floats, edge_weights: str) -> sp.csr_a
 
 def require_edge_weights(edge_weights: str) -> None:
     """Raise unless it is one of ``EDGE_WEIGHTS``."""
-    if edge_weights not in EDGE_WEIGHTS:
-        choices = ", ".join(map(repr, EDGE_WEIGHTS))
-        raise ValueError(f"edge_weights={edge_weights!r} is unknown; choose one of {choices}.")
+    require_choice("edge_weights", edge_weights, EDGE_WEIGHTS)
 
 
 def _fuzzy(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:

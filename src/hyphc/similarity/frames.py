@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._shared.arrays import Floats
+from .._shared.text import is_number
 from .mixed import Table, coded, is_missing
 
 
@@ -63,15 +64,8 @@ def _is_grouping(column: Any) -> bool:
         return True
     if getattr(column.dtype, "kind", "") not in ("O", "U", "S") and kind != "Object":
         return False
-    return not all(_is_number(value) for value in column if not is_missing(value))
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return not isinstance(value, str)  # no category either: numbers are asked for, and what it is will be told
-    return True
+    # what is neither text nor a number is no category either: numbers are asked for, and what it is will be told
+    return any(isinstance(value, str) and not is_number(value) for value in column if not is_missing(value))
 
 
 def _numbers(column: Any, name: str) -> Floats:

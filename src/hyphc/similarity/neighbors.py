@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import operator
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import as_floats, require_finite, row_chunks
-from .._shared.parallel import thread_map
+from .._shared.checks import require_choice
 from .directions import DIRECTIONS
 from .edge_weights import graph_of, require_edge_weights
+from .exact_neighbors import TREE_DIMENSIONS, closest_among, exact_candidates
+from .neighbor_points import Points, check_dense, check_points, large_exponent, placed, unit_vectors
 from .other_distances import DISTANCES, Distance, closest_by
 
 if TYPE_CHECKING:
     from .inverted_file import InvertedFile
-
-Points: TypeAlias = "Floats | sp.csr_array[np.float64]"  # as text: older SciPy cannot evaluate it
 
 METRICS = ("euclidean", *DIRECTIONS, *DISTANCES)
 KNOWN = ("euclidean", "cosine")  # to which our own searches come down
@@ -30,13 +29,8 @@ EXACT_LIMIT = 20_000
 # Sparse rows are compared exactly as long as that takes minutes; beyond, through so many singular vectors, in which so many
 # times k candidates are found.
 EXACT_SPARSE_LIMIT, SPARSE_COMPONENTS, SPARSE_CANDIDATES = 100_000, 128, 6
-# A k-d tree stays near n·log n up to about six dimensions, for any n; above, it visits most of its boxes.
-TREE_DIMENSIONS = 6
-TREE_LEAVES, TREE_QUERIES = 30, 1_024  # points of a leaf, and queries of a thread at a time
 # Less than this share of true neighbours found is worth a warning.
 POOR_RECALL = 0.9
-# Numbers whose exponents are beyond this are scaled first: their squares must fit single precision.
-LARGE_EXPONENT = 40
 
 
 def neighbor_graph(
@@ -140,8 +134,8 @@ def find(
 ) -> Found:
     """``nearest``, with the share of true neighbours among those found: 1 where the search is exact."""
     if not callable(metric):
-        _require_choice("metric", metric, METRICS)
-    points, metric = _seen(_check_points(X), metric)
+        require_choice("metric", metric, METRICS)
+    points, metric = _seen(check_points(X), metric)
     n = points.shape[0]
     k = operator.index(n_neighbors)
     if k < 1:
@@ -153,8 +147,8 @@ def find(
     if metric not in KNOWN:
         return _by_another(points, k, metric, n_jobs)
     if is_small(points):
-        points, everyone = _placed(points, metric), np.arange(n)
-        found = Found(*_closest(points, everyone, _exact_candidates(points, everyone, k, n_jobs), k), 1.0)
+        points, everyone = placed(points, metric), np.arange(n)
+        found = Found(*closest_among(points, everyone, exact_candidates(points, everyone, k, n_jobs), k), 1.0)
     else:
         found = _approximate(points, k, metric, seed_of(random_state), n_jobs)
     # of unit vectors: ‖x − y‖² = 2(1 − cos), without the cancellation in 1 − cos
@@ -189,13 +183,13 @@ def closest_of(X: Any, new: Any, n_neighbors: int, metric: Distance, index: Inde
         return neighbours, distances
     (X, _), (new, metric) = _seen(X, metric), _seen(new, metric)
     if metric not in KNOWN:
-        return closest_by(X, _check_points(new), n_neighbors, metric, None)
-    points = _check_points(np.concatenate([X, new]) if isinstance(X, np.ndarray) else sp.vstack([X, new]))
-    points = _placed(points, metric)
+        return closest_by(X, check_points(new), n_neighbors, metric, None)
+    points = check_points(np.concatenate([X, new]) if isinstance(X, np.ndarray) else sp.vstack([X, new]))
+    points = placed(points, metric)
     n = X.shape[0]
     rows = np.arange(n, points.shape[0])
-    candidates = _exact_candidates(points, rows, n_neighbors, None, among=n)
-    neighbours, distances = _closest(points, rows, candidates, n_neighbors)
+    candidates = exact_candidates(points, rows, n_neighbors, None, among=n)
+    neighbours, distances = closest_among(points, rows, candidates, n_neighbors)
     return neighbours, distances**2 / 2 if metric == "cosine" else distances
 
 
@@ -205,12 +199,12 @@ class Index:
     def __init__(self, X: Floats, k: int, metric: Distance, n_jobs: int | None) -> None:
         from .inverted_file import InvertedFile
 
-        self._exponent, self._metric = _large_exponent(X), metric
+        self._exponent, self._metric = large_exponent(X), metric
         self._file: InvertedFile = InvertedFile(self._placed(X), k, 0, n_jobs)
 
     def closest(self, new: Floats) -> tuple[Ints, Floats]:
         """The k nearest of each new row, and their distances: both (m, k), nearest first."""
-        neighbours, distances = self._file.closest(self._placed(_check_dense(new)))
+        neighbours, distances = self._file.closest(self._placed(check_dense(new)))
         if self._metric == "euclidean":
             return neighbours, np.ldexp(distances, self._exponent)
         return neighbours, distances**2 / 2
@@ -222,7 +216,7 @@ class Index:
     def _placed(self, rows: Floats) -> Floats:
         if self._metric == "euclidean":
             return np.ldexp(rows, -self._exponent) if self._exponent else rows
-        units: Any = _unit_rows(_seen(rows, self._metric)[0])
+        units: Any = unit_vectors(_seen(rows, self._metric)[0])
         return units if units.shape[1] > rows.shape[1] else np.hstack([units, np.zeros((len(units), 1), units.dtype)])
 
 
@@ -230,7 +224,7 @@ def index_of(X: Any, n_neighbors: int, metric: Distance, n_jobs: int | None = No
     """What ``closest_of`` searches in place of all rows; None where these are few, sparse, have few columns, or nothing helps."""
     if is_small(X) or sp.issparse(X) or (metric not in KNOWN and metric not in DIRECTIONS):
         return None
-    return Index(_check_dense(X), n_neighbors, metric, n_jobs)
+    return Index(check_dense(X), n_neighbors, metric, n_jobs)
 
 
 def is_small(points: Any) -> bool:
@@ -241,97 +235,16 @@ def is_small(points: Any) -> bool:
     return bool(n <= EXACT_LIMIT or d <= TREE_DIMENSIONS)
 
 
-def _require_choice(parameter: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{parameter}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
-
-
-def _check_points(X: Any) -> Points:
-    points = _check_sparse(X) if sp.issparse(X) else _check_dense(X)
-    if 0 in points.shape:
-        raise ValueError(f"X has shape {points.shape}; it needs at least one row and one column.")
-    return points
-
-
-def _check_dense(X: Any) -> Floats:
-    points = as_floats(X, "X")
-    if points.ndim != 2:
-        raise ValueError(f"X has shape {points.shape}; pass a table (n, d) with one row a point.")
-    require_finite(points, "X")
-    return points
-
-
-def _check_sparse(X: Any) -> sp.csr_array[np.float64]:
-    points: sp.csr_array[np.float64] = sp.csr_array(X, dtype=np.float64, copy=True)
-    points.sum_duplicates()
-    bad = np.flatnonzero(~np.isfinite(points.data))
-    if len(bad):
-        row = int(np.searchsorted(points.indptr, bad[0], side="right")) - 1
-        place = f"X[{row}, {points.indices[bad[0]]}]"
-        raise ValueError(f"{place} is {points.data[bad[0]]}; remove or impute missing and infinite values first.")
-    return points
-
-
-def _placed(points: Points, metric: str) -> Points:
-    """Points in double precision between which Euclidean distances are what the metric wants."""
-    points = points.astype(np.float64, copy=False)
-    return _unit_rows(points) if metric == "cosine" else _recentred(points)
-
-
-def _recentred(points: Points) -> Points:
-    """The points moved and scaled to about unit size, which changes no ratio of distances.
-
-    scikit-learn finds neighbours through ‖x‖² + ‖y‖² − 2⟨x, y⟩: that overflows for entries of 1e200, and cancels far from
-    the origin. A power of two scales without rounding.
-    """
-    _, exponent = np.frexp(max(points.max(), -points.min()))
-    if isinstance(points, np.ndarray):
-        scaled = np.ldexp(points, -exponent)
-        return np.asarray(scaled - scaled.mean(axis=0))
-    return _with_data(points, np.ldexp(points.data, -exponent))
-
-
-def _unit_rows(points: Points) -> Points:
-    """Rows of length 1; rows of zeros become a unit vector of their own, orthogonal to all others."""
-    largest: Any = abs(points).max(axis=1)  # type: ignore[attr-defined]
-    largest = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
-    zero = largest == 0
-    # First by the largest entry: the square of 1e200 would overflow, that of 1e-200 vanish.
-    one = largest.dtype.type(1)
-    scaled = _divide_rows(points, np.where(zero, one, largest))
-    units = _divide_rows(scaled, np.where(zero, one, np.sqrt(_row_sums(scaled * scaled))))
-    if not zero.any():
-        return units
-    own = zero[:, None].astype(units.dtype)
-    if isinstance(units, np.ndarray):
-        return np.hstack([units, own])
-    return sp.csr_array(sp.hstack([units, sp.csr_array(own)], format="csr"))
-
-
-def _divide_rows(points: Points, divisors: Floats) -> Points:
-    if isinstance(points, np.ndarray):
-        return np.asarray(points / divisors[:, None])
-    return _with_data(points, points.data / np.repeat(divisors, np.diff(points.indptr)))
-
-
-def _row_sums(points: Any) -> Floats:
-    return np.asarray(points.sum(axis=1))
-
-
-def _with_data(matrix: sp.csr_array[np.float64], data: Floats) -> sp.csr_array[np.float64]:
-    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
 def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | None) -> Found:
     """Most of the k nearest other points of each, by an inverted file."""
     from .inverted_file import InvertedFile
 
     if not isinstance(points, np.ndarray):
-        found = _approximate_sparse(_placed(points, metric), k, seed, n_jobs)
+        found = _approximate_sparse(placed(points, metric), k, seed, n_jobs)
     else:
-        exponent = _large_exponent(points)
+        exponent = large_exponent(points)
         scaled = np.ldexp(points, -exponent) if exponent else points
-        search = InvertedFile(_unit_rows(scaled) if metric == "cosine" else scaled, k, seed, n_jobs)  # type: ignore[arg-type]
+        search = InvertedFile(unit_vectors(scaled) if metric == "cosine" else scaled, k, seed, n_jobs)  # type: ignore[arg-type]
         neighbours, distances = search.neighbours()
         found = Found(neighbours, distances, search.recall(distances))
     warn_of_poor(found.recall)
@@ -358,16 +271,10 @@ def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -
     n_components = min(SPARSE_COMPONENTS, min(points.shape) - 1)
     seen = np.ascontiguousarray(TruncatedSVD(n_components, random_state=seed).fit_transform(points))
     candidates, _ = InvertedFile(seen, min(SPARSE_CANDIDATES * k, n - 1), seed, n_jobs).neighbours()
-    neighbours, distances = _closest(points, np.arange(n), candidates, k)
+    neighbours, distances = closest_among(points, np.arange(n), candidates, k)
     sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
-    _, truth = _closest(points, sample, _exact_candidates(points, sample, k, n_jobs), k)
+    _, truth = closest_among(points, sample, exact_candidates(points, sample, k, n_jobs), k)
     return Found(neighbours, distances, float((distances[sample] <= truth[:, -1:]).mean()))
-
-
-def _large_exponent(points: Floats) -> int:
-    """Of the largest entry as a power of two, if squares of such numbers do not fit single precision; otherwise 0."""
-    exponent = int(np.frexp(max(points.max(), -points.min()))[1])
-    return exponent if abs(exponent) > LARGE_EXPONENT else 0
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:
@@ -375,50 +282,3 @@ def seed_of(random_state: int | np.random.RandomState | None) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     return 0 if random_state is None else operator.index(random_state)
-
-
-def _exact_candidates(points: Points, rows: Ints, k: int, n_jobs: int | None, among: int | None = None) -> Ints:
-    """The k + 1 nearest of each row, itself mostly among them, or the k nearest of the first ``among`` points."""
-    wanted = k + 1 if among is None else k
-    queries = points if len(rows) == points.shape[0] else points[rows]
-    if isinstance(points, np.ndarray) and points.shape[1] <= TREE_DIMENSIONS:
-        return _by_tree(points[:among], np.asarray(queries), wanted, n_jobs)
-    from sklearn.neighbors import NearestNeighbors
-
-    search = NearestNeighbors(n_neighbors=wanted, algorithm="brute", n_jobs=n_jobs).fit(points[:among])
-    return np.asarray(search.kneighbors(queries, return_distance=False), dtype=np.int64)
-
-
-def _by_tree(points: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
-    """The k nearest points of each query, by a k-d tree.
-
-    On our own threads: scikit-learn's sets the filters of warnings aside, which are those of all threads, and several fits may
-    run at once.
-    """
-    from sklearn.neighbors import KDTree
-
-    tree = KDTree(points, leaf_size=TREE_LEAVES)
-    chunks = [queries[begin : begin + TREE_QUERIES] for begin in range(0, len(queries), TREE_QUERIES)]
-    found = thread_map(lambda chunk: tree.query(chunk, k, return_distance=False), chunks, n_jobs)
-    return np.concatenate(found).astype(np.int64)
-
-
-def _closest(points: Points, rows: Ints, candidates: Ints, k: int) -> tuple[Ints, Floats]:
-    """The k nearest among the candidates of each row, without the row itself; distance inf where there are fewer."""
-    distances = np.empty(candidates.shape)
-    width = points.shape[1] if isinstance(points, np.ndarray) else 4 * points.nnz / points.shape[0] + 4
-    for chunk in row_chunks(len(rows), 8 * width * candidates.shape[1]):
-        distances[chunk] = _distances(points, rows[chunk], candidates[chunk])
-    # By index, not by place: with duplicates, a point is not always the first of its own neighbours.
-    distances[(candidates == rows[:, None]) | (candidates < 0)] = np.inf
-    order = np.lexsort((candidates, distances), axis=-1)[:, :k]
-    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(distances, order, axis=1)
-
-
-def _distances(points: Points, rows: Ints, candidates: Ints) -> Floats:
-    """Distances from differences: exactly 0 for duplicates."""
-    if isinstance(points, np.ndarray):
-        difference = points[rows, None, :] - points[candidates]
-        return np.asarray(np.sqrt(np.einsum("rcd,rcd->rc", difference, difference)))
-    left, right = points[np.repeat(rows, candidates.shape[1])], points[candidates.ravel()]
-    return np.asarray(np.sqrt(_row_sums((left - right).power(2)))).reshape(candidates.shape)

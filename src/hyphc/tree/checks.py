@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree import passes as kernels
 from .._shared.arrays import Floats, Ints
+
+Values = npt.NDArray[Any] | None
 
 # 1 − w of equal points rounds to a few ulp below 0; a number this far below 0, relative to the largest, is not a mistake.
 ROUNDING = 1e-9
@@ -75,6 +78,15 @@ def renumbered(merges: Ints, order: Ints) -> Ints:
     new_id = np.arange(2 * n - 1)
     new_id[n + order] = np.arange(n, 2 * n - 1)
     return np.asarray(new_id[merges[order]])
+
+
+def by_height(merges: Ints, levels: Floats, carried: Sequence[Values]) -> tuple[Ints, Floats, Sequence[Values]]:
+    """Merges in order of their heights, these heights, and what else belongs to each merge."""
+    order = order_by_height(levels)
+    if order is None:
+        return merges, levels, carried
+    moved = [None if values is None else values[order] for values in carried]
+    return renumbered(merges, order), levels[order], moved
 
 
 def check_weights(what: str, values: npt.ArrayLike, n: int, each: str) -> Floats:
@@ -144,3 +156,19 @@ def check_names(names: Iterable[str], n: int) -> tuple[str, ...]:
     if len(checked) != n:
         raise ValueError(f"Got {len(checked)} names for {n} leaves; give one for each.")
     return checked
+
+
+def check_node(node: int, n: int) -> int:
+    """A node of a tree of n leaves."""
+    return int(check_nodes(node, n))
+
+
+def check_nodes(nodes: npt.ArrayLike, n: int) -> Ints:
+    """Nodes of a tree of n leaves, or an error that names the first that is none."""
+    checked = np.asarray(nodes)
+    if checked.dtype.kind not in "iu":
+        raise ValueError(f"Nodes are whole numbers; got an array of {checked.dtype}.")
+    bad = (checked < 0) | (checked >= 2 * n - 1)
+    if bad.any():
+        raise ValueError(f"Node {checked[bad].flat[0]} does not exist; nodes are 0 to {2 * n - 2}.")
+    return checked.astype(np.int64, copy=False)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .._kernels.tree import cut as cut_kernels
 from .._kernels.tree import passes as kernels
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_memory
+from .._shared.checks import require_choice, require_memory
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -114,7 +114,8 @@ def best_prunings(
 def node_scores(tree: Tree, criterion: str | NodeScores) -> Floats:
     """What each node would add to the score as a cluster, (2n − 1,)."""
     if isinstance(criterion, str):
-        return _named(criterion)(tree)
+        require_choice("criterion", criterion, CRITERIA)
+        return CRITERIA[criterion](tree)
     scores = np.ascontiguousarray(criterion(tree), dtype=np.float64)
     n_nodes = 2 * tree.n_leaves - 1
     if scores.shape != (n_nodes,) or not np.isfinite(scores).all():
@@ -310,12 +311,6 @@ def _nodes_below(tree: Tree, pruning: Ints) -> Ints:
     marked = np.zeros(tree.n_leaves, dtype=np.int64)
     marked[tree.leaf_order()[tree._first[pruning]]] = 1
     return np.asarray(np.maximum(kernels.subtree_sums(tree._children, marked), 1))
-
-
-def _named(criterion: str) -> NodeScores:
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion={criterion!r} is unknown; choose one of {', '.join(map(repr, CRITERIA))}.")
-    return CRITERIA[criterion]
 
 
 def _inside(tree: Tree, criterion: str) -> Floats:

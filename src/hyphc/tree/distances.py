@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._kernels.tree.triplets import shared_triplets
+from .ancestors import is_cluster_of
 from .core import Tree, TreeLike, as_tree
 
 
@@ -19,7 +20,7 @@ def robinson_foulds_distance(first: TreeLike, second: TreeLike, *, normalized: b
     2.0
     """
     first, second = check_trees(first, second)
-    n_different = 2.0 * (~first._is_cluster_of(second._children)).sum()
+    n_different = 2.0 * (~is_cluster_of(first, second._children)).sum()
     return float(n_different / max(1, 2 * (first.n_leaves - 2)) if normalized else n_different)
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .._shared.arrays import Floats, Ints
 from . import newick
 from .checks import check_finite_heights, check_names, check_support
-from .core import Tree, TreeLike, as_tree, numbered_merges
+from .core import Tree, TreeLike, as_tree
 
 __all__ = ["MultiTree", "collapsed"]
 
@@ -84,7 +84,7 @@ class MultiTree:
         [[0, 1, 2], [3, 4]]
         """
         parsed = newick.parse(text)
-        merges, heights, names = numbered_merges(parsed)
+        merges, heights, names = newick.numbered_merges(parsed)
         n, ends = len(merges) + 1, np.array(parsed.ends, dtype=bool)
         above = np.full(2 * n - 1, -1)
         above[merges] = np.arange(n, 2 * n - 1)[:, None]

@@ -7,6 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from .._kernels.tree.passes import lifted_heights
+from .._shared.arrays import Floats, Ints
+
 _TOKEN = re.compile(r"\s+|\[[^\]]*\]|(?P<quoted>'[^']*(?:''[^']*)*')|(?P<mark>[(),:;])|(?P<word>[^\s()\[\]:;,']+)")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9.+\-|/]+")
 
@@ -183,3 +188,33 @@ def parse(text: str) -> ParsedNewick:
         else:
             reader.name(token[1:-1].replace("''", "'") if kind == "quoted" else token)
     return reader.finish()
+
+
+def numbered_merges(
+    parsed: ParsedNewick, names: Sequence[str] | None = None
+) -> tuple[Ints, Floats | None, Sequence[str] | None]:
+    """Merges as a tree numbers nodes, in the order of the text, their heights, and the names of the leaves."""
+    leaf_id, kept_names = _leaf_numbering(parsed.names, names)
+    n = len(parsed.names)
+    merges = np.array(parsed.merges, dtype=np.int64).reshape(-1, 2)
+    merges = np.where(merges < 0, n - 1 - merges, leaf_id[np.maximum(merges, 0)])
+    if parsed.heights is None:
+        return merges, None, kept_names
+    return merges, lifted_heights(merges, np.maximum(parsed.heights, 0.0)), kept_names
+
+
+def _leaf_numbering(found: list[str], wanted: Sequence[str] | None) -> tuple[Ints, Sequence[str] | None]:
+    """Leaf number of each name in order of appearance, and the names by leaf number (None when they are the numbers)."""
+    n = len(found)
+    if wanted is None:
+        numbers = {str(i): i for i in range(n)}
+        if set(found) == numbers.keys():
+            return np.array([numbers[name] for name in found], dtype=np.int64), None
+        if set(found) == {str(i + 1) for i in range(n)} and len(found) == n:
+            return np.array([int(name) - 1 for name in found], dtype=np.int64), [str(i + 1) for i in range(n)]
+        return np.arange(n), found if any(found) else None
+    number = {name: i for i, name in enumerate(wanted)}
+    if len(number) != len(wanted) or sorted(found) != sorted(number):
+        odd = set(found).symmetric_difference(number)
+        raise ValueError(f"names must list each of the {n} leaves once; look at {sorted(odd)[:3] or 'repeated names'}.")
+    return np.array([number[name] for name in found], dtype=np.int64), wanted

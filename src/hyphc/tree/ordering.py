@@ -11,7 +11,7 @@ from .._shared.arrays import Floats, Ints
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from . import Tree, TreeLike, as_tree
-from .storage import carried_fields
+from .storage import fields_of
 
 __all__ = ["order_leaves", "untangle"]
 
@@ -169,4 +169,4 @@ def _pairs(tree: Tree) -> Ints:
 
 def _swapped(tree: Tree, swaps: Bools) -> Tree:
     children = np.where(swaps[:, None], tree.children[:, ::-1], tree.children)
-    return Tree(children, tree.heights, tree.names, n_clusters=tree._n_clusters, **carried_fields(tree))
+    return Tree(**{**fields_of(tree), "children": children})

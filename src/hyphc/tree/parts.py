@@ -1,8 +1,8 @@
-"""Trees made of one tree: the part below a node, and the same tree with other names."""
+"""Trees made of one tree: the part below a node, and the same tree with other names or numbers of its leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Renaming = Mapping[Any, str] | Callable[[Any], str] | Iterable[str]
 
-# of each leaf, and of each merge; degrees are left out below: they count similarities to leaves that are gone
+# of each leaf, and of each merge; degrees are left out below a node: they count similarities to leaves that are gone
 _OF_LEAVES = ("leaf_sizes", "leaf_weights")
 _OF_MERGES = ("split_weights", "split_squares", "support")
 
@@ -48,6 +48,19 @@ def below(tree: Tree, node: int) -> Fields:
 def called(tree: Tree, leaf: int) -> str:
     """The name of a leaf, or its number."""
     return str(leaf) if tree.names is None else tree.names[leaf]
+
+
+def names_of(tree: Tree) -> Sequence[str]:
+    """The names of all leaves, or their numbers."""
+    return list(map(str, range(tree.n_leaves))) if tree.names is None else tree.names
+
+
+def numbered(tree: Tree, number: Ints) -> Fields:
+    """The arguments of ``Tree`` that change when leaf i becomes leaf ``number[i]``."""
+    n, order, carried = tree.n_leaves, np.argsort(number), carried_fields(tree)
+    children = np.append(number, np.arange(n, 2 * n - 1))[tree.children]
+    moved = {name: carried[name][order] for name in ("degrees", *_OF_LEAVES) if name in carried}
+    return {"children": children, **moved}
 
 
 def new_names(tree: Tree, names: Renaming) -> list[str]:

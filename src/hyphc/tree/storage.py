@@ -34,6 +34,12 @@ def carried_fields(tree: Tree) -> Fields:
     return {name: values for name in CARRIED if (values := getattr(tree, name)) is not None}
 
 
+def fields_of(tree: Tree) -> Fields:
+    """Arguments of ``Tree`` for the same tree, with all that it carries."""
+    fields = {"children": tree._children, "heights": tree._heights, **carried_fields(tree)}
+    return {**fields, "names": tree.names, "n_clusters": tree._n_clusters}
+
+
 def _number(tree: Tree) -> Fields:
     return {} if tree._n_clusters is None else {"n_clusters": tree._n_clusters}
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from .._kernels.tree import restriction as restriction_kernels
 from .._kernels.tree import transfer as kernels
 from .._shared.arrays import Floats, Ints
+from .ancestors import is_cluster_of
 from .core import Tree, TreeLike, as_tree
 from .distances import check_trees
 
@@ -68,7 +69,7 @@ def in_other(tree: TreeLike, other: TreeLike) -> npt.NDArray[np.bool_]:
     array([ True, False,  True])
     """
     tree, other = check_trees(tree, other)
-    return other._is_cluster_of(tree._children)
+    return is_cluster_of(other, tree._children)
 
 
 def restricted(tree: TreeLike, leaves: npt.ArrayLike) -> tuple[Tree, Ints]:

@@ -1,0 +1,165 @@
+"""What a fit is asked to do: the parameters, stored as scikit-learn wants them, and what follows from them, checked."""
+
+from __future__ import annotations
+
+import os
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight
+
+from ._shared.checks import require_choice
+from ._shared.progress import Callback
+from .continuous.solver import TEMPERATURE, EmbedSettings
+from .pipeline.constraints import Constraints, Known
+from .pipeline.fit import Seed
+from .pipeline.flat import Cut
+from .pipeline.grouping import weighted
+from .pipeline.plan import FitPlan, check_parameters, plan_fit
+from .search.stages import check_effort
+from .similarity import Similarity
+from .similarity.build import MetricLike, metric_named
+from .similarity.metric import Metric
+from .tree import Tree
+from .tree.cut import CRITERIA
+
+# Parameters that concern the continuous stage alone; ``embed`` has them too.
+CONTINUOUS = (
+    "init",
+    "n_init",
+    "n_components",
+    "temperature",
+    "max_iter",
+    "block_size",
+    "max_triplets",
+    "spread_penalty",
+)
+
+
+class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The parameters of ``HypHC``, which tells what each is."""
+
+    def __init__(
+        self,
+        n_clusters: int | str | None = None,
+        *,
+        distance_threshold: float | None = None,
+        metric: MetricLike = "auto",
+        n_neighbors: int | None = None,
+        edge_weights: str = "fuzzy",
+        scale: str | bool = "auto",
+        background: float | None = None,
+        criterion: str = "dasgupta",
+        min_size: float = 1,
+        init: str | npt.ArrayLike | Tree = "auto",
+        n_init: int = 1,
+        n_components: int = 2,
+        temperature: float | tuple[float, float] = TEMPERATURE,
+        max_iter: int | None = None,
+        block_size: int = 256,
+        max_triplets: int | None = None,
+        spread_penalty: float = 0.0,
+        constraints: Constraints | None = None,
+        refine: bool = True,
+        effort: float = 1.0,
+        time_budget: float | None = None,
+        memory_limit: float | str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.distance_threshold = distance_threshold
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.edge_weights = edge_weights
+        self.scale = scale
+        self.background = background
+        self.criterion = criterion
+        self.min_size = min_size
+        self.init = init
+        self.n_init = n_init
+        self.n_components = n_components
+        self.temperature = temperature
+        self.max_iter = max_iter
+        self.block_size = block_size
+        self.max_triplets = max_triplets
+        self.spread_penalty = spread_penalty
+        self.constraints = constraints
+        self.refine = refine
+        self.effort = effort
+        self.time_budget = time_budget
+        self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @property
+    def _n_wanted(self) -> Any:
+        """How many clusters are asked for; None if the number is to be found."""
+        return None if isinstance(self.n_clusters, str) and self.n_clusters == "auto" else self.n_clusters
+
+    def _check_parameters(self, n: int) -> None:
+        check_parameters(n, self._n_wanted, self.distance_threshold, self.time_budget)
+        check_effort(self.effort)
+        self._settings()
+        require_choice("criterion", self.criterion, CRITERIA)
+        if self.distance_threshold is not None and self.min_size != 1:
+            raise ValueError(
+                f"min_size={self.min_size} goes with a number of clusters, not with distance_threshold; leave it out."
+            )
+        if not isinstance(self.min_size, Real) or not 1 <= self.min_size < np.inf:
+            raise ValueError(f"min_size={self.min_size!r} is no size of a cluster; choose a number of at least 1.")
+
+    def _known(self, n: int) -> Known | None:
+        """What is known of n points, checked."""
+        if self.constraints is None:
+            return None
+        if not isinstance(self.constraints, Constraints):
+            raise ValueError(f"constraints={self.constraints!r} is no hyphc.Constraints; make one of what is known.")
+        if not isinstance(self.init, str):
+            raise ValueError(
+                "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."
+            )
+        known = self.constraints.of(n)
+        if self._n_wanted is not None:
+            known.require_possible(self._n_wanted)
+        return known
+
+    def _metric(self, seed: Seed = None) -> Metric:
+        """The metric; a fit that is kept has a seed, even if nobody gave one."""
+        return metric_named(
+            self.metric,
+            n_neighbors=self.n_neighbors,
+            edge_weights=self.edge_weights,
+            scale=self.scale,
+            background=self.background,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state if seed is None else seed,
+        )
+
+    def _similarity(self, X: Any, sample_weight: npt.ArrayLike | None = None, seed: Seed = None) -> Similarity:
+        """What the metric makes of checked rows; a similarity as it is, but for weights."""
+        if isinstance(X, Similarity):
+            return X if sample_weight is None else weighted(X, np.asarray(sample_weight, dtype=np.float64))
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return self._metric(seed).similarity(X, weights)
+
+    def _cut(self) -> Cut:
+        return Cut(self._n_wanted, self.distance_threshold, self.criterion, self.min_size)
+
+    def _plan(self, similarity: Similarity) -> FitPlan:
+        return plan_fit(
+            similarity, self._settings(), refine=self.refine, effort=self.effort, time_budget=self.time_budget
+        )
+
+    def _settings(self) -> EmbedSettings:
+        """Of the continuous stage, checked."""
+        return EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
