@@ -20,6 +20,7 @@ import numpy.typing as npt
 from .._shared.checks import as_floats, require_finite, require_squares
 from .._shared.later import require_package
 from .._shared.numpy_files import damage_told
+from .._shared.places import Storage
 from .checkpoint import Checkpoint
 
 Rows = npt.NDArray[Any]  # float32 or float64
@@ -191,7 +192,7 @@ class ParquetRows:
 class StoredRows:
     """Blocks of rows that were written to the storage of a fit."""
 
-    storage: str
+    storage: Storage
     shape: tuple[int, int]
     kind: str  # the name of the dtype
     block_rows: int

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._shared.places import Storage
 from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
 from ..similarity.scaling import SCALES
 from .blocks import Rows, Source, checked_block, fingerprint, rows_of_a_block
@@ -59,7 +60,7 @@ class Problem:
 
     source: Source
     recipe: Recipe
-    storage: str
+    storage: Storage
 
     @cached_property
     def store(self) -> Checkpoint:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -15,6 +14,7 @@ from .._kernels.tree import passes as kernels
 from .._kernels.tree.schedule import heavy_first_schedule
 from .._shared.arrays import Floats, Ints
 from .._shared.later import later
+from .._shared.places import Folder, Storage, place_of
 from . import newick, parts, storage
 from .checks import (
     ROUNDING,
@@ -524,12 +524,17 @@ class Tree:
         storage.save_mapped(path, {**fields, "names": names, "n_clusters": self._n_clusters})
 
     @classmethod
-    def load(cls, path: PathLike) -> Tree:
-        """Tree of a file that ``save`` wrote; of a folder, its arrays are memory-mapped, and read when they are used."""
-        return cls._mapped(path) if Path(path).is_dir() else cls(**storage.load(path))
+    def load(cls, path: Storage) -> Tree:
+        """Tree of a file that ``save`` wrote; of a folder, its arrays are memory-mapped, and read when they are used.
+
+        A folder may be an address, as ``s3://bucket/fit/tree``: its arrays are then fetched.
+        """
+        place = place_of(path)
+        is_file = isinstance(place, Folder) and not place.path.is_dir()
+        return cls(**storage.load(str(place))) if is_file else cls._mapped(place)
 
     @classmethod
-    def _mapped(cls, folder: PathLike) -> Tree:
+    def _mapped(cls, folder: Storage) -> Tree:
         """The tree of a folder. Its arrays were checked when they were written, and are not read now."""
         fields = dict.fromkeys((*storage.CARRIED, "names", "n_clusters")) | storage.load_mapped(folder)
         tree = cls.__new__(cls)
