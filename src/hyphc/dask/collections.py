@@ -12,8 +12,9 @@ import numpy as np
 from distributed import Client
 
 from .._shared.places import Storage
-from ..pipeline.blocks import FINGERPRINT_ROWS, Rows, StoredRows, rows_of_a_block
+from ..pipeline.blocks import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
 from ..pipeline.checkpoint import Checkpoint
+from ..pipeline.npy_rows import Rows
 from .scheduling import finished
 
 

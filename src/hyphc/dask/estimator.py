@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._shared.places import Folder, Place, place_of
 from ..estimator import HypHC
-from ..pipeline.blocks import Rows, Source, open_rows
+from ..pipeline.blocks import Source, open_rows
 from ..pipeline.flat import Cut, predicted, tree_of
+from ..pipeline.npy_rows import Rows
 from ..pipeline.parts import fit_by_parts
 from ..pipeline.plan import check_parameters
 from ..pipeline.problem import PART_SIZE, Problem, Recipe

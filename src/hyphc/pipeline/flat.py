@@ -16,9 +16,9 @@ from ..similarity.blend import BlendRows
 from ..tree import Tree
 from ..tree.cut import nearest_possible
 from .assembly import FOLDER
-from .blocks import Rows
 from .checkpoint import Arrays
 from .new_points import joined_clusters
+from .npy_rows import Rows
 from .parts import Stage
 from .problem import Problem
 from .sampling import placed, sample_of

@@ -20,8 +20,9 @@ from .._shared.places import place_of
 from ..continuous.solver import TEMPERATURE
 from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
 from ..tree import Tree
-from .blocks import ArrayRows, Rows, Source, open_rows, rows_of_a_block
+from .blocks import Source, open_rows, rows_of_a_block
 from .flat import Cut, predicted, tree_of
+from .npy_rows import ArrayRows, Rows
 from .parts import fit_by_parts, on_threads
 from .problem import PART_SIZE, SAMPLE_SIZE, Problem, Recipe
 from .telling import Telling

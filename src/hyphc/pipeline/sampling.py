@@ -24,11 +24,11 @@ from ..similarity.neighborhoods import Auto
 from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
 from ..tree import Tree
-from .blocks import Rows
 from .checkpoint import Arrays
 from .duplicates import Distinct
 from .fit import carry_out
 from .grouping import twins
+from .npy_rows import Rows
 from .plan import plan_fit
 from .problem import Problem
 
