@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from threading import Lock
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -27,9 +28,10 @@ class Failing(MemoryFileSystem):
     """A store that takes so many files, and then nothing more."""
 
     protocol = "failing"
-    store: dict = {}
-    pseudo_dirs = [""]
-    left, sent, lock = float("inf"), [], Lock()
+    store: ClassVar = {}
+    pseudo_dirs: ClassVar = [""]
+    sent: ClassVar = []
+    left, lock = float("inf"), Lock()
 
     @classmethod
     def _strip_protocol(cls, path):
@@ -49,7 +51,8 @@ def failing():
     fsspec.register_implementation("failing", Failing, clobber=True)
     yield Failing
     Failing.store.clear()
-    Failing.left, Failing.sent = float("inf"), []
+    Failing.sent.clear()
+    Failing.left = float("inf")
 
 
 @pytest.fixture(autouse=True)
@@ -184,7 +187,8 @@ def test_a_storage_that_fails_ends_the_fit_with_a_sentence_and_it_goes_on_later(
     assert "\n" not in str(told.value)
     assert len(failing.sent) == taken
     finished = {name.removesuffix(".json") for name in failing.sent if name.endswith(".json")}
-    failing.left, failing.sent = float("inf"), []
+    failing.left = float("inf")
+    failing.sent.clear()
     model = fitted("failing://fit", rows)
     assert not [
         name for name in failing.sent if name.rpartition("/")[0] + "/" + name.rpartition("/")[2][:6] in finished
@@ -196,7 +200,7 @@ def test_a_storage_that_fails_ends_the_fit_with_a_sentence_and_it_goes_on_later(
 
 def test_what_is_finished_is_not_sent_again(failing, rows):
     fitted("failing://fit", rows, 3, "cosine")
-    failing.sent = []
+    failing.sent.clear()
     fitted("failing://fit", rows, 3, "cosine")
     assert failing.sent == []
     fitted("failing://fit", rows, 5, "cosine")
