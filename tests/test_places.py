@@ -51,6 +51,7 @@ def failing():
     fsspec.register_implementation("failing", Failing, clobber=True)
     yield Failing
     Failing.store.clear()
+    Failing.pseudo_dirs[:] = [""]
     Failing.sent.clear()
     Failing.left = float("inf")
 
