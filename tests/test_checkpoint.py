@@ -42,7 +42,7 @@ def test_nothing_is_pickled(store):
 
 def test_a_piece_without_its_record_is_not_there(store):
     store.write("stage", 0, {"array": np.arange(3)})
-    (store.folder / "stage" / "000000.json").unlink()
+    (store.place.path / "stage" / "000000.json").unlink()
     assert not store.has("stage", 0)
     with pytest.raises(FileNotFoundError, match="go on"):
         store.read("stage", 0)
@@ -51,24 +51,24 @@ def test_a_piece_without_its_record_is_not_there(store):
 @pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b[:-1] + bytes([b[-1] ^ 1])])
 def test_a_damaged_piece_is_not_there(store, damage):
     store.write("stage", 0, {"array": np.arange(3)})
-    path = store.folder / "stage" / "000000.array.npy"
+    path = store.place.path / "stage" / "000000.array.npy"
     path.write_bytes(damage(path.read_bytes()))
     assert not store.has("stage", 0)
 
 
 def test_the_same_fit_opens_it_again_and_another_is_told_the_difference(store):
-    assert Checkpoint.opened(store.folder, {"data": "abc", "seed": 0}).folder == store.folder
+    assert Checkpoint.opened(store.place.path, {"data": "abc", "seed": 0}).place == store.place
     with pytest.raises(ValueError, match=r"a fit with seed=0, not 1"):
-        Checkpoint.opened(store.folder, {"data": "abc", "seed": 1})
+        Checkpoint.opened(store.place.path, {"data": "abc", "seed": 1})
     with pytest.raises(ValueError, match=r"a fit with data='abc', not 'xyz'"):
-        Checkpoint.opened(store.folder, {"data": "xyz", "seed": 0})
+        Checkpoint.opened(store.place.path, {"data": "xyz", "seed": 0})
 
 
 def test_a_fit_of_another_version_is_not_mixed_with_this_one(store):
-    manifest = store.folder / "manifest.json"
+    manifest = store.place.path / "manifest.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "package": "hyphc 0.0.1"}))
     with pytest.raises(ValueError, match=r"package='hyphc 0\.0\.1'"):
-        Checkpoint.opened(store.folder, {"data": "abc", "seed": 0})
+        Checkpoint.opened(store.place.path, {"data": "abc", "seed": 0})
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
@@ -79,9 +79,9 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
 
 
 def test_a_damaged_manifest_is_told(store):
-    (store.folder / "manifest.json").write_text("{")
+    (store.place.path / "manifest.json").write_text("{")
     with pytest.raises(ValueError, match="is damaged"):
-        Checkpoint.opened(store.folder, {})
+        Checkpoint.opened(store.place.path, {})
 
 
 def test_a_storage_that_is_no_folder_is_told(tmp_path):
@@ -103,4 +103,4 @@ def test_a_full_disk_leaves_what_is_finished_and_nothing_half_written(store, mon
     assert told.value.errno == errno.ENOSPC
     assert store.has("stage", 0)
     assert not store.has("stage", 1)
-    assert sorted(path.name for path in (store.folder / "stage").iterdir()) == ["000000.array.npy", "000000.json"]
+    assert sorted(path.name for path in (store.place.path / "stage").iterdir()) == ["000000.array.npy", "000000.json"]

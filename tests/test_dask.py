@@ -164,7 +164,7 @@ def test_other_rows_in_one_storage_are_an_error(file, rows, tmp_path):
         ("table.csv", {}, "cannot be read block by block"),
         (da.zeros((5,)), {}, "a table .n, d. of rows is needed"),
         (da.zeros((5, 2)), {"n_clusters": 9}, "n_clusters=9 is not between 1 and the 5 points"),
-        (da.zeros((5, 2)), {"storage": "s3://bucket/fit"}, "is an address"),
+        (da.zeros((5, 2)), {"storage": "nowhere://fit"}, "cannot be opened: Protocol not known: nowhere"),
         (da.zeros((5, 2)), {"metric": "rbf"}, "cannot be fitted by parts"),
     ],
 )

@@ -9,10 +9,11 @@ import pytest
 from hyphc import HypHC, Tree, dasgupta_cost, datasets
 from hyphc.pipeline import parts as parts_module
 from hyphc.pipeline.assignment import parts_of_cells, visits
-from hyphc.pipeline.blocks import ArrayRows, NpyRows, ParquetRows, ZarrRows, open_rows, rows_of_a_block
+from hyphc.pipeline.blocks import ParquetRows, ZarrRows, open_rows, rows_of_a_block
 from hyphc.pipeline.flat import Cut, predicted, tree_of
 from hyphc.pipeline.from_disk import n_bytes, sizes_within
 from hyphc.pipeline.grouping import collapsed, expanded
+from hyphc.pipeline.npy_rows import ArrayRows, NpyRows
 from hyphc.pipeline.parts import Stage, fit_by_parts, on_threads, perform, stages
 from hyphc.pipeline.problem import Problem, Recipe
 from hyphc.pipeline.sampling import hashed, scaling

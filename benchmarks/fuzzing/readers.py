@@ -104,11 +104,12 @@ def checkpoint_manifest(folder: Path, content: bytes) -> None:
 
 def checkpoint_record(folder: Path, content: bytes) -> None:
     """What a folder says about a piece in it: a damaged piece is not there."""
-    store = Checkpoint(folder / "input")
-    if not store.folder.exists():
-        store.folder.mkdir()
+    home = folder / "input"
+    store = Checkpoint(home)
+    if not home.exists():
+        home.mkdir()
         store.write("stage", 0, {"x": np.arange(3.0)})
-    _written(store.folder / "stage", "000000.json", content)
+    _written(home / "stage", "000000.json", content)
     if store.has("stage"):
         store.read("stage")
 

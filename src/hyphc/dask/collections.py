@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import Any
 
 import dask
@@ -10,8 +11,10 @@ import dask.array as da
 import numpy as np
 from distributed import Client
 
-from ..pipeline.blocks import FINGERPRINT_ROWS, Rows, StoredRows, rows_of_a_block
+from .._shared.places import Storage
+from ..pipeline.blocks import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
 from ..pipeline.checkpoint import Checkpoint
+from ..pipeline.npy_rows import Rows
 from .scheduling import finished
 
 
@@ -25,7 +28,7 @@ def as_array(X: Any) -> Any:
     return array
 
 
-def stored_rows(array: Any, storage: str, block_rows: int | None) -> tuple[Any, StoredRows]:
+def stored_rows(array: Any, storage: Storage, block_rows: int | None) -> tuple[Any, StoredRows]:
     """The array in blocks of the rows that a fit reads at a time, and what it will be in the storage."""
     n, d = array.shape
     dtype = np.dtype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
@@ -42,23 +45,32 @@ def _fingerprint(array: Any) -> str:
     return hashlib.sha256(f"{array.shape} {array.dtype} ".encode() + rows.tobytes()).hexdigest()
 
 
-def write_rows(blocks: Any, storage: str, client: Client | None) -> None:
+def write_rows(blocks: Any, storage: Storage, client: Client | None) -> None:
     """Compute the blocks that are not in the storage, each on a worker, which writes it."""
-    store = Checkpoint(storage)
     write = dask.delayed(_write, pure=False)
     parts = blocks.to_delayed().ravel()
-    tasks = [write(part, storage, number) for number, part in enumerate(parts) if not store.has("rows", number)]
+    there = _there(storage, len(parts), client)
+    tasks = [write(part, storage, number) for number, part in enumerate(parts) if not there[number]]
     if client is None:
         dask.compute(*tasks, scheduler="threads")
     else:
         finished(client, client.compute(tasks), lambda done: None)
 
 
-def _write(rows: Rows, storage: str, number: int) -> None:
+def _there(storage: Storage, count: int, client: Client | None) -> list[bool]:
+    """Whether each block is in the storage; checked by workers, since it is read for that."""
+    check = partial(Checkpoint(storage).has, "rows")
+    if client is None:
+        return list(map(check, range(count)))
+    found: list[bool] = client.gather(client.map(check, range(count), pure=False))
+    return found
+
+
+def _write(rows: Rows, storage: Storage, number: int) -> None:
     Checkpoint(storage).write("rows", number, {"rows": np.ascontiguousarray(rows)})
 
 
-def labels_array(storage: str, stage: str, n: int, step: int) -> Any:
+def labels_array(storage: Storage, stage: str, n: int, step: int) -> Any:
     """Labels in the storage as a Dask array, read block by block where they are needed."""
     read = dask.delayed(_read_labels, pure=True)
     starts = range(0, n, step)
@@ -66,5 +78,5 @@ def labels_array(storage: str, stage: str, n: int, step: int) -> Any:
     return da.concatenate(blocks)
 
 
-def _read_labels(storage: str, stage: str, start: int, stop: int) -> Any:
+def _read_labels(storage: Storage, stage: str, start: int, stop: int) -> Any:
     return np.array(Checkpoint(storage).one(stage, 0, "labels")[start:stop])

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from pathlib import Path
 from typing import Any, Self
 
 import dask
@@ -16,9 +17,11 @@ from distributed import Client
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._shared.places import Folder, Place, place_of
 from ..estimator import HypHC
-from ..pipeline.blocks import Rows, Source, open_rows
+from ..pipeline.blocks import Source, open_rows
 from ..pipeline.flat import Cut, predicted, tree_of
+from ..pipeline.npy_rows import Rows
 from ..pipeline.parts import fit_by_parts
 from ..pipeline.plan import check_parameters
 from ..pipeline.problem import PART_SIZE, Problem, Recipe
@@ -51,9 +54,10 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         Rows of a part, at most: a worker's memory holds some thousand bytes for each, and their columns a few times.
     sample_size : int, optional
         Rows of the sample; by default 20 000, more where there are many parts.
-    storage : path, optional
-        A folder that this machine and all workers see. Finished pieces are kept there: a fit that is begun again with the same
-        rows and parameters goes on where it stopped. Default: a temporary folder, for workers on this machine.
+    storage : path or address, optional
+        A folder that this machine and all workers see, or an address of fsspec, as ``s3://bucket/fit``. Finished pieces are kept
+        there: a fit that is begun again with the same rows and parameters goes on where it stopped. Default: a temporary folder,
+        for workers on this machine.
     verbose : int
         1 shows a line of progress on standard error.
     client : distributed.Client, optional
@@ -121,30 +125,31 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
         Parameters
         ----------
-        X : dask array or frame (n, d), or path
+        X : dask array or frame (n, d), or path or address
             NPY, Parquet (a file, or a folder of them) or Zarr: read block by block on the workers. Blocks of a Dask
             collection are computed once and written to the storage.
         y : ignored
         """
         self.client_ = chosen_client(self.client)
-        self.storage_ = self._folder()
-        blocks, source = self._rows(X)
+        place = self._place()
+        self.storage_ = str(place)
+        blocks, source = self._rows(X, place)
         check_parameters(source.shape[0], self.n_clusters, self.distance_threshold, None)
-        problem, cut, told = Problem(source, self._recipe(), self.storage_), self._cut(), Telling()
+        problem, cut, told = Problem(source, self._recipe(), place), self._cut(), Telling()
         with told.shown(self.verbose):
             problem.open()
-            require_seen(self.client_, self.storage_)
+            require_seen(self.client_, place)
             if blocks is not None:
-                write_rows(blocks, self.storage_, self.client_)
+                write_rows(blocks, place, self.client_)
             fit_by_parts(problem, on_dask(self.client_, told), cut.stage())
         return self._settle(problem, cut)
 
     def _settle(self, problem: Problem, cut: Cut) -> Self:
         self._problem, self._fitted_cut = problem, cut
-        labels = problem.store.read(cut.stage().name)
-        self.cost_, self.n_clusters_ = float(problem.store.one("tree", 0, "cost")), int(labels["n_clusters"])
+        self.cost_ = float(problem.store.one("tree", 0, "cost"))
+        self.n_clusters_ = int(problem.store.one(cut.stage().name, 0, "n_clusters"))
         self.n_leaves_, self.n_features_in_ = problem.source.shape
-        self.labels_ = labels_array(self.storage_, cut.stage().name, problem.n, problem.block_rows)
+        self.labels_ = labels_array(problem.storage, cut.stage().name, problem.n, problem.block_rows)
         return self
 
     @property
@@ -193,24 +198,20 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def _cut(self) -> Cut:
         return Cut(self.n_clusters, self.distance_threshold, self.criterion, self.min_size)
 
-    def _folder(self) -> str:
+    def _place(self) -> Place:
         if self.storage is not None:
-            folder = os.fspath(self.storage)
-            if "://" in folder:
-                raise ValueError(
-                    f"storage={folder!r} is an address; give a folder that all workers see, a mounted one say."
-                )
-            return os.path.abspath(folder)
+            place = place_of(self.storage)
+            return Folder(Path(os.path.abspath(place.path))) if isinstance(place, Folder) else place
         folder = tempfile.mkdtemp(prefix="hyphc-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return folder
+        return place_of(folder)
 
-    def _rows(self, X: Any) -> tuple[Any, Source]:
+    def _rows(self, X: Any, place: Place) -> tuple[Any, Source]:
         """Blocks of a Dask collection, None of a file, and the rows as tasks read them."""
         if isinstance(X, str | os.PathLike):
             return None, open_rows(X)
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
-            return stored_rows(as_array(X), self.storage_, None)
+            return stored_rows(as_array(X), place, None)
         raise TypeError(
             f"X is a {type(X).__name__}; pass a Dask array or frame, or the path of a .npy, .parquet or .zarr file. "
             "hyphc.HypHC takes what fits into memory."

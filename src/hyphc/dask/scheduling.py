@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,6 +10,8 @@ from uuid import uuid4
 import dask
 from distributed import Client, as_completed, default_client
 
+from .._shared.places import Storage, place_of
+from ..pipeline.checkpoint import MANIFEST
 from ..pipeline.parts import Executor
 from ..pipeline.telling import Listener
 
@@ -59,12 +60,16 @@ def _on_threads(tell: Listener, task: Callable[[int], None], count: int, stage: 
     tell(stage, count, count)
 
 
-def require_seen(client: Client | None, storage: str) -> None:
+def require_seen(client: Client | None, storage: Storage) -> None:
     """Raise unless every worker sees the storage."""
-    seen = {} if client is None else client.run(os.path.isfile, os.path.join(storage, "manifest.json"))
+    seen = {} if client is None else client.run(_sees, storage)
     blind = sorted(worker for worker, found in seen.items() if not found)
     if blind:
         raise OSError(
-            f"storage={storage!r} is not seen by {blind[0]}{f' and {len(blind) - 1} more' if len(blind) > 1 else ''}; give a "
-            "folder that this machine and all workers share."
+            f"storage={str(storage)!r} is not seen by {blind[0]}{f' and {len(blind) - 1} more' if len(blind) > 1 else ''}; "
+            "give a folder or an address that this machine and all workers share."
         )
+
+
+def _sees(storage: Storage) -> bool:
+    return place_of(storage).exists(MANIFEST)

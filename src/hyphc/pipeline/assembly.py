@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from .._kernels.tree.passes import lifted_heights, subtree_sums
@@ -61,7 +59,7 @@ def assemble(problem: Problem, _: int = 0) -> Arrays:
         "split_weights": np.maximum(near, 0.0),
         "degrees": _degrees(problem),
     }
-    save_mapped(Path(problem.storage) / FOLDER, fields)
+    save_mapped(problem.store.place.inside(FOLDER), fields)
     return {"cost": np.array(cost)}
 
 

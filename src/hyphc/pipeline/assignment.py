@@ -15,9 +15,9 @@ from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats, Ints
 from .._shared.rows import equal_rows
 from ..tree import Tree
-from .blocks import Rows
 from .checkpoint import Arrays
 from .new_points import joined_clusters
+from .npy_rows import Rows
 from .problem import Problem
 from .sampling import NEAR, placed, sample_of
 

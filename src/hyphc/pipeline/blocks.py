@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from .._shared.checks import as_floats, require_finite, require_squares
 from .._shared.later import require_package
-from .._shared.numpy_files import damage_told
+from .._shared.places import Storage, filesystem_of, is_address, path_of
 from .checkpoint import Checkpoint
-
-Rows = npt.NDArray[Any]  # float32 or float64
+from .npy_rows import FetchedNpyRows, NpyRows, Rows, float_dtype
 
 # A block has so many rows, more of very many so that there are not too many blocks, and fewer where rows are wide.
 BLOCK_ROWS, MOST_BLOCKS = 65_536, 1_000
@@ -45,58 +43,6 @@ class Source(Protocol):
         """The rows start … stop − 1."""
 
 
-@dataclass(frozen=True, eq=False)
-class ArrayRows:
-    """An array (n, d) at hand, a memory-mapped one among them: for threads of one process."""
-
-    array: npt.NDArray[Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.array.shape[0], self.array.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return _float_dtype(self.array.dtype)
-
-    def read(self, start: int, stop: int) -> Rows:
-        return as_floats(self.array[start:stop], "X")
-
-
-@dataclass(frozen=True)
-class NpyRows:
-    """A two-dimensional array in an NPY file."""
-
-    path: str
-
-    @cached_property
-    def _rows(self) -> ArrayRows:
-        try:
-            with damage_told():
-                array = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        except ValueError as error:
-            raise ValueError(f"{self.path!r} cannot be read as NPY ({error}); write it again.") from None
-        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub":
-            raise ValueError(f"{self.path!r} does not hold numbers; save an array of floats.")
-        if array.ndim != 2:
-            raise ValueError(f"{self.path!r} has shape {array.shape}; a table (n, d) of rows is needed.")
-        return ArrayRows(array)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._rows.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._rows.dtype
-
-    def read(self, start: int, stop: int) -> Rows:
-        return self._rows.read(start, stop)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}  # a worker opens the file itself
-
-
 @dataclass(frozen=True)
 class ZarrRows:
     """A two-dimensional Zarr array."""
@@ -116,7 +62,7 @@ class ZarrRows:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return _float_dtype(self._rows.dtype)
+        return float_dtype(self._rows.dtype)
 
     def read(self, start: int, stop: int) -> Rows:
         return as_floats(self._rows[start:stop], "X")
@@ -137,26 +83,38 @@ class ParquetRows:
         parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
         found, begin = [], 0
         for file in self._files:
-            metadata = parquet.read_metadata(file)
+            metadata = parquet.read_metadata(file, filesystem=self._filesystem)
             for group in range(metadata.num_row_groups):
                 end = begin + metadata.row_group(group).num_rows
                 found.append((file, group, begin, end))
                 begin = end
         return found
 
+    @property
+    def _filesystem(self) -> Any:
+        return filesystem_of(self.path)[0] if is_address(self.path) else None
+
     @cached_property
     def _files(self) -> list[str]:
-        folder = Path(self.path)
-        files = sorted(map(str, folder.glob("*.parquet"))) if folder.is_dir() else [self.path]
+        if is_address(self.path):
+            filesystem, path = filesystem_of(self.path)
+            files = sorted(filesystem.glob(f"{path}/*.parquet")) if filesystem.isdir(path) else [path]
+        else:
+            folder = Path(self.path)
+            files = sorted(map(str, folder.glob("*.parquet"))) if folder.is_dir() else [self.path]
         if not files:
             raise ValueError(f"{self.path!r} holds no file *.parquet.")
         return files
 
     @cached_property
+    def _schema(self) -> Any:
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        return parquet.read_schema(self._files[0], filesystem=self._filesystem)
+
+    @cached_property
     def _columns(self) -> list[str]:
         types = require_package("pyarrow", "Parquet files", "dask").types
-        schema = require_package("pyarrow.parquet", "Parquet files", "dask").read_schema(self._files[0])
-        numbers = [f for f in schema if types.is_floating(f.type) or types.is_integer(f.type)]
+        numbers = [f for f in self._schema if types.is_floating(f.type) or types.is_integer(f.type)]
         if not numbers:
             raise ValueError(f"{self.path!r} has no column of numbers.")
         return [field.name for field in numbers]
@@ -167,8 +125,7 @@ class ParquetRows:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        schema = require_package("pyarrow.parquet", "Parquet files", "dask").read_schema(self._files[0])
-        single = all(str(schema.field(name).type) in ("float", "halffloat") for name in self._columns)
+        single = all(str(self._schema.field(name).type) in ("float", "halffloat") for name in self._columns)
         return np.dtype(np.float32 if single else np.float64)
 
     def read(self, start: int, stop: int) -> Rows:
@@ -177,7 +134,9 @@ class ParquetRows:
         for file, group, begin, end in self._groups:
             low, high = max(begin, start), min(end, stop)
             if low < high:
-                table = parquet.ParquetFile(file).read_row_group(group, columns=self._columns)
+                table = parquet.ParquetFile(file, filesystem=self._filesystem).read_row_group(
+                    group, columns=self._columns
+                )
                 for j, name in enumerate(self._columns):
                     column = table.column(name).to_numpy()
                     rows[low - start : high - start, j] = column[low - begin : high - begin]
@@ -191,7 +150,7 @@ class ParquetRows:
 class StoredRows:
     """Blocks of rows that were written to the storage of a fit."""
 
-    storage: str
+    storage: Storage
     shape: tuple[int, int]
     kind: str  # the name of the dtype
     block_rows: int
@@ -225,12 +184,26 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
     ValueError: 'embeddings.csv' cannot be read block by block; convert it to .npy, .parquet, .zarr.
     """
     text = os.fspath(path)
+    if is_address(text):
+        local = path_of(text)
+        return _rows_at(text) if local is None else open_rows(local)
     kind = _FORMATS.get(Path(text).suffix.lower(), ParquetRows if Path(text).is_dir() else None)
     if kind is None:
         raise ValueError(f"{text!r} cannot be read block by block; convert it to {', '.join(_FORMATS)}.")
     if not Path(text).exists():
         raise FileNotFoundError(f"{text!r} does not exist, or this machine does not see it.")
     return kind(str(Path(text).resolve()))
+
+
+def _rows_at(address: str) -> Source:
+    """The rows of an address; Parquet and Zarr have readers of their own for these."""
+    filesystem, path = filesystem_of(address)
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS and not filesystem.isdir(path):
+        raise ValueError(f"{address!r} cannot be read block by block; convert it to {', '.join(_FORMATS)}.")
+    if not filesystem.exists(path):
+        raise FileNotFoundError(f"{address!r} does not exist, or this machine does not see it.")
+    return FetchedNpyRows(address) if suffix == ".npy" else _FORMATS.get(suffix, ParquetRows)(address)
 
 
 def rows_of_a_block(n: int, d: int) -> int:
@@ -266,7 +239,3 @@ def fingerprint(source: Source) -> str:
 
 def _spread(n: int) -> Iterator[int]:
     yield from np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64)).tolist()
-
-
-def _float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)

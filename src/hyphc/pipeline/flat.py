@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from ..similarity.blend import BlendRows
 from ..tree import Tree
 from ..tree.cut import nearest_possible
 from .assembly import FOLDER
-from .blocks import Rows
 from .checkpoint import Arrays
 from .new_points import joined_clusters
+from .npy_rows import Rows
 from .parts import Stage
 from .problem import Problem
 from .sampling import placed, sample_of
@@ -57,12 +56,12 @@ def _labels(problem: Problem, _: int, cut: Cut) -> Arrays:
 
 def tree_of(problem: Problem) -> Tree:
     """The whole tree, memory-mapped."""
-    return Tree.load(Path(problem.storage) / FOLDER)
+    return Tree.load(problem.store.place.inside(FOLDER))
 
 
 def predicted(problem: Problem, cut: Cut, raw: Rows) -> Ints:
     """The flat cluster that each new row would join at its cheapest place among the small subtrees of all parts."""
-    placement = _placement(problem.storage, problem.store.digest(cut.stage().name), problem, cut)
+    placement = _placement(problem.store.digest(cut.stage().name), problem, cut)
     sample, frontier = sample_of(problem), placement.frontier
     rows: Any = placed(raw, sample.columns)
     if isinstance(frontier.similarity, Blend):
@@ -87,7 +86,7 @@ class _Placement:
 
 
 @lru_cache(maxsize=1)
-def _placement(storage: str, digest: str, problem: Problem, cut: Cut) -> _Placement:
+def _placement(digest: str, problem: Problem, cut: Cut) -> _Placement:
     frontier, tree = frontier_of(problem), Tree(np.array(problem.store.one("top", 0, "children")))
     members = np.concatenate([piece["member"] for piece in problem.pieces("fits", problem.n_parts(), "member")])
     names, labels = np.unique(problem.store.one(cut.stage().name, 0, "labels")[members], return_inverse=True)

@@ -16,11 +16,13 @@ import numpy.typing as npt
 from .._shared.arrays import Ints
 from .._shared.memory import available_memory
 from .._shared.parallel import n_threads
+from .._shared.places import place_of
 from ..continuous.solver import TEMPERATURE
 from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
 from ..tree import Tree
-from .blocks import ArrayRows, Rows, Source, open_rows, rows_of_a_block
+from .blocks import Source, open_rows, rows_of_a_block
 from .flat import Cut, predicted, tree_of
+from .npy_rows import ArrayRows, Rows
 from .parts import fit_by_parts, on_threads
 from .problem import PART_SIZE, SAMPLE_SIZE, Problem, Recipe
 from .telling import Telling
@@ -144,7 +146,7 @@ class FromDisk:
     def discard(self) -> None:
         """Remove the storage, unless it is kept."""
         if not self.is_kept:
-            shutil.rmtree(self.problem.storage, ignore_errors=True)
+            shutil.rmtree(str(self.problem.storage), ignore_errors=True)
 
 
 def _block(rows: Rows, begin: int, step: int) -> Rows:
@@ -171,7 +173,7 @@ def fit_from_disk(source: Source, parameters: dict[str, Any]) -> FromDisk:
     """Fit by parts, with the parameters of ``HypHC``, in its checkpoint or in a temporary folder."""
     sizes = sizes_within(allowed(parameters["memory_limit"]), *source.shape, parameters["n_jobs"])
     folder, is_kept = parameters["checkpoint"], parameters["checkpoint"] is not None
-    storage = os.fspath(folder) if is_kept else tempfile.mkdtemp(prefix="hyphc-")
+    storage = place_of(folder if is_kept else tempfile.mkdtemp(prefix="hyphc-"))
     problem = Problem(source, recipe_of(parameters, sizes), storage)
     cut = Cut(*(parameters[name] for name in ("n_clusters", "distance_threshold", "criterion", "min_size")))
     told = Telling()

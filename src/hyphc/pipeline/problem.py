@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .._shared.places import Storage
 from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
 from ..similarity.scaling import SCALES
-from .blocks import Rows, Source, checked_block, fingerprint, rows_of_a_block
+from .blocks import Source, checked_block, fingerprint, rows_of_a_block
 from .checkpoint import Checkpoint
+from .npy_rows import Rows
 
 METRICS = ("auto", "cosine")  # those whose similarity between parts is exact without looking at all pairs
 EDGE_WEIGHTS = ("fuzzy", "binary")  # those that a row decides from its own neighbours
@@ -59,7 +61,7 @@ class Problem:
 
     source: Source
     recipe: Recipe
-    storage: str
+    storage: Storage
 
     @cached_property
     def store(self) -> Checkpoint:

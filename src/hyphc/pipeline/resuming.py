@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,6 +18,7 @@ from sklearn.utils import check_random_state
 from .._shared.arrays import Ints
 from .._shared.clock import Clock
 from .._shared.locks import Lock
+from .._shared.places import Folder, place_of
 from .._shared.trail import Frame, KeptTrail
 from ..similarity import Similarity
 from ..tree import Tree
@@ -51,14 +51,17 @@ class Keeper:
     """
 
     def __init__(self, folder: PathLike, facts: Facts) -> None:
-        with named_storage(Path(folder)):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            lock = Lock.taken(folder)
+        place = place_of(folder)
+        if not isinstance(place, Folder):
+            raise ValueError(f"checkpoint={os.fspath(folder)!r} is an address; give a folder, a mounted one say.")
+        with named_storage(place):
+            place.prepare()
+            lock = Lock.taken(place.path)
         if lock is None:
             raise ValueError(f"Another process keeps a fit in {os.fspath(folder)!r}; wait for it, or choose another.")
         self._lock, self._warned = lock, False
         try:
-            self._store = Checkpoint.opened(folder, facts)
+            self._store = Checkpoint.opened(place, facts)
             self._store.tidy()
             self.found = self._last_whole()
         except BaseException:
@@ -100,7 +103,7 @@ class Keeper:
 
     def _warn(self, why: str) -> None:
         if not self._warned:
-            warnings.warn(f"The checkpoint {os.fspath(self._store.folder)!r} failed: {why}.", UserWarning, stacklevel=2)
+            warnings.warn(f"The checkpoint {str(self._store.place)!r} failed: {why}.", UserWarning, stacklevel=2)
         self._warned = True
 
     def close(self) -> None:

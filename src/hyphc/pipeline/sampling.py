@@ -25,11 +25,11 @@ from ..similarity.neighborhoods import Auto
 from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
 from ..tree import Tree
-from .blocks import Rows
 from .checkpoint import Arrays
 from .duplicates import Distinct
 from .fit import carry_out
 from .grouping import twins
+from .npy_rows import Rows
 from .plan import plan_fit
 from .problem import Problem
 
@@ -165,11 +165,11 @@ class Sample:
 
 def sample_of(problem: Problem) -> Sample:
     """What ``sample_tree`` left, made ready; a process that has many tasks does that once."""
-    return _sample_of(problem.storage, problem.store.digest("sample"), problem)
+    return _sample_of(problem.store.digest("sample"), problem)
 
 
 @lru_cache(maxsize=1)
-def _sample_of(storage: str, digest: str, problem: Problem) -> Sample:
+def _sample_of(digest: str, problem: Problem) -> Sample:
     piece, recipe = problem.store.read("sample"), problem.recipe
     rows, tree = np.array(piece["rows"]), Tree(np.array(piece["children"]))
     cells = np.array(piece["cells"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from .._kernels.tree import passes as kernels
 from .._kernels.tree.schedule import heavy_first_schedule
 from .._shared.arrays import Floats, Ints, read_only
 from .._shared.later import later
+from .._shared.places import Folder, Storage, place_of
 from . import ancestors, checks, flat, linkage, newick, parts, storage
 from .cut import widest_gap
 from .storage import PathLike
@@ -349,12 +349,17 @@ class Tree:
         storage.save_mapped(path, storage.fields_of(self))
 
     @classmethod
-    def load(cls, path: PathLike) -> Tree:
-        """Tree of a file that ``save`` wrote; of a folder, its arrays are memory-mapped, and read when they are used."""
-        return cls._mapped(path) if Path(path).is_dir() else cls(**storage.load(path))
+    def load(cls, path: Storage) -> Tree:
+        """Tree of a file that ``save`` wrote; of a folder, its arrays are memory-mapped, and read when they are used.
+
+        A folder may be an address, as ``s3://bucket/fit/tree``: its arrays are then fetched.
+        """
+        place = place_of(path)
+        is_file = isinstance(place, Folder) and not place.path.is_dir()
+        return cls(**storage.load(str(place))) if is_file else cls._mapped(place)
 
     @classmethod
-    def _mapped(cls, folder: PathLike) -> Tree:
+    def _mapped(cls, folder: Storage) -> Tree:
         """The tree of a folder. Its arrays were checked when they were written, and are not read now."""
         fields = dict.fromkeys((*storage.CARRIED, "names", "n_clusters")) | storage.load_mapped(folder)
         tree = cls.__new__(cls)

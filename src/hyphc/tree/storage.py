@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .._shared.files import replaced_atomically
 from .._shared.numpy_files import damage_told, reason_of, require_plausible
+from .._shared.places import Storage, place_of
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -114,33 +115,34 @@ def tree_from(arrays: Mapping[str, npt.NDArray[Any]], names: tuple[str, ...] | N
     return Tree(arrays["children"], arrays["heights"], names)
 
 
-def save_mapped(folder: PathLike, fields: Fields) -> None:
+def save_mapped(folder: Storage, fields: Fields) -> None:
     """Write arrays, in order of height, to a folder, ``tree.json`` last: ``load`` opens them without reading them."""
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    target = place_of(folder)
+    target.prepare()
     arrays = {name: values for name, values in fields.items() if isinstance(values, np.ndarray)}
     for name, values in arrays.items():
-        with replaced_atomically(target / f"{name}.npy") as file:
+        with target.replaced(f"{name}.npy") as file:
             np.save(file, values, allow_pickle=False)
     others = {name: values for name, values in fields.items() if name not in arrays}
-    with replaced_atomically(target / _MAPPED) as file:
+    with target.replaced(_MAPPED) as file:
         file.write(json.dumps({"format": 1, "arrays": sorted(arrays), **others}).encode())
 
 
-def load_mapped(folder: PathLike) -> Fields:
+def load_mapped(folder: Storage) -> Fields:
     """What ``save_mapped`` wrote, memory-mapped."""
+    place = place_of(folder)
     try:
         with damage_told():
-            told = json.loads((Path(folder) / _MAPPED).read_text(encoding="utf-8"))
+            told = json.loads(place.read(_MAPPED))
             if told["format"] != 1:
                 raise ValueError("it was written by a later version")
             if not {"children", "heights"} <= set(told["arrays"]) <= {"children", "heights", *CARRIED}:
                 raise ValueError(f"its arrays are {told['arrays']}")
-            arrays = {name: _mapped(Path(folder) / f"{name}.npy") for name in told["arrays"]}
+            arrays = {name: _mapped(place.file(f"{name}.npy")) for name in told["arrays"]}
             _require_lengths(arrays)
             return {**arrays, "names": _texts(told.get("names")), "n_clusters": _whole(told.get("n_clusters"))}
     except ValueError as error:
-        raise ValueError(f"{os.fspath(folder)!r} is no folder of a saved tree ({error}).") from None
+        raise ValueError(f"{str(place)!r} is no folder of a saved tree ({error}).") from None
 
 
 def _mapped(path: Path) -> npt.NDArray[Any]:
