@@ -167,10 +167,15 @@ class Tree:
         """How many flat clusters it has: as many as were found or asked for when it was fitted, else by ``widest_gap``."""
         return widest_gap(self) if self._n_clusters is None else self._n_clusters
 
-    @cached_property
+    @property
     def sizes(self) -> Ints:
         """Number of leaves below each node, (2n − 1,), read-only."""
-        return read_only(kernels.subtree_sums(self._children, np.ones(self.n_leaves, dtype=np.int64)))
+        return read_only(self._sizes.view())
+
+    @cached_property
+    def _sizes(self) -> Ints:
+        """The same for kernels, to which read-only arrays are another kind."""
+        return kernels.subtree_sums(self._children, np.ones(self.n_leaves, dtype=np.int64))
 
     @cached_property
     def parents(self) -> Ints:
@@ -188,7 +193,7 @@ class Tree:
 
     @cached_property
     def _first(self) -> Ints:
-        return kernels.first_positions(self._children, np.array(self.sizes))
+        return kernels.first_positions(self._children, self._sizes)
 
     @cached_property
     def _lca_tables(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

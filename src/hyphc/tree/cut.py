@@ -41,8 +41,10 @@ def height_scores(tree: Tree) -> Floats:
 
 def dasgupta_scores(tree: Tree) -> Floats:
     """(n − |v|)·W_in(v): the best pruning is the two-level tree of least cost, Σ_v |v|·W_in(v) + n·W_between."""
-    inside = _inside(tree, "dasgupta")
-    return np.asarray((tree._points[-1] - tree._points) * inside)
+    scores = _inside(tree, "dasgupta")
+    points = tree._sizes if tree._leaf_sizes is None else tree._points
+    scores *= points[-1] - points
+    return scores
 
 
 def modularity_scores(tree: Tree) -> Floats:
@@ -86,9 +88,7 @@ class Prunings:
     def nodes(self, n_clusters: int) -> Ints:
         """The nodes of the best pruning into so many clusters, in ascending order."""
         tree = self._tree
-        return cut_kernels.pruning(
-            tree._children, np.array(tree.sizes), self._most, self._starts, self._choices, n_clusters
-        )
+        return cut_kernels.pruning(tree._children, tree._sizes, self._most, self._starts, self._choices, n_clusters)
 
 
 def best_prunings(
@@ -96,18 +96,19 @@ def best_prunings(
 ) -> Prunings:
     """The best prunings into 1 … ``n_most`` clusters, or as many as ``min_size`` allows; none splits a node of ``within``.
 
-    O(n·n_most) time; at most 4 bytes for each of the n·n_most / 2 choices, for most trees far less. A number of clusters that
+    O(n·n_most) time; at most 4 bytes for each of the n·n_most / 2 choices, for most trees far less, and some 100 a leaf. A number of clusters that
     the tree's forced splits rule out scores −∞.
     """
     scores = node_scores(tree, criterion)
     if tree._forced_splits is not None:
         scores = np.where(np.append(np.zeros(tree.n_leaves), tree._forced_splits) > 0, -np.inf, scores)
-    most = np.minimum(_most(tree, min_size) if within is None else _nodes_below(tree, within), n_most)
+    possible = _most(tree, min_size) if within is None else _nodes_below(tree, within)
+    most = np.minimum(possible, n_most, dtype=np.int32, casting="unsafe")
     n = tree.n_leaves
     to_choose = most[tree._children].min(axis=1) > 1
     starts = np.concatenate([[0], np.cumsum(np.where(to_choose, most[n:] - 1, 0))])
     require_memory(4.0 * starts[-1], f"The best cut of {n} leaves into {n_most} clusters", "ask for fewer clusters")
-    best, choices = cut_kernels.best_scores(tree._children, tree._first, np.array(tree.sizes), scores, most, starts)
+    best, choices = cut_kernels.best_scores(tree._children, tree._first, tree._sizes, scores, most, starts)
     return Prunings(best, tree, most, starts, choices)
 
 
@@ -298,7 +299,7 @@ def _require_possible(tree: Tree, n_clusters: int, min_size: float) -> None:
 def _most(tree: Tree, min_size: float) -> Ints:
     forced = tree._forced_splits
     if min_size == 1:  # asks for nothing, also where a leaf stands for a fraction of a point
-        return np.array(tree.sizes) if forced is None else _nodes_below(tree, tops(tree, forced < 0))
+        return tree._sizes if forced is None else _nodes_below(tree, tops(tree, forced < 0))
     points = tree._points
     if forced is not None:
         points = points.copy()

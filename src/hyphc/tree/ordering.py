@@ -91,7 +91,7 @@ def _(similarity: Blend, tree: Tree, counts: Floats) -> Bools:
 
 @swaps.register
 def _(similarity: Dense, tree: Tree, counts: Floats) -> Bools:
-    children, sizes = np.array(tree.children), np.array(tree.sizes)
+    children, sizes = np.array(tree.children), tree._sizes
     return kernels.swaps_by_matrix(children, sizes, counts, tree._first, tree.leaf_order(), similarity.W)
 
 
@@ -99,7 +99,7 @@ def _(similarity: Dense, tree: Tree, counts: Floats) -> Bools:
 def _(similarity: Graph, tree: Tree, counts: Floats) -> Bools:
     rows = similarity.to_csr()[tree.leaf_order()]
     edges = rows.indptr.astype(np.int64), tree._first[rows.indices], rows.data
-    return kernels.swaps_by_edges(np.array(tree.children), np.array(tree.sizes), counts, tree._first, *edges)
+    return kernels.swaps_by_edges(np.array(tree.children), tree._sizes, counts, tree._first, *edges)
 
 
 def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
@@ -160,7 +160,7 @@ def _turned(tree: Tree, place: Ints) -> tuple[Tree, int]:
 
 def _crossings(tree: Tree, place: Ints) -> Ints:
     """For each merge, the pairs of a leaf of its first child and one of its second that stand the wrong way round."""
-    return kernels.crossings(np.array(tree.children), np.array(tree.sizes), tree._first, tree.leaf_order(), place)
+    return kernels.crossings(np.array(tree.children), tree._sizes, tree._first, tree.leaf_order(), place)
 
 
 def _pairs(tree: Tree) -> Ints:

@@ -36,7 +36,7 @@ def transfer_distances(tree: TreeLike, other: TreeLike) -> Ints:
     if tree.n_leaves == 1:
         return np.empty(0, dtype=np.int64)
     one, two = np.array(tree.children), np.array(other.children)
-    return kernels.transfer_distances(one, np.array(tree.sizes), tree._first, two, np.array(other.sizes))
+    return kernels.transfer_distances(one, tree._sizes, tree._first, two, other._sizes)
 
 
 def transfer_agreement(tree: TreeLike, other: TreeLike) -> Floats:

@@ -6,13 +6,15 @@ too small to be one. Every number from 1 to ``most[v]`` is possible.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from ..._shared.arrays import Floats, Ints
 from ..._shared.compiled import kernel, part
 
-Choices = npt.NDArray[np.int32]
+Choices = npt.NDArray[np.int16] | npt.NDArray[np.int32]  # by how many clusters are asked for
 
 
 def most_clusters(children: Ints, points: Floats, least: float) -> Ints:
@@ -48,7 +50,8 @@ def best_scores(
     begin at ``starts[t]``; where a child stays one cluster there is nothing to choose, and nothing is stored.
     """
     n = len(children) + 1
-    table, joined, choices = np.empty(n), np.empty(max(most[-1], 1)), np.empty(starts[n - 1], dtype=np.int32)
+    table, joined = np.empty(n), np.empty(max(most[-1], 1))
+    choices = np.empty(starts[n - 1], dtype=np.int16 if most[-1] < 1 << 15 else np.int32)
     table[first[:n]] = node_scores[:n]
     _fill_tables(children, first, sizes, node_scores, most, starts, table, joined, choices)
     return table[: most[-1]].copy(), choices
@@ -77,7 +80,7 @@ def _fill_tables(
             below = table[first[large] : first[large] + wide]
             if starts[t + 1] > starts[t]:
                 chosen = choices[starts[t] + b - 1 : starts[t] + b - 1 + wide]
-                _offer(below, table[first[small] + b - 1], np.int32(b), joined[b : b + wide], chosen)
+                _offer(below, table[first[small] + b - 1], choices.dtype.type(b), joined[b : b + wide], chosen)
             else:  # one of the children stays one cluster: no two ways lead to one number
                 for a in range(wide):
                     joined[b + a] = table[first[small] + b - 1] + below[a]
@@ -87,7 +90,7 @@ def _fill_tables(
 
 
 @part
-def _offer(below: Floats, score: float, b: np.int32, joined: Floats, chosen: Choices) -> None:
+def _offer(below: Floats, score: float, b: Any, joined: Floats, chosen: Choices) -> None:
     """Where ``score`` and those of the larger child together are better than before, they are, with b below the smaller one.
 
     Both stores are made in any case: only so is the loop compiled to vector instructions, and most of a cut's time is here.
