@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -199,7 +200,6 @@ async def test_a_worker_lost_in_any_stage_costs_only_its_tasks(c, s, *workers):
     """Each stage loses a worker while it runs, and another comes in its place."""
     import asyncio
     import tempfile
-    from functools import partial
 
     from distributed import Worker, wait
     from hyphc.pipeline.flat import tree_of
@@ -226,6 +226,39 @@ async def test_a_worker_lost_in_any_stage_costs_only_its_tasks(c, s, *workers):
         for worker in alive:
             await worker.close()
     np.testing.assert_array_equal(*trees)
+
+
+def killing(execute, folder, wanted):
+    """An executor whose first task of each stage wanted is killed without warning, with the process that runs it."""
+
+    def deadly(task, marker, number):
+        try:
+            open(marker, "x").close()
+        except FileExistsError:
+            task(number)
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def executed(task, count, stage):
+        execute(partial(deadly, task, f"{folder}/{stage}") if stage in wanted else task, count, stage)
+
+    return executed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wanted", [{"fits"}, None])
+def test_a_worker_that_is_killed_costs_only_its_tasks(wanted, file, tmp_path):
+    """By SIGKILL in the midst of a task of the stages wanted, or of all."""
+    costs, wanted = [], wanted or set(stage_names("auto", file, tmp_path))
+    with cluster(2, processes=True) as workers, Client(workers) as client:
+        for name, stages_killed in (("quiet", set()), ("killed", wanted)):
+            problem = Problem(open_rows(file), Recipe(**SMALL), str(tmp_path / name))
+            problem.open()
+            execute = scheduling.on_dask(client, lambda stage, done, count: None)
+            fit_by_parts(problem, killing(execute, tmp_path, stages_killed))
+            costs.append(float(problem.store.one("tree", 0, "cost")))
+    assert costs[0] == costs[1]
+    assert all((tmp_path / stage).exists() for stage in wanted)
 
 
 CLIENT = """

@@ -108,7 +108,9 @@ def files_at(address):
     return {name: place.read(name) for name in names}
 
 
-def test_a_fit_at_an_address_leaves_the_same_files_as_in_a_folder(address, here, rows):
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_fit_at_an_address_leaves_the_same_files_as_in_a_folder(kind, here, rows, tmp_path):
+    address = kind.format(tmp_path / "store")
     model = fitted(address, rows)
     assert files_at(address) == here[1]
     assert model.storage_ == address
@@ -162,7 +164,7 @@ def test_a_released_stage_is_gone_at_an_address_and_said_to_be(address, elsewher
     store = Checkpoint.opened(address, {})
     store.write("stage", 0, {"array": np.arange(3)})
     assert not store.is_released("stage")
-    store.release("stage")
+    elsewhere(store).release("stage")
     assert store.is_released("stage")
     assert store.place.names("stage") == ["released.json"]
     with pytest.raises(ValueError, match="was removed when it was finished"):
@@ -276,6 +278,19 @@ def test_rows_at_an_address_that_cannot_be_read_are_refused(name, array, told, t
     fsspec.filesystem("memory").put_file(str(tmp_path / "x.npy"), "/data/x.npy")
     with pytest.raises((ValueError, FileNotFoundError), match=told):
         assert open_rows(f"memory://data/{name}").shape
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_the_command_line_takes_addresses(here, rows, table, tmp_path, capsys, monkeypatch):
+    import distributed
+    from hyphc.cli import main
+
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    monkeypatch.setattr(distributed, "LocalCluster", lambda cls=distributed.LocalCluster, **_: cls(**options))
+    command = ["fit", f"{table}/x.npy", "--metric", "cosine", "--n-clusters", "3", "--effort", "0.1", "--workers", "1"]
+    assert not main([*command, "--checkpoint", "memory://cli/fit", "--output", str(tmp_path / "out")])
+    assert "memory://cli/fit/tree" in capsys.readouterr().out
+    np.testing.assert_array_equal(Tree.load("memory://cli/fit/tree").cut(3), np.load(tmp_path / "out" / "labels.npy"))
 
 
 @pytest.mark.slow

@@ -192,6 +192,7 @@ class Address:
 
     @contextmanager
     def replaced(self, name: str) -> Iterator[IO[bytes]]:
+        (self._copies.path / name).parent.mkdir(parents=True, exist_ok=True)
         with self._copies.replaced(name) as file:
             yield file
         with self._asked() as filesystem:

@@ -84,4 +84,4 @@ def _write(model: Any, folder: Path) -> None:
     """The labels beside the checkpoint, which holds the tree."""
     np.save(folder / "labels.npy", model.labels_.compute(scheduler="threads"))
     print(f"\n{model.n_leaves_} rows, {model.n_clusters_} clusters, Dasgupta's cost {model.cost_:.8g}")
-    print(f"wrote {folder}: labels.npy, checkpoint/tree (hyphc.Tree.load opens it)", file=sys.stdout)
+    print(f"wrote {folder}: labels.npy, and {model.storage_}/tree (hyphc.Tree.load opens it)", file=sys.stdout)

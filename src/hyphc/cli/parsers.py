@@ -162,9 +162,9 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--checkpoint",
-        type=Path,
         metavar="DIR",
-        help="keep in DIR where the fit stands; the same command, begun again, goes on from there",
+        help="keep in DIR where the fit stands; the same command, begun again, goes on from there; with --workers or "
+        "--scheduler also an address, as s3://bucket/fit",
     )
 
 

@@ -11,7 +11,7 @@ import dask
 from distributed import Client, as_completed, default_client
 
 from .._shared.places import Storage, place_of
-from ..pipeline.checkpoint import MANIFEST
+from ..pipeline.checkpoint import MANIFEST, named_storage
 from ..pipeline.parts import Executor
 from ..pipeline.telling import Listener
 
@@ -72,4 +72,5 @@ def require_seen(client: Client | None, storage: Storage) -> None:
 
 
 def _sees(storage: Storage) -> bool:
-    return place_of(storage).exists(MANIFEST)
+    with named_storage(storage):
+        return place_of(storage).exists(MANIFEST)
