@@ -567,8 +567,8 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None, known: Known | None = None) -> None:
         """Set the attributes that follow from the tree."""
-        self.similarity_, self.cost_ = similarity, dasgupta_cost(tree, similarity)
         fitted = with_similarity_heights(tree, similarity)
+        self.similarity_, self.cost_ = similarity, fitted.cost
         self.cluster_number_ = None
         if self._n_wanted is None and self.distance_threshold is None:
             self.cluster_number_ = number_of_clusters(similarity, fitted)

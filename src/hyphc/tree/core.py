@@ -19,6 +19,7 @@ from . import newick, parts, storage
 from .checks import (
     ROUNDING,
     check_children,
+    check_cost,
     check_finite_heights,
     check_forced_splits,
     check_heights,
@@ -71,6 +72,8 @@ class Tree:
         constraints reach the flat clusters.
     n_clusters : int, optional
         How many flat clusters the tree has unless others are asked for; kept like ``split_weights``.
+    cost : float, optional
+        Dasgupta's cost by the similarity that the tree was fitted to; kept like ``split_weights``.
 
     Notes
     -----
@@ -98,6 +101,7 @@ class Tree:
     _support: Floats | None
     _forced_splits: Ints | None
     _n_clusters: int | None
+    _cost: float | None
 
     def __init__(
         self,
@@ -113,6 +117,7 @@ class Tree:
         support: npt.ArrayLike | None = None,
         forced_splits: npt.ArrayLike | None = None,
         n_clusters: int | None = None,
+        cost: float | None = None,
     ) -> None:
         merges = check_children(children)
         n = len(merges) + 1
@@ -136,6 +141,7 @@ class Tree:
         within = None if leaf_weights is None else check_weights("leaf_weights", leaf_weights, n, "leaf")
         self._leaf_weights = within if within is not None and within.any() else None
         self._n_clusters = None if n_clusters is None else check_n_clusters(n_clusters, n)
+        self._cost = None if cost is None else check_cost(cost)
 
     @property
     def n_leaves(self) -> int:
@@ -196,6 +202,11 @@ class Tree:
     def n_clusters(self) -> int:
         """How many flat clusters it has: as many as were found or asked for when it was fitted, else by ``widest_gap``."""
         return widest_gap(self) if self._n_clusters is None else self._n_clusters
+
+    @property
+    def cost(self) -> float | None:
+        """Dasgupta's cost by the similarity that the tree was fitted to; None if the tree does not carry it."""
+        return self._cost
 
     @cached_property
     def sizes(self) -> Ints:
@@ -359,7 +370,7 @@ class Tree:
     def with_names(self, names: Iterable[str] | None) -> Tree:
         """The same tree, with all that it carries, its leaves called by ``names``."""
         fields = storage.carried_fields(self)
-        return Tree(self._children, self._heights, names, n_clusters=self._n_clusters, **fields)
+        return Tree(self._children, self._heights, names, **fields)
 
     def renamed(self, names: parts.Renaming) -> Tree:
         """The same tree under other names: a list, a function of each old name, or a table of some of them.
@@ -386,8 +397,8 @@ class Tree:
     def subtree(self, node: int) -> Tree:
         """The part below a node as a tree of its own: leaf i is ``members(node)[i]``, and is called as it was, or by its number.
 
-        It has the heights, support and split weights of the whole; degrees, which count similarities to other leaves, are left
-        out.
+        It has the heights, support and split weights of the whole; degrees and cost, which count similarities to other leaves,
+        are left out.
 
         Examples
         --------
@@ -398,8 +409,8 @@ class Tree:
 
     def with_n_clusters(self, n_clusters: int) -> Tree:
         """The same tree, with all that it carries, having so many flat clusters unless others are asked for."""
-        fields = storage.carried_fields(self)
-        return Tree(self._children, self._heights, self._names, n_clusters=n_clusters, **fields)
+        fields = {**storage.carried_fields(self), "n_clusters": n_clusters}
+        return Tree(self._children, self._heights, self._names, **fields)
 
     def with_support(self, support: npt.ArrayLike | None) -> Tree:
         """The same tree, with all that it carries, each merge as sure as ``support`` says: plots, pages and Newick show it.
@@ -410,7 +421,7 @@ class Tree:
         '((0,1)0.9,2);'
         """
         fields = {**storage.carried_fields(self), "support": support}
-        return Tree(self._children, self._heights, self._names, n_clusters=self._n_clusters, **fields)
+        return Tree(self._children, self._heights, self._names, **fields)
 
     def with_forced_splits(self, forced_splits: npt.ArrayLike | None) -> Tree:
         """The same tree, with all that it carries, whose cuts must undo or keep merges as ``forced_splits`` says.
@@ -421,7 +432,7 @@ class Tree:
         array([0, 0, 0, 1])
         """
         fields = {**storage.carried_fields(self), "forced_splits": forced_splits}
-        return Tree(self._children, self._heights, self._names, n_clusters=self._n_clusters, **fields)
+        return Tree(self._children, self._heights, self._names, **fields)
 
     def with_leaves_numbered(self, number: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
         """The same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.
@@ -437,7 +448,7 @@ class Tree:
         for name in fields.keys() & {"degrees", "leaf_sizes", "leaf_weights"}:
             fields[name] = fields[name][np.argsort(leaves)]
         children = np.append(leaves, np.arange(n, 2 * n - 1))[self._children]
-        return Tree(children, self._heights, names, n_clusters=self._n_clusters, **fields)
+        return Tree(children, self._heights, names, **fields)
 
     @classmethod
     def from_linkage(cls, Z: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
@@ -521,7 +532,7 @@ class Tree:
             return storage.save(self, path)
         fields = {"children": self._children, "heights": self._heights, **storage.carried_fields(self)}
         names = None if self._names is None else list(self._names)
-        storage.save_mapped(path, {**fields, "names": names, "n_clusters": self._n_clusters})
+        storage.save_mapped(path, {**fields, "names": names})
 
     @classmethod
     def load(cls, path: PathLike) -> Tree:
@@ -531,7 +542,7 @@ class Tree:
     @classmethod
     def _mapped(cls, folder: PathLike) -> Tree:
         """The tree of a folder. Its arrays were checked when they were written, and are not read now."""
-        fields = dict.fromkeys((*storage.CARRIED, "names", "n_clusters")) | storage.load_mapped(folder)
+        fields = dict.fromkeys(storage.CARRIED) | storage.load_mapped(folder)
         tree = cls.__new__(cls)
         for name, value in fields.items():
             setattr(tree, f"_{name}", tuple(value) if name == "names" and value is not None else value)

@@ -169,4 +169,4 @@ def _pairs(tree: Tree) -> Ints:
 
 def _swapped(tree: Tree, swaps: Bools) -> Tree:
     children = np.where(swaps[:, None], tree.children[:, ::-1], tree.children)
-    return Tree(children, tree.heights, tree.names, n_clusters=tree._n_clusters, **carried_fields(tree))
+    return Tree(children, tree.heights, tree.names, **carried_fields(tree))
