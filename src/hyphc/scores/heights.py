@@ -25,7 +25,7 @@ ROUNDING = 1e-12
 
 
 def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
-    """The same tree carrying its split weights, the degrees of its leaves and their sizes, what cuts by a score need; and its cost.
+    """The same tree carrying its split weights, the degrees and sizes of its leaves, which cuts by a score need, and its cost.
 
     Weights and degrees of a blend are its graph's: the background only says in which order far parts are joined. The cost is
     that of both.
