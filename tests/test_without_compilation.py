@@ -11,6 +11,35 @@ import numpy as np
 import pytest
 from hyphc._shared.arrays import one_of, record
 
+# Which kernels there are and which of them are called is written down by the decorators that would compile them.
+WATCHED = """
+import pkgutil
+from functools import partial, wraps
+from importlib import import_module
+from hyphc._shared import compiled
+
+there, called = set(), set()
+
+def watched(function=None, /, *, kind, **options):
+    if function is None:
+        return partial(watched, kind=kind)
+    name = f"{function.__module__}.{function.__name__}".removeprefix("hyphc._kernels.")
+    if kind == "kernel":
+        there.add(name)
+
+    @wraps(function)
+    def call(*arguments, **named):
+        called.add(name)
+        return function(*arguments, **named)
+
+    return call
+
+compiled.kernel, compiled.part = (partial(watched, kind=kind) for kind in ("kernel", "part"))
+from hyphc import _kernels
+for module in pkgutil.walk_packages(_kernels.__path__, "hyphc._kernels."):
+    import_module(module.name)
+"""
+
 SCRIPT = """
 import numpy as np, scipy.sparse as sp
 from hyphc import HypHC, baselines, cost_bounds, dasgupta_cost, dendrogram_purity, exact_tree, insert, optimality_gap, refine
@@ -46,14 +75,14 @@ assert transfer_distances(one, two).tolist() == brute_force_distances(one, two)
 assert set(clusters(consensus([one, one, two]).to_tree())) == clusters(one)
 assert restricted(one, [0, 2, 5])[0].n_leaves == 3
 import hyphc
-print(hyphc.__file__)
+print(hyphc.__file__, *sorted(there - called))
 """
 
 
 def test_the_kernels_run_as_plain_python():
     paths = os.path.dirname(os.path.dirname(hyphc.__file__)), os.path.dirname(__file__)
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", WATCHED + SCRIPT], env=environment, capture_output=True, text=True)
     assert done.stdout == f"{hyphc.__file__}\n", done.stderr  # the same sources as here, to the end
 
 
