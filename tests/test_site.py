@@ -77,7 +77,9 @@ def test_every_public_name_has_a_page(site, reference):
 
 def test_the_reference_tells_what_our_docstrings_say_and_not_those_of_others(site):
     """A property without a docstring would have that of ``int``, a module of torch its parent's."""
-    foreign = re.compile("Convert a (?:number|string)|Alias for field|overridden by all subclasses|extra representation")
+    foreign = re.compile(
+        "Convert a (?:number|string)|Alias for field|overridden by all subclasses|extra representation"
+    )
     pages = (site / "reference").glob("*.html")
     assert [page.name for page in pages if foreign.search(page.read_text(encoding="utf-8"))] == []
 
