@@ -568,6 +568,7 @@ class HypHC(Views, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None, known: Known | None = None) -> None:
         """Set the attributes that follow from the tree."""
         fitted = with_similarity_heights(tree, similarity)
+        assert fitted.cost is not None
         self.similarity_, self.cost_ = similarity, fitted.cost
         self.cluster_number_ = None
         if self._n_wanted is None and self.distance_threshold is None:
