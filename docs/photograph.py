@@ -27,6 +27,6 @@ def photograph(page: Path, path: Path, script: str = "", *, size: tuple[int, int
 
 
 def save_small(picture: bytes, path: Path) -> None:
-    """A PNG with a palette of its own, undithered: noise would not compress."""
+    """A PNG with a palette of its own that keeps rare colours apart; undithered, since noise would not compress."""
     drawn = Image.open(io.BytesIO(picture)).convert("RGB")
-    drawn.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    drawn.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
