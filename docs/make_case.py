@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("Agg")
+from photograph import photograph
 
 HERE = Path(__file__).resolve().parent
 PAGE, IMAGES = HERE / "case_pbmc.md", HERE / "images"
@@ -22,24 +22,9 @@ def draw(picture: str, names: dict[str, Any]) -> None:
     path = IMAGES / Path(picture).name
     if path.name == "case_explorer.png":
         tree = names["tree"]
-        photograph(Path("cells.html").resolve(), path, int(tree.clusters(tree.n_clusters)[CLUSTER]))
+        photograph(Path("cells.html").resolve(), path, f"explorer.select({tree.clusters(tree.n_clusters)[CLUSTER]})")
     else:
         names["ax"].figure.savefig(path, dpi=110)
-
-
-def photograph(page: Path, path: Path, node: int) -> None:
-    """The explorer in headless Chromium, with a cluster selected."""
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox", "--window-size=1280,900"):
-        options.add_argument(argument)
-    with webdriver.Chrome(options=options) as browser:
-        browser.get(page.as_uri())
-        time.sleep(2)
-        browser.execute_script("explorer.select(arguments[0])", node)
-        time.sleep(1)
-        browser.save_screenshot(str(path))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 import numpy as np
+import pandas as pd
 from hyphc import HypHC, cli, datasets, plot
+from photograph import photograph
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -38,6 +40,17 @@ def draw_cluster_scores() -> None:
     ax.figure.savefig(IMAGES / "howto_cluster_scores.png", dpi=110)
 
 
+def draw_explorer() -> None:
+    """The page with names and a heat map, its second cluster selected."""
+    wine = datasets.load("wine")
+    names = [f"bottle {i}" for i in range(1, len(wine.data) + 1)]
+    table = pd.DataFrame(wine.data, columns=wine.feature_names, index=names)
+    model = HypHC(random_state=0).fit(table)
+    with tempfile.TemporaryDirectory() as folder:
+        page = model.explore(f"{folder}/wine.html", table, labels=wine.labels, label_name="cultivar", title="Wine")
+        photograph(page, IMAGES / "explorer_names.png", "explorer.select(explorer.model.clusters[1])")
+
+
 if __name__ == "__main__":
-    for draw in (draw_digits, draw_wine, draw_cluster_scores):
+    for draw in (draw_digits, draw_wine, draw_cluster_scores, draw_explorer):
         draw()

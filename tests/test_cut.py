@@ -264,7 +264,9 @@ def test_npz_and_json_keep_what_a_tree_carries_and_equality_ignores_it(tmp_path_
     tree, _ = case
     path = tmp_path_factory.mktemp("trees") / "tree.npz"
     tree.save(path)
-    for copy in (Tree.load(path), Tree.from_json(tree.to_json())):
+    tree.save(path.with_suffix(""), mapped=True)
+    for copy in (Tree.load(path), Tree.load(path.with_suffix("")), Tree.from_json(tree.to_json())):
+        assert copy.cost == tree.cost
         for name in ("split_weights", "degrees", "leaf_sizes"):
             carried = getattr(tree, name)
             assert (getattr(copy, name) is None) == (carried is None)
@@ -272,7 +274,15 @@ def test_npz_and_json_keep_what_a_tree_carries_and_equality_ignores_it(tmp_path_
     assert tree == Tree(tree.children)
     assert hash(tree) == hash(Tree(tree.children))
     for copy in (Tree.from_newick(tree.to_newick()), Tree.from_linkage(tree.to_linkage())):
-        assert copy.split_weights is copy.degrees is copy.leaf_sizes is None
+        assert copy.split_weights is copy.degrees is copy.leaf_sizes is copy.cost is None
+
+
+def test_a_folder_of_arrays_keeps_what_cuts_must_do(tmp_path):
+    tree = Tree([[0, 1], [4, 2], [5, 3]], forced_splits=[-1, 0, 1], n_clusters=2, cost=7.5)
+    tree.save(tmp_path, mapped=True)
+    read = Tree.load(tmp_path)
+    assert read.forced_splits.tolist() == [-1, 0, 1]
+    assert (read.n_clusters, read.cost) == (2, 7.5)
 
 
 def test_files_written_before_trees_carried_weights_are_read(tmp_path):
@@ -281,7 +291,7 @@ def test_files_written_before_trees_carried_weights_are_read(tmp_path):
     old = json.dumps({"n_leaves": 2, "children": [[0, 1]], "heights": [1.0], "names": None})
     for tree in (Tree.load(tmp_path / "old.npz"), Tree.from_json(old)):
         assert tree == Tree([[0, 1]])
-        assert tree.split_weights is tree.degrees is tree.leaf_sizes is None
+        assert tree.split_weights is tree.degrees is tree.leaf_sizes is tree.cost is None
 
 
 def test_other_names_and_numbers_keep_what_belongs_to_each_leaf():

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hyphc import Tree, baselines, dasgupta_cost, encode
+from hyphc import HypHC, Tree, baselines, dasgupta_cost, encode
 from hyphc.explorer import columns, page
 from hyphc.explorer.cuts import cut_fields
 from hyphc.explorer.groups import group
@@ -172,6 +172,28 @@ def test_a_tree_that_carries_its_weights_needs_no_similarity(tree, tmp_path):
     assert own["cost"] == told["cost"] == pytest.approx(dasgupta_cost(tree, w))
     assert own["across"] == told["across"]
     assert written(tmp_path, tree).data["cost"] is None
+
+
+@pytest.mark.parametrize("kind", strategies.KINDS)
+def test_a_fitted_tree_shows_the_cost_of_the_fit_wherever_it_has_been(kind, tmp_path):
+    """The weights that a tree of a blend carries are its graph's alone: their sum is not the cost."""
+    model = HypHC(effort=0.01).fit(strategies.similarity_of_kind(kind, 30, seed=0))
+    model.tree_.save(tmp_path / "tree.npz")
+    model.tree_.save(tmp_path / "mapped", mapped=True)
+    stored = [Tree.load(tmp_path / "tree.npz"), Tree.load(tmp_path / "mapped"), Tree.from_json(model.tree_.to_json())]
+    pages = [written(tmp_path, tree).data for tree in (model.tree_.with_names(map(str, range(30))), *stored)]
+    assert {page["cost"] for page in pages} == {model.cost_}
+    pages += [written(tmp_path, model.tree_, similarity=model.similarity_).data]
+    assert pages[-1]["cost"] == pytest.approx(model.cost_, rel=1e-12)
+    assert {page["edgesAlone"] for page in pages} == {kind == "blend"}
+    assert written(tmp_path, model.tree_.subtree(57)).data["cost"] is None  # not that of the whole
+
+
+def test_the_cost_is_none_where_only_weights_are_known(tree, tmp_path):
+    """Those of a blend's graph would make a wrong one."""
+    data = written(tmp_path, Tree(tree.children, tree.heights, split_weights=np.ones(29))).data
+    assert data["cost"] is None
+    assert data["across"] is not None
 
 
 def test_leaves_that_stand_for_several_points_count_as_so_many_in_the_cost(tmp_path):
@@ -352,6 +374,12 @@ def test_cuts_by_height_need_nothing_in_the_page_and_many_clusters_only_the_open
     assert written(tmp_path, carrying, min_size=30).data["opening"] <= 6
     with pytest.raises(ValueError, match="min_size=300 is more than the 200 points"):
         written(tmp_path, carrying, min_size=300)
+
+
+def test_the_mean_of_a_group_leaves_out_what_is_missing():
+    groups = group(Tree([[0, 1], [2, 3], [4, 5]]), 2)
+    values = np.array([[1.0, np.nan, 5.0], [3.0, np.nan, np.nan], [1.0, 2.0, 3.0], [2.0, np.nan, 4.0]])
+    np.testing.assert_array_equal(groups.means(values), [[2.0, np.nan, 5.0], [1.5, 2.0, 3.5]])
 
 
 def test_a_million_leaves_make_a_page_of_groups(tmp_path):

@@ -545,6 +545,42 @@ def test_the_heat_map_shows_means_of_the_leaves_under_each_pixel(annotated, scre
             assert step == -1
 
 
+def test_what_is_missing_is_called_missing_and_left_out_of_means(annotated, screen):
+    _, table, beside, path = annotated
+    browser = screen(path)
+    gaps = int(table.isna().sum().sum())
+    assert f"{gaps} of 1\u202f800 values missing: grey in the heat map" in text(browser, "facts")
+    order = np.array(browser.execute_script("return Array.from(explorer.model.order)"))
+    column = browser.find_elements(By.CSS_SELECTOR, "#colour option")[-1].get_attribute("value")
+    told = "return explorer.model.{}.told(arguments[0], arguments[1])"
+    browser.execute_script("explorer.colourBy(arguments[0])", column)
+    assert "missing" in text(browser, "legend")
+    feature = told.format("featureColumns[5]")
+    values = table["f"].to_numpy()[order]
+    at = int(np.flatnonzero(np.isnan(values))[0])
+    assert browser.execute_script(feature, at, at + 1) == "missing"
+    known = np.nanmean(values[at - 1 : at + 2])
+    shown, words = browser.execute_script(feature, at - 1, at + 2).split(" ", 1)
+    assert float(shown) == pytest.approx(known, rel=5e-3)
+    assert words == f"(missing in {int(np.isnan(values[at - 1 : at + 2]).sum())} of 3)"
+    lacking = int(np.flatnonzero(beside["water"].isna().to_numpy()[order])[0])
+    assert browser.execute_script(told.format("columns[0]"), lacking, lacking + 1) == "missing"
+
+
+def test_the_disk_keeps_its_room_beside_a_heat_map_and_names_are_not_clipped(annotated, screen):
+    browser = screen(annotated[3])
+    assert browser.execute_script("return explorer.heatmap.rows") > 0
+    radius, half, reach = browser.execute_script(
+        """const { disk, model } = explorer, ctx = document.createElement("canvas").getContext("2d");
+        ctx.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+        const wide = disk.crown.map(({ leaf }) => ctx.measureText(model.shortName(leaf, disk.letters)).width);
+        return [disk.radius, Math.min(disk.width, disk.height) / 2, disk.radius + 14 + Math.max(0, ...wide)];"""
+    )
+    assert radius > 0.55 * half
+    assert half > 150
+    assert reach <= half
+
+
 def test_a_strip_shows_the_commonest_class_and_the_mean_number(annotated, screen):
     _, _, beside, path = annotated
     browser = screen(path)

@@ -75,6 +75,15 @@ def test_every_public_name_has_a_page(site, reference):
             assert f'id="{entry.page}"' in page.read_text(encoding="utf-8"), entry.name
 
 
+def test_the_reference_tells_what_our_docstrings_say_and_not_those_of_others(site):
+    """A property without a docstring would have that of ``int``, a module of torch its parent's."""
+    foreign = re.compile(
+        "Convert a (?:number|string)|Alias for field|overridden by all subclasses|extra representation"
+    )
+    pages = (site / "reference").glob("*.html")
+    assert [page.name for page in pages if foreign.search(page.read_text(encoding="utf-8"))] == []
+
+
 def test_every_public_module_is_a_door(reference):
     modules = {f"hyphc.{name}" for name in hyphc.__all__ if name in hyphc._MODULES}
     assert modules <= set(reference.DOORS)
@@ -120,13 +129,13 @@ def test_a_page_that_breaks_its_promise_fails_the_build(tmp_path):
     (tmp_path / "conf.py").write_text(
         f"import sys\nsys.path.insert(0, {str(ROOT / 'docs' / '_ext')!r})\nextensions = ['myst_parser', 'examples']\n"
     )
-    page = tmp_path / "index.md"
-    page.write_text("# A page\n\n```python\nprint(1 + 1)\n# 2\n```\n")
-    assert build(tmp_path, tmp_path / "html").returncode == 0
-    page.write_text("# A page\n\n```python\nprint(1 + 1)\n# 3\n```\n\n```python\nx = 1 / 0\n```\n")
+    (tmp_path / "index.md").write_text("# A page\n\n```{toctree}\nbroken\n```\n\n```python\nprint(1 + 1)\n# 2\n```\n")
+    (tmp_path / "broken.md").write_text("# Another\n\n```python\nprint(1 + 1)\n# 3\n```\n\n```python\nx = 1 / 0\n```\n")
     done = build(tmp_path, tmp_path / "html")
     assert done.returncode != 0
     assert "promises" in done.stderr
+    assert "broken.md" in done.stderr
+    assert "index.md" not in done.stderr
     assert "ZeroDivisionError" in done.stderr
 
 

@@ -248,8 +248,9 @@ def escape_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any
 
 
 def skip_member(app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """scikit-learn's methods of metadata routing are described there, in its own terms."""
-    return True if re.fullmatch(r"set_\w+_request", name) else None
+    """Left out: scikit-learn's methods of metadata routing, torch's of printing, and fields that the class's docstring tells."""
+    foreign = re.fullmatch(r"set_\w+_request|extra_repr", name)
+    return True if foreign or (getattr(thing, "__doc__", None) or "").startswith("Alias for field") else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

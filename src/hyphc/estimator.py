@@ -36,7 +36,6 @@ from .pipeline.whole import whole_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.clusters import ClusterNumber, number_of_clusters
 from .scores.heights import with_similarity_heights
-from .scores.metrics import dasgupta_cost
 from .search import insert
 from .search.in_order import best_in_order
 from .similarity import Similarity
@@ -368,8 +367,9 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
 
     def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None, known: Known | None = None) -> None:
         """Set the attributes that follow from the tree."""
-        self.similarity_, self.cost_ = similarity, dasgupta_cost(tree, similarity)
         fitted = with_similarity_heights(tree, similarity)
+        assert fitted.cost is not None
+        self.similarity_, self.cost_ = similarity, fitted.cost
         self.cluster_number_ = None
         if self._n_wanted is None and self.distance_threshold is None:
             self.cluster_number_ = number_of_clusters(similarity, fitted)

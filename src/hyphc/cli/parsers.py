@@ -120,8 +120,8 @@ Ctrl-C ends the fit with the best tree so far, which is written; the exit code
 is then 130, or 143 if the system asked it to end (SIGTERM).""",
         *_FIRST,
         "hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals",
-        "hyphc fit iris.csv --metric cosine --standardize --time-budget 5 --output cosine",
-        "hyphc fit iris.csv --support 50 --resample rows --output sure",
+        "hyphc fit iris.csv --metric cosine --standardize --time-budget 2 --output cosine",
+        "hyphc fit iris.csv --support 20 --resample rows --output sure",
         "hyphc fit iris.csv --classes label --output pure",
         "hyphc fit - --n-neighbors 10 --scale yes --output piped < iris.csv",
     )

@@ -31,9 +31,13 @@ class Groups:
         return np.asarray(pairs[order, 1][begins])
 
     def means(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Mean of each column in each group."""
-        sums = [np.bincount(self.of, weights=column, minlength=len(self.sizes)) for column in values.T]
-        return np.column_stack(sums) / self.sizes[:, None]
+        """Mean of each column in each group, missing values left out; NaN where a group has none."""
+        k, means = len(self.sizes), np.full((len(self.sizes), values.shape[1]), np.nan)
+        for mean, column in zip(means.T, values.T, strict=True):
+            known = np.isfinite(column)
+            counts = np.bincount(self.of[known], minlength=k)
+            np.divide(np.bincount(self.of[known], column[known], k), counts, out=mean, where=counts > 0)
+        return means
 
     def names(self, names: tuple[str, ...] | None, rows_from: int = 0) -> tuple[str, ...]:
         """Of each group, the name of its first member, or the number of its row, and how many more there are."""

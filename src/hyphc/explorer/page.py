@@ -19,7 +19,6 @@ from ..hyperbolic import geometry
 from ..hyperbolic.decode import circle_order
 from ..hyperbolic.encode import encode_by_height
 from ..scores.heights import with_split_weights
-from ..scores.metrics import dasgupta_cost
 from ..similarity.build import check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
@@ -41,6 +40,8 @@ __all__ = ["MAX_LEAVES", "MAX_VALUES", "explore"]
 MAX_LEAVES = 200_000
 # Radii that differ by less than this share count as one; then only the angles say anything about the tree.
 ONE_RADIUS = 1e-6
+# Costs that differ by less than this share are one: they were summed in different orders.
+SAME_COST = 1e-9
 
 _SCRIPTS = (
     "hyperbolic",
@@ -106,8 +107,8 @@ def explore(
     embedding : array (n, 2), optional
         Points of the Poincaré disk, as ``HypHC.embedding_``. Default: `hyphc.hyperbolic.encode.encode_by_height`.
     similarity : Similarity, dense or sparse matrix, optional
-        Adds Dasgupta's cost, and for each cluster the mean similarity across its split. A fitted tree carries what that takes, of
-        the default metric the neighbour graph's share.
+        Adds Dasgupta's cost, and for each cluster the mean similarity across its split, of the default metric the mean weight of
+        the neighbour graph's edges. A fitted tree carries what that takes.
     criterion, min_size
         Of the cuts, as in ``Tree.cut``. The page opens with ``tree.n_clusters`` clusters, and shows ``tree.cut(k)`` for that k
         and all up to 50, or as many as ``min_size`` allows; with more clusters the last merges are undone.
@@ -227,14 +228,13 @@ def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, grou
 
 
 def _similarity_fields(tree: Tree, similarity: SimilarityLike | None, k: int) -> Fields:
-    """Dasgupta's cost and the mean across each split that the page shows, by the similarity or else by the tree's own weights."""
+    """Dasgupta's cost and the mean across each split that the page shows, by the similarity or else as the tree carries them."""
     if similarity is not None:
-        similarity = check_similarity(similarity)
-        tree = with_split_weights(tree, similarity)
-    across, n = tree.split_weights, tree.n_leaves
+        tree = with_split_weights(tree, check_similarity(similarity))
+    across, cost, n = tree.split_weights, tree.cost, tree.n_leaves
     if across is None:
-        return {"cost": None, "across": None}
-    pairs = tree._points[tree.children].prod(axis=1)
-    # a tree of a blend carries the weights of the graph alone
-    cost = float(across @ tree._points[n:]) if similarity is None else dasgupta_cost(tree, similarity)
-    return {"cost": cost, "across": packed((across / pairs)[n - k :], "<f4")}
+        return {"cost": cost, "across": None, "edgesAlone": False}
+    # the weights of a blend are its graph's, and do not add up to the cost
+    part = cost is not None and not np.isclose(across @ tree._points[n:], cost, rtol=SAME_COST)
+    means = across / tree._points[tree.children].prod(axis=1)
+    return {"cost": cost, "across": packed(means[n - k :], "<f4"), "edgesAlone": bool(part)}

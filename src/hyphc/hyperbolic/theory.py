@@ -68,13 +68,20 @@ __all__ = [
 
 
 class Claim(NamedTuple):
-    """One inequality on a concrete instance: what was measured, and what the paper says it cannot exceed."""
+    """One inequality on a concrete instance.
+
+    Attributes
+    ----------
+    measured, bound : int, float or mpmath number
+        What was measured, and what the paper says it cannot exceed.
+    """
 
     measured: Real
     bound: Real
 
     @property
     def holds(self) -> bool:
+        """Whether it does not."""
         return bool(self.measured <= self.bound)
 
 
@@ -221,12 +228,21 @@ def bend_loss(edge: Real) -> Real:
 
 
 class Sarkar(NamedTuple):
-    """Leaves of a tree in the disk: ζ·d_T ≤ d ≤ (1 + ε)·ζ·d_T for unit edges, node 0 at the origin."""
+    """Leaves of a tree in the disk: ζ·d_T ≤ d ≤ (1 + ε)·ζ·d_T for unit edges, node 0 at the origin.
+
+    Attributes
+    ----------
+    points : tuple of n points
+    scale, epsilon : int, float or mpmath number
+        ζ and ε.
+    digits : int
+        Decimal digits of the points; compute with as many.
+    """
 
     points: tuple[Point, ...]
     scale: Real
     epsilon: Real
-    digits: int  # decimal digits of the points; compute with as many
+    digits: int
 
 
 def sarkar_embedding(tree: Tree, scale: Real) -> Sarkar:

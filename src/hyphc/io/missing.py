@@ -46,7 +46,7 @@ def values_of(data: Any) -> npt.NDArray[Any] | None:
 
 
 def shown_numbers(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | None:
-    """The columns of numbers, and what they are called; means of columns, which move no mean, where a value is missing."""
+    """The columns of numbers, NaN where a value is missing, and what they are called."""
     values = values_of(points.data)
     if points.kind != "features" or values is None:
         return None
@@ -56,7 +56,7 @@ def shown_numbers(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | 
         values, called = values[:, kept], tuple(called[c] for c in kept)
     if values.shape[1] == 0:
         return None
-    return _imputed(values) if has_gaps(values) else values, called
+    return values, called
 
 
 def _where(holes: Holes, columns: tuple[str, ...] | None) -> str:

@@ -80,6 +80,7 @@ class ToBall(nn.Module):
         self.radius.fill_(radius)
 
     def forward(self, v: Tensor) -> Tensor:
+        """Points of the ball in the directions of v, (..., dim) → (..., dim)."""
         norm = torch.linalg.vector_norm(v, dim=-1, keepdim=True)
         direction = v / torch.where(norm == 0, 1.0, norm)
         length = self.current_norm().to(v.dtype)
@@ -199,6 +200,7 @@ class BallEncoder(nn.Module):
         self.network, self.to_ball = network, ToBall(mode, radius)
 
     def forward(self, features: Tensor) -> Tensor:
+        """Points of the ball, (..., dim), of what the network makes of the features."""
         points: Tensor = self.to_ball(self.network(features))
         return points
 

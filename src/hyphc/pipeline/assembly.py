@@ -58,6 +58,7 @@ def assemble(problem: Problem, _: int = 0) -> Arrays:
         "heights": heights,
         "split_weights": np.maximum(near, 0.0),
         "degrees": _degrees(problem),
+        "cost": cost,
     }
     save_mapped(problem.store.place.inside(FOLDER), fields)
     return {"cost": np.array(cost)}

@@ -294,7 +294,10 @@ def _draw_legends(frame: Frame, strips: Sequence[Groups], picture: Any, label: s
     """To the right, from the top down: the scale of the table, then that of each strip."""
     x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * FONT * LINE_HEIGHT
     scale = min(6 * line, 0.25 * frame.height)
-    frame.figure.colorbar(picture, cax=_bar(frame, (x, y), scale, label))
+    bar = _bar(frame, (x, y), scale, label)
+    frame.figure.colorbar(picture, cax=bar)
+    if np.ma.getmaskarray(picture.get_array()).any():
+        bar.set_xlabel("grey: missing", loc="left", fontsize=FONT - 1)
     y -= scale + 3 * line
     for groups in strips:
         if isinstance(groups, Scale):

@@ -18,16 +18,17 @@ from .._shared.arrays import Floats
 from ..similarity import Blend, Graph, Similarity, SimilarityLike
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike
-from .metrics import check_pair, splits
+from .metrics import check_pair, cost_of, splits
 
 # A background this small beside that of equal rows is 0: it belongs to the furthest pair there can be.
 ROUNDING = 1e-12
 
 
 def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
-    """The same tree carrying its split weights, the degrees of its leaves and their sizes: what cuts by a score need.
+    """The same tree carrying its split weights, the degrees and sizes of its leaves, which cuts by a score need, and its cost.
 
-    Those of a blend are its graph's: the background only says in which order far parts are joined.
+    Weights and degrees of a blend are its graph's: the background only says in which order far parts are joined. The cost is
+    that of both.
 
     Examples
     --------
@@ -65,6 +66,7 @@ def _carrying(tree: Tree, similarity: Similarity, heights: Floats) -> Tree:
         leaf_sizes=near.sizes,
         leaf_weights=within,
         split_squares=None if apart is None else np.maximum(-splits(apart, tree), 0.0),
+        cost=cost_of(similarity, tree),
     )
 
 

@@ -93,6 +93,7 @@ class Background(Similarity):
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
+        """Numbers that a leaf carries: the columns of X."""
         return int(self.X.shape[1])
 
     def features(self) -> npt.NDArray[Any]:

@@ -61,10 +61,12 @@ class Blend(Similarity):
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
+        """Numbers that a leaf carries: the background's columns."""
         return self.background.n_columns
 
     @property
     def recall_(self) -> float:  # type: ignore[override]
+        """The share of true nearest neighbours that the graph has."""
         return self.graph.recall_
 
     @property

@@ -129,6 +129,7 @@ class Features(Similarity):
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
+        """Numbers that a leaf carries: the columns of X."""
         return int(self.X.shape[1])
 
     def product(self, v: Floats) -> Floats:

@@ -134,6 +134,13 @@ def check_n_clusters(n_clusters: int, n: int) -> int:
     return int(n_clusters)
 
 
+def check_cost(cost: float) -> float:
+    """A cost that is a number."""
+    if np.isnan(cost):
+        raise ValueError("cost is NaN; pass a number, or leave it out.")
+    return float(cost)
+
+
 def check_leaf_sizes(values: npt.ArrayLike, n: int) -> Floats | None:
     """A fresh array of n positive finite numbers; None when all are 1."""
     sizes = _one_for_each("leaf_sizes", values, n, "leaf")

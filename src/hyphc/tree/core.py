@@ -56,6 +56,8 @@ class Tree:
         constraints reach the flat clusters.
     n_clusters : int, optional
         How many flat clusters the tree has unless others are asked for; kept like ``split_weights``.
+    cost : float, optional
+        Dasgupta's cost by the similarity that the tree was fitted to; kept like ``split_weights``.
 
     Notes
     -----
@@ -86,6 +88,7 @@ class Tree:
         support: npt.ArrayLike | None = None,
         forced_splits: npt.ArrayLike | None = None,
         n_clusters: int | None = None,
+        cost: float | None = None,
     ) -> None:
         merges = checks.check_children(children)
         n = len(merges) + 1
@@ -106,6 +109,7 @@ class Tree:
         within = None if leaf_weights is None else checks.check_weights("leaf_weights", leaf_weights, n, "leaf")
         self._leaf_weights = within if within is not None and within.any() else None
         self._n_clusters = None if n_clusters is None else checks.check_n_clusters(n_clusters, n)
+        self._cost = None if cost is None else checks.check_cost(cost)
 
     @property
     def n_leaves(self) -> int:
@@ -166,6 +170,11 @@ class Tree:
     def n_clusters(self) -> int:
         """How many flat clusters it has: as many as were found or asked for when it was fitted, else by ``widest_gap``."""
         return widest_gap(self) if self._n_clusters is None else self._n_clusters
+
+    @property
+    def cost(self) -> float | None:
+        """Dasgupta's cost by the similarity that the tree was fitted to; None if the tree does not carry it."""
+        return self._cost
 
     @property
     def sizes(self) -> Ints:
@@ -244,8 +253,8 @@ class Tree:
     def subtree(self, node: int) -> Tree:
         """The part below a node as a tree of its own: leaf i is ``members(node)[i]``, and is called as it was, or by its number.
 
-        It has the heights, support and split weights of the whole; degrees, which count similarities to other leaves, are left
-        out.
+        It has the heights, support and split weights of the whole; degrees and cost, which count similarities to other leaves,
+        are left out.
 
         Examples
         --------
@@ -366,7 +375,7 @@ class Tree:
     @classmethod
     def _mapped(cls, folder: Storage) -> Tree:
         """The tree of a folder. Its arrays were checked when they were written, and are not read now."""
-        fields = dict.fromkeys((*storage.CARRIED, "names", "n_clusters")) | storage.load_mapped(folder)
+        fields = dict.fromkeys(storage.CARRIED) | storage.load_mapped(folder)
         tree = cls.__new__(cls)
         for name, value in fields.items():
             setattr(tree, f"_{name}", tuple(value) if name == "names" and value is not None else value)

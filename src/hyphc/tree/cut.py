@@ -96,8 +96,8 @@ def best_prunings(
 ) -> Prunings:
     """The best prunings into 1 … ``n_most`` clusters, or as many as ``min_size`` allows; none splits a node of ``within``.
 
-    O(n·n_most) time; at most 4 bytes for each of the n·n_most / 2 choices, for most trees far less, and some 100 a leaf. A number of clusters that
-    the tree's forced splits rule out scores −∞.
+    O(n·n_most) time; some 100 bytes a leaf, and at most 4 for each of the n·n_most / 2 choices, for most trees far less. A number
+    of clusters that the tree's forced splits rule out scores −∞.
     """
     scores = node_scores(tree, criterion)
     if tree._forced_splits is not None:

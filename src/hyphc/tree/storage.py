@@ -28,21 +28,17 @@ _NOT_OURS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, Rec
 # left out where a tree has none: older files are read alike
 _OF_LEAVES = ("degrees", "leaf_sizes", "leaf_weights")
 CARRIED = ("split_weights", "degrees", "leaf_sizes", "leaf_weights", "split_squares", "support", "forced_splits")
+_NUMBERS = ("n_clusters", "cost")
 
 
 def carried_fields(tree: Tree) -> Fields:
-    """Split weights, degrees and leaf sizes, as far as the tree has them."""
-    return {name: values for name in CARRIED if (values := getattr(tree, name)) is not None}
+    """Split weights, degrees, leaf sizes and the like, as far as the tree has them."""
+    return {name: kept for name in (*CARRIED, *_NUMBERS) if (kept := getattr(tree, f"_{name}")) is not None}
 
 
 def fields_of(tree: Tree) -> Fields:
     """Arguments of ``Tree`` for the same tree, with all that it carries."""
-    fields = {"children": tree._children, "heights": tree._heights, **carried_fields(tree)}
-    return {**fields, "names": tree.names, "n_clusters": tree._n_clusters}
-
-
-def _number(tree: Tree) -> Fields:
-    return {} if tree._n_clusters is None else {"n_clusters": tree._n_clusters}
+    return {"children": tree._children, "heights": tree._heights, "names": tree.names, **carried_fields(tree)}
 
 
 def to_json(tree: Tree) -> str:
@@ -52,14 +48,15 @@ def to_json(tree: Tree) -> str:
         "children": tree.children.tolist(),
         "heights": tree.heights.tolist(),
         "names": tree.names,
-        **{name: _plain(values) for name, values in carried_fields(tree).items()},
-        **_number(tree),
+        **{name: _plain(kept) for name, kept in carried_fields(tree).items()},
     }
     return json.dumps(fields)
 
 
-def _plain(values: npt.NDArray[Any]) -> list[float | None]:
+def _plain(values: npt.NDArray[Any] | float) -> list[float | None] | float:
     """Numbers as JSON has them: NaN is null."""
+    if not isinstance(values, np.ndarray):
+        return values
     return [None if number != number else number for number in values.tolist()]
 
 
@@ -73,7 +70,7 @@ def from_json(text: str) -> Fields:
             "heights": _floats(read["heights"]),
             "names": _texts(read.get("names")),
             **{name: None if values is None else _floats(values) for name, values in carried.items()},
-            "n_clusters": _whole(read.get("n_clusters")),
+            **_numbers(read),
         }
     except _NOT_OURS as error:
         raise ValueError(
@@ -91,8 +88,13 @@ def _texts(names: Any) -> list[str] | None:
     return names
 
 
-def _whole(number: Any) -> int | None:
-    return None if number is None else operator.index(number)
+def _numbers(read: Mapping[str, Any]) -> Fields:
+    """The single numbers, as far as they are there."""
+    number, cost = (read.get(name) for name in _NUMBERS)
+    return {
+        "n_clusters": None if number is None else operator.index(number),
+        "cost": None if cost is None else float(cost),
+    }
 
 
 def save(tree: Tree, path: PathLike) -> None:
@@ -100,7 +102,7 @@ def save(tree: Tree, path: PathLike) -> None:
     names = np.frombuffer(json.dumps(tree.names).encode(), dtype=np.uint8)
     with replaced_atomically(path) as file:
         arrays = {"children": tree.children, "heights": tree.heights, "names": names, **carried_fields(tree)}
-        np.savez_compressed(file, **arrays, **_number(tree))
+        np.savez_compressed(file, **arrays)
 
 
 def arrays_of(tree: Tree) -> dict[str, npt.NDArray[Any]]:
@@ -140,7 +142,7 @@ def load_mapped(folder: Storage) -> Fields:
                 raise ValueError(f"its arrays are {told['arrays']}")
             arrays = {name: _mapped(place.file(f"{name}.npy")) for name in told["arrays"]}
             _require_lengths(arrays)
-            return {**arrays, "names": _texts(told.get("names")), "n_clusters": _whole(told.get("n_clusters"))}
+            return {**arrays, "names": _texts(told.get("names")), **_numbers(told)}
     except ValueError as error:
         raise ValueError(f"{str(place)!r} is no folder of a saved tree ({error}).") from None
 
@@ -154,7 +156,7 @@ def _require_lengths(arrays: Fields) -> None:
     """What can be checked of arrays without reading them: their types and shapes."""
     merges = len(arrays["children"])
     for name, array in arrays.items():
-        kind = np.int64 if name == "children" else np.float64
+        kind = np.int64 if name in ("children", "forced_splits") else np.float64
         length = merges + (name in _OF_LEAVES)
         if array.dtype != kind or array.shape != ((length, 2) if name == "children" else (length,)):
             raise ValueError(f"{name} are {array.dtype} of shape {array.shape}")
@@ -168,8 +170,7 @@ def load(path: PathLike) -> Fields:
             require_plausible(archive, Path(path).stat().st_size)
             fields: Fields = {name: archive[name] for name in ("children", "heights")}
             fields["names"] = _texts(json.loads(archive["names"].tobytes()))
-            if "n_clusters" in archive.files:
-                fields["n_clusters"] = int(archive["n_clusters"])
+            fields |= _numbers({name: archive[name].item() for name in _NUMBERS if name in archive.files})
             return {**fields, **{name: archive[name] for name in CARRIED if name in archive.files}}
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)!r} is not a saved tree ({error}); write one with Tree.save.") from None

@@ -35,6 +35,14 @@ class Column {
     return (this.before[to] - this.before[from]) / (this.counted[to] - this.counted[from]);
   }
 
+  /** Points without a value among the leaves from position `from` to before `to`. */
+  missing(from = 0, to = this.model.n) {
+    const { order, weight } = this.model, lacks = (leaf) => (this.values ? !Number.isFinite(this.values[leaf]) : this.codes[leaf] < 0);
+    let count = 0;
+    for (let p = from; p < to; p++) if (lacks(order[p])) count += weight[order[p]];
+    return count;
+  }
+
   /** Where a number lies between the smallest and the largest, from 0 to 1. */
   share(value) {
     this.sums();
@@ -74,10 +82,15 @@ class Column {
     return best - 1;
   }
 
-  /** What a leaf has in this column, as text. */
-  told(leaf) {
-    if (this.values) return short(this.values[leaf]);
-    return this.codes[leaf] < 0 ? "–" : this.classes[this.codes[leaf]] || "(empty)";
+  /** What a run of leaves has in this column, as text: the mean or the commonest class, and how many points have neither. */
+  told(from, to) {
+    const { order } = this.model, missing = this.missing(from, to);
+    let points = 0;
+    for (let p = from; p < to; p++) points += this.model.weight[order[p]];
+    if (missing === points) return "missing";
+    const code = this.classes ? this.commonest(from, to) : 0;
+    const value = this.values ? short(this.mean(from, to)) : code < 0 ? "missing" : this.classes[code] || "(empty)";
+    return missing && code >= 0 ? `${value} (missing in ${number(missing)} of ${number(points)})` : value;
   }
 }
 

@@ -24,7 +24,7 @@ class Dendrogram {
     this.across.lay(view, this.width, named ? (narrow ? 64 : 112) : narrow ? 34 : 46, 16);
     this.leaves = this.model.names ? this.across.roomy(11) : [];
     this.letters = Math.min(12, this.model.names ? Math.max(...this.leaves.map(([p]) => this.model.name(this.model.order[p]).length), 0) : 0);
-    this.bottom = this.leaves.length > 1 && this.height > 110 ? 12 + 5.6 * this.letters : 12;
+    this.bottom = this.leaves.length > 1 && this.height > 110 ? 12 + 10 * this.model.letterWidth() * this.letters : 12;
   }
 
   /** Share of the way from the leaves (0) to the root (1): the height, or the logarithm of the clusters left. */

@@ -3,6 +3,7 @@
 const WIDTHS = [0.7, 1.0, 1.5, 2.2];
 // Leaves this near, by 1 − |z|², are drawn as pictures.
 const PICTURED = 0.1;
+const NAME_SIZE = 11; // pixels
 
 /** As many pixels as the screen has for the canvas's pane, up to two a unit each way; units stay those of the page. */
 function fit(canvas) {
@@ -27,10 +28,19 @@ class Disk {
     this.height = clientHeight;
     this.cx = clientWidth / 2;
     this.cy = clientHeight / 2;
-    const small = Math.min(clientWidth, clientHeight) < 480;
-    this.thumb = small ? 20 : 28;
-    this.margin = this.thumbs.ready ? this.thumb + 20 : this.model.names ? 26 + 6.3 * Math.min(clientWidth < 480 ? 6 : small ? 10 : 12, this.longestName()) : 22;
-    this.radius = Math.max(40, Math.min(clientWidth, clientHeight) / 2 - this.margin);
+    const half = Math.min(clientWidth, clientHeight) / 2;
+    this.thumb = half < 240 ? 20 : 28;
+    this.letters = this.lettersWithin(half, clientWidth < 480 ? 6 : 12);
+    this.margin = this.thumbs.ready ? this.thumb + 20 : this.letters ? 26 + NAME_SIZE * this.model.letterWidth() * this.letters : 22;
+    this.radius = Math.max(40, half - this.margin);
+  }
+
+  /** Letters of the names around the disk: as many as leave it most of the pane, and none where so few would say nothing. */
+  lettersWithin(half, most) {
+    if (!this.model.names || this.thumbs.ready) return 0;
+    const wanted = Math.min(most, this.longestName());
+    const room = Math.floor((0.4 * half - 26) / (NAME_SIZE * this.model.letterWidth()));
+    return room < Math.min(5, wanted) ? 0 : Math.min(wanted, room);
   }
 
   /** Letters of the longest name, a few exceptions aside. */
@@ -224,7 +234,7 @@ class Disk {
     const { scene, model } = this;
     this.crown = [];
     const pictures = this.thumbs.ready;
-    if (!pictures && !model.names) return;
+    if (!pictures && !this.letters) return;
     const leaves = [];
     for (let i = 0; i < scene.count; i++) if (scene.last[i]) leaves.push(model.standIn[scene.node[i]]);
     leaves.sort((a, b) => model.rank[b] - model.rank[a] || a - b);
@@ -247,9 +257,8 @@ class Disk {
   }
 
   drawNames(ctx) {
-    ctx.font = `11px ${FONT}`;
+    ctx.font = `${NAME_SIZE}px ${FONT}`;
     ctx.textBaseline = "middle";
-    const most = Math.floor((this.margin - 22) / 6);
     for (const { leaf, turn, x, y } of this.crown) {
       const left = Math.cos(turn) < 0;
       ctx.save();
@@ -257,7 +266,7 @@ class Disk {
       ctx.rotate(left ? Math.PI - turn : -turn);
       ctx.textAlign = left ? "right" : "left";
       ctx.fillStyle = this.colours.muted;
-      ctx.fillText(this.model.shortName(leaf, most), 0, 0);
+      ctx.fillText(this.model.shortName(leaf, this.letters), 0, 0);
       ctx.restore();
     }
   }

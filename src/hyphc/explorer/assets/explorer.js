@@ -44,7 +44,9 @@ class Explorer {
     const { model } = this;
     const groups = model.points > model.n ? `, shown as ${number(model.n)} groups` : "";
     const cost = model.cost === null ? "" : ` · Dasgupta cost ${model.cost.toPrecision(6)}`;
-    this.byId("facts").textContent = points(model.points) + groups + cost;
+    const gaps = model.features ? model.features.reduce((count, value) => count + !Number.isFinite(value), 0) : 0;
+    const missing = gaps ? ` · ${number(gaps)} of ${number(model.features.length)} values missing: grey in the heat map` : "";
+    this.byId("facts").textContent = points(model.points) + groups + cost + missing;
     this.byId("support-choice").hidden = !model.support;
     this.listColours();
     this.byId("heat").hidden = !model.features;
@@ -80,6 +82,7 @@ class Explorer {
   resize() {
     const stage = this.byId("stage"), below = this.heatmap.wanted(Math.max(stage.clientHeight, 500));
     stage.style.setProperty("--below", below + "px");
+    stage.classList.toggle("heated", this.heatmap.rows > 0);
     this.disk.resize();
     fit(this.overlay.canvas);
     this.dendrogram.resize();

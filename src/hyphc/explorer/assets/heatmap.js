@@ -18,7 +18,7 @@ class Heatmap {
   wanted(stage) {
     const { model } = this;
     this.strips = model.columns.length ? model.columns.length * STRIP + 4 : 0;
-    const room = Math.max(0, 0.42 * stage - this.strips);
+    const room = Math.max(0, 0.36 * stage - this.strips);
     this.rows = this.shown ? Math.round(Math.min(room, Math.max(40, this.listed.length * 14))) : 0;
     return this.strips || this.rows ? this.strips + this.rows + 6 : 0;
   }
@@ -139,13 +139,11 @@ class Heatmap {
     const strip = Math.floor((py - 2) / STRIP);
     if (py < 2 + this.strips) {
       const column = model.columns[strip];
-      if (!column) return null;
-      if (column.values) return `${column.name}: ${short(column.mean(from, to))}`;
-      return `${column.name}: ${column.classes[column.commonest(from, to)] ?? "–"}`;
+      return column ? `${column.name}: ${column.told(from, to)}` : null;
     }
     const row = Math.floor(((py - 2 - this.strips) / this.rows) * this.listed.length);
     if (!this.rows || row >= this.listed.length) return null;
     const column = featureColumn(model, this.listed[row]);
-    return `${column.name}: ${short(column.mean(from, to))}`;
+    return `${column.name}: ${column.told(from, to)}`;
   }
 }

@@ -24,6 +24,7 @@ class Model {
     this.children = typed(data.children, Int32Array);
     this.heights = typed(data.heights, Float64Array);
     this.across = typed(data.across, Float32Array);
+    this.edgesAlone = data.edgesAlone; // whether that is the neighbour graph's share
     this.support = typed(data.support, Float32Array);
     this.least = 0; // clusters with less support are drawn faint
     this.rows = typed(data.rows, Int32Array);
@@ -304,6 +305,16 @@ class Model {
     const name = this.name(leaf);
     if (name.length <= most) return name;
     return this.wayToShorten(most)(name);
+  }
+
+  /** How wide a letter of the names is, in shares of the font's size; those of few names are wider. */
+  letterWidth() {
+    if (this.letterShare) return this.letterShare;
+    const ctx = document.createElement("canvas").getContext("2d");
+    ctx.font = `100px ${FONT}`;
+    const some = this.names.filter((name, i) => name && i % Math.ceil(this.n / 500) === 0);
+    const shares = some.map((name) => ctx.measureText(name).width / (100 * name.length)).sort((a, b) => a - b);
+    return (this.letterShare = shares[Math.floor(0.95 * (shares.length - 1))] ?? 0.6);
   }
 
   wayToShorten(most) {

@@ -52,7 +52,7 @@ class Panel {
     const { column } = this.colours;
     legend.setAttribute("aria-label", column ? column.name : "Clusters");
     legend.classList.toggle("pairs", Boolean(column?.classes) && column.classes.every((name) => name.length < 10));
-    if (column?.values) return legend.replaceChildren(this.scaleRow(column));
+    if (column?.values) return legend.replaceChildren(this.scaleRow(column), ...this.missingRow(column));
     const [rows, total] = column ? this.classRows(column) : this.clusterRows();
     legend.replaceChildren(...rows);
     if (total > rows.length) legend.append(element("li", { class: "more" }, `and ${number(total - rows.length)} more`));
@@ -79,7 +79,7 @@ class Panel {
       const name = column.classes[at - 1];
       return this.legendRow(colours.table[colours.of(column, at - 1)], name, "", counts[at], () => isLabel && this.act.lookFor(`label:${name}`), null);
     });
-    if (counts[0] > 0) rows.push(this.legendRow(colours.table[colours.neutral], "missing", "", counts[0], () => {}, null));
+    rows.push(...this.missingRow(column));
     return [rows, present.length + (counts[0] > 0 ? 1 : 0)];
   }
 
@@ -91,6 +91,12 @@ class Panel {
     column.sums();
     const ends = element("div", { class: "line count" }, element("span", { class: "grow" }, short(column.low)), element("span", {}, short(column.high)));
     return element("li", {}, bar, ends);
+  }
+
+  /** How many points have no value in a column, if there are any. */
+  missingRow(column) {
+    const { colours } = this, missing = column.missing();
+    return missing ? [this.legendRow(colours.table[colours.neutral], "missing", "", missing, () => {}, null)] : [];
   }
 
   legendRow(colour, name, note, count, onclick, node) {
@@ -122,13 +128,13 @@ class Panel {
     if (index >= 0) facts.push(element("span", {}, swatch(colours.table[colours.cluster(model.clusters[index], index)]), `cluster ${model.numbers[index]}`));
     if (node < model.n) {
       if (model.labels) facts.push(element("span", {}, swatch(colours.table[colours.label(model.labels[node])]), model.label(node) || "(empty)"));
-      for (const column of model.columns.slice(model.labels ? 1 : 0)) facts.push(`${column.name}: ${column.told(node)}`);
+      for (const column of model.columns.slice(model.labels ? 1 : 0)) facts.push(`${column.name}: ${column.told(model.first[node], model.first[node] + 1)}`);
       facts.push(`row ${model.row(node)}`);
       if (model.weight[node] > 1) facts.push(points(model.weight[node]));
     } else {
       facts.push(`height ${short(model.height(node))}`);
       if (model.support && node !== model.root) facts.push(`support ${short(model.support[node - model.n])}`);
-      if (model.across) facts.push(`mean similarity across the split ${short(model.across[node - model.n])}`);
+      if (model.across) facts.push(`mean ${model.edgesAlone ? "edge weight" : "similarity"} across the split ${short(model.across[node - model.n])}`);
     }
     return facts.map((fact) => element("li", {}, fact));
   }

@@ -67,6 +67,7 @@ class Picture {
     const entries = column
       ? column.classes.map((name, code) => [name || "(empty)", colours.table[colours.of(column, code)]])
       : model.clusters.map((root, index) => [`${model.numbers[index]} (${number(model.weight[root])})`, colours.table[colours.cluster(root, index)], model.numbers[index]]).sort((a, b) => a[2] - b[2]);
+    if (column?.missing()) entries.push(["missing", colours.table[colours.neutral]]);
     const room = Math.floor((this.height - y) / 18) - 2;
     entries.slice(0, room).forEach(([name, colour], k) => {
       ctx.beginPath();
