@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -231,7 +230,6 @@ def full_disk(folder: Path, n_bytes: int) -> Iterator[None]:
 
 
 def test_a_real_disk_that_is_full_keeps_the_old_files(scene, tmp_path, capsys):
-    shutil.rmtree(scene)
     with full_disk(scene, disks.FOR_FILES):
         files.write_old(scene)
         assert fit() == 1

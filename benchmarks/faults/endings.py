@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -114,7 +113,6 @@ def _drafts(kept: Path) -> list[str]:
 
 
 def _small_disk(scene: Scene) -> None:
-    shutil.rmtree(scene.folder)
     with small_disk(scene.folder, FOR_FILES):
         write_old(scene.folder)
         scene.end(scene.begin(), 1)
