@@ -67,6 +67,11 @@ def test_a_reader_that_breaks_a_rule_is_told_of(fault, rule, tmp_path):
 
 
 _ZEROS = b"0" * 30
+_GRAPHML = (
+    b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="w" for="edge" attr.name="weight" attr.type="double"/>'
+    b'<graph edgedefault="undirected"><node id="a"/><node id="b"/>'
+    b'<edge source="a" target="b"><data key="w">1e300</data></edge></graph></graphml>'
+)
 _NPY_HEAD = b"\x93NUMPY\x01\x00v\x00"
 
 
@@ -122,6 +127,8 @@ BROKE = {
     "a name with line ends": ("csv", b'\n"a\nb"\n"c\nd"\n'),
     "distances that are white space": ("phylip", "\u2028".encode()),
     "a number of rows of 5 000 digits": ("phylip", b"9" * 5000 + b"\na 0\n"),
+    "a distance whose square is no number": ("phylip", b"2\na 0 1e300\nb 1e300 0\n"),
+    "a weight whose square is no number": ("graphml", _GRAPHML),
     "many rows without distances": ("phylip", b"200000\n" + b"a\n" * 200_000),
 }
 

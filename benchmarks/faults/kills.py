@@ -1,6 +1,6 @@
 """Fits killed (SIGKILL) at random moments and taken up again until one ends: with the same tree, bit for bit.
 
-Moments are processor seconds since the fit began, drawn over all of it: a kill hits a fit that runs, whatever else the machine does.
+Moments are processor seconds since the fit began, drawn over all of it: whatever the machine does, a kill hits a fit that runs.
 """
 
 from __future__ import annotations

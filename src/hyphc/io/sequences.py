@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .._shared.arrays import Floats
 from .._shared.checks import require_memory
 from .._shared.text import is_number
+from .delimited import LARGEST
 from .sources import Source, decoded
 
 SEQUENCE_DISTANCES = ("p", "jukes-cantor")
@@ -141,6 +142,6 @@ def _joined(source: Source, lines: list[list[str]], n: int) -> list[list[str]]:
 
 
 def _number(source: Source, cell: str) -> float:
-    if not is_number(cell) or not math.isfinite(float(cell)):
-        raise ValueError(f"{source.label}: {cell!r} is no distance; correct it.")
+    if not is_number(cell) or not math.fabs(float(cell)) <= LARGEST:  # false for NaN
+        raise ValueError(f"{source.label}: {cell!r} is no distance of at most {LARGEST:g}; correct it.")
     return float(cell)
