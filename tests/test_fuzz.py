@@ -91,6 +91,11 @@ def _without_end() -> bytes:
     return bytes(whole)
 
 
+def _with_signalling_nan(content: bytes, place: int) -> bytes:
+    """A number of eight bytes replaced, counted from the end."""
+    return content[:place] + (0x7FF0000000000001).to_bytes(8, "little") + content[place + 8 :]
+
+
 # What each of these did before: ended the process, raised an error of another package, a RecursionError, an OverflowError or a
 # warning, or a sentence that does not name the file.
 BROKE = {
@@ -129,6 +134,8 @@ BROKE = {
     "a number of rows of 5 000 digits": ("phylip", b"9" * 5000 + b"\na 0\n"),
     "a distance whose square is no number": ("phylip", b"2\na 0 1e300\nb 1e300 0\n"),
     "a weight whose square is no number": ("graphml", _GRAPHML),
+    "an empty list among lists": ("json lines", b"[1, 2]\n[]\n[3, 4]\n"),
+    "a height that is NaN of the signalling kind": ("linkage", _with_signalling_nan(seeds.linkage()[0], -16)),
     "many rows without distances": ("phylip", b"200000\n" + b"a\n" * 200_000),
 }
 

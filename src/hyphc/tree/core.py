@@ -451,7 +451,8 @@ class Tree:
             raise ValueError(f"A linkage matrix has shape (n - 1, 4); got {linkage.shape}.")
         merges = check_children(linkage[:, :2])
         heights = linkage[:, 2]
-        heights = np.where((heights < 0) & (heights >= -ROUNDING * np.abs(heights).max(initial=0.0)), 0.0, heights)
+        with np.errstate(invalid="ignore"):  # NaN of the signalling kind, refused below
+            heights = np.where((heights < 0) & (heights >= -ROUNDING * np.abs(heights).max(initial=0.0)), 0.0, heights)
         heights = check_finite_heights(heights)
         return cls(merges, kernels.lifted_heights(merges, heights), names)
 
