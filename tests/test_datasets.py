@@ -414,7 +414,7 @@ def test_planted_communities_are_denser_the_smaller_they_are() -> None:
     density = []
     for n_clusters in (1, 4, 16, 64, 256):
         labels = tree.cut(n_clusters=n_clusters)
-        inside = (labels[graph.coords[0]] == labels[graph.coords[1]]).sum()
+        inside = (labels[graph.row] == labels[graph.col]).sum()
         density.append(inside / (np.bincount(labels) ** 2).sum())
     assert (np.diff(density) > 0).all()
     rng = np.random.default_rng(0)

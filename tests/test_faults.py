@@ -10,13 +10,13 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.faults import child, files
+from benchmarks.faults import child, disks, files
 from hyphc import HypHC, Tree
 from hyphc._shared.clock import Clock
 from hyphc._shared.locks import Lock
@@ -217,6 +217,35 @@ def test_a_full_disk_leaves_the_old_files(scene, monkeypatch, capsys):
     assert fit() == 1
     assert capsys.readouterr().err == "hyphc: out/tree.png: No space left on device.\n"
     assert files.complaints(scene, new=False) == []
+
+
+@contextmanager
+def full_disk(folder: Path, n_bytes: int) -> Iterator[None]:
+    """A disk of a few pages, if this process may mount one."""
+    try:
+        with disks.small_disk(folder, n_bytes):
+            yield
+    except disks.CannotMountError as error:
+        pytest.skip(f"cannot mount a small disk: {error}")
+
+
+def test_a_real_disk_that_is_full_keeps_the_old_files(scene, tmp_path, capsys):
+    with full_disk(scene, disks.FOR_FILES):
+        files.write_old(scene)
+        assert fit() == 1
+        assert files.complaints(scene, new=False) == []
+    said = capsys.readouterr().err
+    assert "No space left on device" in said
+    assert said.count("\n") == 1
+
+
+def test_a_checkpoint_on_a_real_disk_that_is_full_is_told_and_the_fit_goes_on(scene, tmp_path, capsys):
+    with full_disk(tmp_path / "kept", disks.FOR_STATES):
+        assert fit("--checkpoint", "kept") == 0
+        assert not [path.name for path in (tmp_path / "kept").rglob(".*")]
+    said = "hyphc: The checkpoint 'kept' failed: No space left on device; the fit goes on, and what is there stays.\n"
+    assert capsys.readouterr().err == said
+    assert files.complaints(scene, new=True) == []
 
 
 def test_a_folder_that_is_removed_during_the_fit_is_made_again(scene, monkeypatch):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import resource
 import shutil
@@ -16,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 # the function at whose call a stage begins
 STAGES = {
@@ -93,19 +94,29 @@ def arrange(stage: str, action: Callable[[], None]) -> None:
 
 
 def fit(case: str, folder: str, result: str) -> None:
-    """Fit a data set of the catalogue into a checkpoint, and save the merges of the tree."""
+    """Fit a data set of the catalogue into a checkpoint, on one thread, and save the merges of the tree.
+
+    ``result`` with ``.begun`` and ``.ended`` after it hold the processor seconds at which the fit did.
+    """
     import numpy as np
     from hyphc import HypHC, datasets
     from hyphc.pipeline import resuming
 
-    resuming.EVERY = EVERY
+    resuming.EVERY, resuming.SHARE = EVERY, math.inf
     found = datasets.load(case)
     metric = "auto" if isinstance(found.data, np.ndarray) else "precomputed"
-    model = HypHC(metric=metric, random_state=0, checkpoint=folder).fit(found.data)
-    half = Path(f"{result}.half")
+    write_whole(f"{result}.begun", lambda file: file.write(f"{time.process_time()}".encode()))
+    model = HypHC(metric=metric, random_state=0, checkpoint=folder, n_jobs=1).fit(found.data)
+    write_whole(f"{result}.ended", lambda file: file.write(f"{time.process_time()}".encode()))
+    write_whole(result, lambda file: np.save(file, model.tree_.children))
+
+
+def write_whole(path: str, write: Callable[[IO[bytes]], object]) -> None:
+    """A file that is whole or not there."""
+    half = Path(f"{path}.half")
     with half.open("wb") as file:
-        np.save(file, model.tree_.children)
-    os.replace(half, result)
+        write(file)
+    os.replace(half, path)
 
 
 def load_all(argv: list[str]) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .child import STAGES
+from .disks import FOR_FILES, FOR_STATES, small_disk
 from .files import complaints, write_data, write_old
 from .trial import Trial, judged
 
@@ -24,7 +25,9 @@ HUMBLE = ("setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override")
 PAUSE = 1.0  # seconds after a signal: two at once would be one
 CASES = {
     "disk-full": "the disk is full when files are written (RLIMIT_FSIZE)",
-    "checkpoint-full": "the disk of the checkpoint is full",
+    "checkpoint-full": "the disk of the checkpoint is full (RLIMIT_FSIZE)",
+    "small-disk": "the disk is full when files are written (a tmpfs of 64 kB)",
+    "checkpoint-small-disk": "the disk of the checkpoint is full (a tmpfs of 8 kB)",
     "read-only": "the folder may not be written to",
     "removed": "the folder is removed during the fit",
     "two-processes": "two processes write to the same folder",
@@ -102,8 +105,27 @@ def _checkpoint_full(scene: Scene) -> None:
     process = scene.begin("--checkpoint", str(scene.home / "kept"), at="start", do="limit files", **{"with": "2000"})
     scene.end(process, 1, sentences=2)
     scene.look(new=False)
-    drafts = [path.name for path in (scene.home / "kept").rglob(".*")]
-    scene.errors += [f"a draft {name}" for name in drafts]
+    scene.errors += _drafts(scene.home / "kept")
+
+
+def _drafts(kept: Path) -> list[str]:
+    return [f"a draft {path.name}" for path in kept.rglob(".*")]
+
+
+def _small_disk(scene: Scene) -> None:
+    with small_disk(scene.folder, FOR_FILES):
+        write_old(scene.folder)
+        scene.end(scene.begin(), 1)
+        scene.look(new=False)
+
+
+def _checkpoint_on_small_disk(scene: Scene) -> None:
+    """No state fits, and the fit ends as without a checkpoint."""
+    kept = scene.home / "kept"
+    with small_disk(kept, FOR_STATES):
+        scene.end(scene.begin("--checkpoint", str(kept)), 0)
+        scene.look(new=True)
+        scene.errors += _drafts(kept)
 
 
 def _read_only(scene: Scene) -> None:
@@ -172,6 +194,8 @@ _INT, _TERM = signal.SIGINT, signal.SIGTERM
 _HAPPENINGS: dict[str, Callable[[Scene], None]] = {
     "disk-full": _disk_full,
     "checkpoint-full": _checkpoint_full,
+    "small-disk": _small_disk,
+    "checkpoint-small-disk": _checkpoint_on_small_disk,
     "read-only": _read_only,
     "removed": _removed,
     "two-processes": _two_processes,

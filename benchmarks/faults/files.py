@@ -24,7 +24,7 @@ def write_data(home: Path, seed: int) -> Path:
 
 def write_old(folder: Path) -> None:
     """The files of an earlier fit, as far as anybody looks."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for name in ALL_FILES:
         (folder / name).write_bytes(OLD)
 

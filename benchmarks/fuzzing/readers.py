@@ -1,7 +1,4 @@
-"""All readers of the package: a new one is a line of ``READERS``.
-
-AnnData files are not among them: HDF5's own library does not come back from some damaged ones.
-"""
+"""All readers of the package: a new one is a line of ``READERS``."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from hyphc.pipeline.blocks import fingerprint, open_rows
 from hyphc.pipeline.checkpoint import Checkpoint
 from hyphc.tree.storage import save_mapped
 
-from . import seeds
+from . import h5ad, seeds
 
 Read = Callable[[Path, bytes], None]
 
@@ -35,6 +32,7 @@ class Reader:
     tokens: tuple[bytes, ...] = ()
     calls_it: str = "input"
     needs: str = "numpy"  # the package that reads it
+    costs: int = 1  # times that of other readers: it is given so many times fewer inputs
 
 
 def points(suffix: str, **options: Any) -> Read:
@@ -45,7 +43,8 @@ def points(suffix: str, **options: Any) -> Read:
         values = found.data.data if sp.issparse(found.data) else values_of(found.data)
         assert len(found.data.shape) == 2
         assert found.n >= 2
-        assert not (np.abs(values.astype(np.float64)) > LARGEST).any()  # NaN is missing
+        with np.errstate(invalid="ignore"):  # NaN is missing, of the signalling kind too
+            assert not (np.abs(values.astype(np.float64)) > LARGEST).any()
         assert all(texts is None or len(texts) == found.n for texts in (found.names, found.labels))
 
     return read
@@ -75,6 +74,16 @@ def member(suffix: str, read: Callable[[str], Read], others: Callable[[], dict[s
 def sheet(folder: Path, content: bytes) -> None:
     """A workbook that is whole but for its first sheet."""
     points(".xlsx")(folder, seeds.excel_of(content))
+
+
+def annotated(folder: Path, content: bytes) -> None:
+    """An AnnData file that is whole HDF5, whatever it holds."""
+    points(".h5ad")(folder, h5ad.h5ad_of(content))
+
+
+def annotated_embedding(folder: Path, content: bytes) -> None:
+    """The same, of which an embedding and labels are asked for."""
+    points(".h5ad", embedding="X_pca", labels="type")(folder, h5ad.h5ad_of(content))
 
 
 def rows(folder: Path, content: bytes) -> None:
@@ -175,6 +184,8 @@ READERS: dict[str, Reader] = {
     "graphml": Reader(points(".graphml"), seeds.graphml, _XML),
     "fasta": Reader(points(".fasta"), seeds.fasta),
     "phylip": Reader(points(".phy"), seeds.phylip),
+    "h5ad": Reader(annotated, h5ad.seeds, needs="anndata", costs=10),
+    "h5ad embedding": Reader(annotated_embedding, h5ad.seeds, needs="anndata", costs=10),
     "csv with categories": Reader(points(".csv", categories=["3"]), seeds.csv),
     "csv.zst": Reader(points(".csv.zst"), lambda: seeds.zstandard(seeds.csv()), needs="zstandard"),
     "newick": Reader(tree(".nwk"), seeds.newick),

@@ -38,7 +38,10 @@ def tasks() -> list[Task]:
 
 def records(task: Task) -> Iterator[Record]:
     """What came of all inputs of one reader."""
-    name, n = _names()[task.case], INPUTS[task.kind]
+    from ..fuzzing.readers import READERS
+
+    name = _names()[task.case]
+    n = INPUTS[task.kind] // READERS[name].costs
     yield {"n": n}
     about = {"seed": SEED, "date": time.strftime("%Y-%m-%d")}
     yield {**about, **(_mutated(name, n) if task.kind == "mutated" else _guided(name, n))}

@@ -118,8 +118,8 @@ def _table_rows(dataset: datasets.Dataset) -> tuple[list[str], Iterable[Any]]:
 
 def _edge_rows(adjacency: Any) -> tuple[list[str], Iterable[Any]]:
     upper = sp.coo_array(sp.triu(adjacency, k=1))
-    source, target = (ends.tolist() for ends in upper.coords)
-    return ["source", "target", "weight"], zip(source, target, upper.data.tolist(), strict=True)
+    columns = (upper.row.tolist(), upper.col.tolist(), upper.data.tolist())
+    return ["source", "target", "weight"], zip(*columns, strict=True)
 
 
 def run_demo(arguments: argparse.Namespace) -> None:

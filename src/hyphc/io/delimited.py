@@ -119,7 +119,7 @@ def _blocks(source: Source, numbered: Iterator[NumberedRow]) -> Iterator[Rows]:
             width += 1
         width = width or len(cells)
         if len(cells) != width:
-            if cells[0].startswith(COMMENT):
+            if cells and cells[0].startswith(COMMENT):
                 continue
             raise ValueError(
                 f"{source.label}, line {line}: {_count(len(cells), 'cell')} where the first line has {width}; add or "

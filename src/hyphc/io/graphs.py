@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from .arrays import reading
+from .delimited import LARGEST
 from .edges import EdgeList, assemble
 from .sources import Source
 
@@ -47,6 +48,6 @@ def _weight(source: Source, a: Any, b: Any, data: dict[str, Any]) -> float:
         raise ValueError(
             f"{source.label}, edge {a}–{b}: weight {data['weight']!r} is not a number; correct it."
         ) from None
-    if not 0 <= weight < float("inf"):
-        raise ValueError(f"{source.label}, edge {a}–{b}: weight {weight:g} must be finite and at least 0; correct it.")
+    if not 0 <= weight <= LARGEST:  # false for NaN
+        raise ValueError(f"{source.label}, edge {a}–{b}: weight {weight:g} is not from 0 to {LARGEST:g}; correct it.")
     return weight

@@ -287,9 +287,10 @@ def _without_identifiers(points: Points) -> Points:
 
 def _identifies(name: str, values: Floats) -> bool:
     """Whether a column counts the rows, or has a whole number of its own for each and is called an id."""
-    if np.array_equal(values, values[0] + np.arange(len(values))):
-        return True
-    whole = bool((values == np.round(values)).all())
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN of the signalling kind; counts beyond a float16
+        if np.array_equal(values, values[0] + np.arange(len(values))):
+            return True
+        whole = bool((values == np.round(values)).all())
     return bool(_ID.search(name)) and whole and len(np.unique(values)) == len(values)
 
 

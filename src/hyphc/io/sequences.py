@@ -11,12 +11,14 @@ import numpy.typing as npt
 from .._shared.arrays import Floats
 from .._shared.checks import require_memory
 from .._shared.text import is_number
+from .delimited import LARGEST
 from .sources import Source, decoded
 
 SEQUENCE_DISTANCES = ("p", "jukes-cantor")
 _UNKNOWN = (
     b"-.?NXnx*"  # gaps, and letters that say nothing; N and X are no gap in proteins and nucleotides respectively
 )
+_MOST_DIGITS = 18  # of a number of rows; Python refuses to read thousands of them
 _NUCLEOTIDES = frozenset(b"ACGTUNacgtun-.?")
 
 
@@ -106,25 +108,24 @@ def read_phylip(source: Source) -> Distances:
     rows = _joined(source, words[1:], n)
     names, numbers = tuple(row[0] for row in rows), [row[1:] for row in rows]
     shape = [len(row) for row in numbers]
-    matrix = np.zeros((n, n))
-    if shape == [n] * n:
-        matrix[:] = [[_number(source, cell) for cell in row] for row in numbers]
-    elif shape == list(range(n)) or shape == list(range(1, n + 1)):
-        for i, row in enumerate(numbers):
-            matrix[i, : len(row)] = [_number(source, cell) for cell in row]
-        matrix = np.tril(matrix, -1) + np.tril(matrix, -1).T
-    else:
-        raise ValueError(f"{source.label} has rows of {shape[:3]} … distances; expected {n} each, or a lower triangle.")
     kind = "square" if shape == [n] * n else "lower triangle"
+    if kind != "square" and shape not in (list(range(n)), list(range(1, n + 1))):
+        raise ValueError(f"{source.label} has rows of {shape[:3]} … distances; expected {n} each, or a lower triangle.")
+    matrix = np.zeros((n, n))
+    for i, row in enumerate(numbers):
+        matrix[i, : len(row)] = [_number(source, cell) for cell in row]
+    if kind == "lower triangle":
+        matrix = np.tril(matrix, -1) + np.tril(matrix, -1).T
     return Distances(matrix, names, (f"distances: a matrix in PHYLIP's format, {kind}",))
 
 
 def _count(source: Source, words: list[list[str]]) -> int:
-    if len(words[0]) == 2 and all(word.isdecimal() for word in words[0]):
+    first = words[0] if words else []  # a file may hold nothing but white space
+    if len(first) == 2 and all(word.isdecimal() for word in first):
         raise ValueError(f"{source.label} is an alignment in PHYLIP's format; save it as FASTA.")
-    if len(words[0]) != 1 or not words[0][0].isdecimal():
+    if len(first) != 1 or not first[0].isdecimal() or len(first[0]) > _MOST_DIGITS:
         raise ValueError(f"{source.label} does not begin with the number of rows, as distances in PHYLIP's format do.")
-    return int(words[0][0])
+    return int(first[0])
 
 
 def _joined(source: Source, lines: list[list[str]], n: int) -> list[list[str]]:
@@ -141,6 +142,6 @@ def _joined(source: Source, lines: list[list[str]], n: int) -> list[list[str]]:
 
 
 def _number(source: Source, cell: str) -> float:
-    if not is_number(cell) or not math.isfinite(float(cell)):
-        raise ValueError(f"{source.label}: {cell!r} is no distance; correct it.")
+    if not is_number(cell) or not math.fabs(float(cell)) <= LARGEST:  # false for NaN
+        raise ValueError(f"{source.label}: {cell!r} is no distance of at most {LARGEST:g}; correct it.")
     return float(cell)

@@ -156,11 +156,9 @@ def weigh(problem: Problem, part: int) -> Arrays:
     empty = np.empty(0, dtype=np.int64)
     told: Arrays = {"indptr": inner.indptr, "indices": inner.indices, "data": inner.data}
     told["part"] = np.repeat(np.array(others, dtype=np.int64), [edges.nnz for edges in across])
-    for name, end in (("leaf", 0), ("other", 1)):
-        told[name] = np.concatenate([empty, *(edges.coords[end] for edges in across)])
-    ends = [
-        sizes[edges.coords[0]] * _sizes(problem, q)[edges.coords[1]] for q, edges in zip(others, across, strict=True)
-    ]
+    told["leaf"] = np.concatenate([empty, *(edges.row for edges in across)])
+    told["other"] = np.concatenate([empty, *(edges.col for edges in across)])
+    ends = [sizes[edges.row] * _sizes(problem, q)[edges.col] for q, edges in zip(others, across, strict=True)]
     told["single"] = np.concatenate([np.empty(0), *(edges.data for edges in across)])
     told["weight"] = np.concatenate([np.empty(0), *(e.data * s for e, s in zip(across, ends, strict=True))])
     return {**told, **_totals(problem, part, sizes, float(inner.data.sum() + told["weight"].sum()) / 2)}

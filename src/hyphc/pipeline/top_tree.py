@@ -28,8 +28,8 @@ def coarsen(problem: Problem, part: int) -> Arrays:
     """Edges of a part between subtrees of the frontier, summed, each pair of subtrees once: subtree, part, subtree, weight."""
     graph, own = problem.store.read("graph", part), np.array(problem.store.one("fits", part, "frontier"))
     inner = sp.csr_array((graph["data"], graph["indices"], graph["indptr"]), shape=(len(own), len(own))).tocoo()
-    once = inner.coords[0] < inner.coords[1]
-    edges = [_summed(own[inner.coords[0][once]], own[inner.coords[1][once]], inner.data[once])]
+    once = inner.row < inner.col
+    edges = [_summed(own[inner.row[once]], own[inner.col[once]], inner.data[once])]
     parts = [np.full(len(edges[0].weight), part)]
     for other in np.unique(graph["part"][graph["part"] > part]).tolist():
         run = slice(*np.searchsorted(graph["part"], [other, other + 1]))
@@ -51,7 +51,7 @@ def _summed(one: Ints, other: Ints, weight: Floats) -> _Edges:
     if len(one) == 0:
         return _Edges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     summed = sp.csr_array(sp.coo_array((weight, (one, other)))).tocoo()
-    return _Edges(summed.coords[0].astype(np.int64), summed.coords[1].astype(np.int64), summed.data)
+    return _Edges(summed.row.astype(np.int64), summed.col.astype(np.int64), summed.data)
 
 
 class Frontier(NamedTuple):

@@ -140,7 +140,7 @@ def _require_valid_edges(matrix: sp.csr_array[np.float64]) -> None:
     tolerance = SYMMETRY_RTOL[np.dtype(np.float64)] * float(matrix.data.max(initial=0.0))
     if difference.nnz and difference.data.max() > tolerance:
         e = int(difference.data.argmax())
-        i, j = int(difference.coords[0][e]), int(difference.coords[1][e])
+        i, j = int(difference.row[e]), int(difference.col[e])
         raise ValueError(
             f"w[{i}, {j}] = {matrix[i, j]:.6g} but w[{j}, {i}] = {matrix[j, i]:.6g}; a graph is undirected here: pass "
             "A.maximum(A.T) or (A + A.T) / 2."

@@ -22,7 +22,8 @@ def merges_of(Z: npt.ArrayLike) -> tuple[Ints, Floats]:
         raise ValueError(f"A linkage matrix has shape (n - 1, 4); got {linkage.shape}.")
     merges = check_children(linkage[:, :2])
     heights = linkage[:, 2]
-    heights = np.where((heights < 0) & (heights >= -ROUNDING * np.abs(heights).max(initial=0.0)), 0.0, heights)
+    with np.errstate(invalid="ignore"):  # NaN of the signalling kind, refused below
+        heights = np.where((heights < 0) & (heights >= -ROUNDING * np.abs(heights).max(initial=0.0)), 0.0, heights)
     return merges, lifted_heights(merges, check_finite_heights(heights))
 
 
