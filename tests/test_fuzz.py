@@ -140,6 +140,15 @@ BROKE = {
 }
 
 
+def test_a_row_beyond_the_last_of_excel_is_refused_and_not_counted_up_to(tmp_path):
+    pytest.importorskip("openpyxl")
+    content = seeds.sheet()[0].replace(b'<row r="1">', b'<row r="%s">' % (b"1" * 60))
+    assert b"1" * 60 in content
+    verdict = judged(READERS["excel sheet"].read, tmp_path, content, "input")
+    assert verdict.refused
+    assert verdict.broken is None
+
+
 @pytest.mark.parametrize("what", BROKE)
 def test_what_once_broke_a_rule_does_so_no_more(what, tmp_path):
     name, content = BROKE[what]

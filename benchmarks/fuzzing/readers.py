@@ -179,7 +179,7 @@ READERS: dict[str, Reader] = {
     "parquet": Reader(points(".parquet"), seeds.parquet),
     "feather": Reader(points(".feather"), seeds.feather),
     "excel": Reader(points(".xlsx"), seeds.excel, needs="openpyxl"),
-    "excel sheet": Reader(sheet, seeds.sheet, _XML, needs="openpyxl"),
+    "excel sheet": Reader(sheet, seeds.sheet, _XML, needs="openpyxl", costs=10),
     "json lines": Reader(points(".jsonl"), seeds.json_lines, _JSON),
     "graphml": Reader(points(".graphml"), seeds.graphml, _XML),
     "fasta": Reader(points(".fasta"), seeds.fasta),

@@ -29,7 +29,7 @@ def draw_soak(store: Store, path: Path) -> None:
     axes[2].plot([record["fits"] for record in fits], [record["memory_mb"] for record in fits], color="#009E73")
     axes[2].set(xlabel="fits", ylabel="memory, MB", title="fits in one process")
     for axis in axes:
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.15 * axis.dataLim.y1)  # a flat curve is not the frame
         axis.grid(alpha=0.3)
     figure.savefig(path, dpi=130)
     plt.close(figure)

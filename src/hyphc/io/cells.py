@@ -15,6 +15,8 @@ from .columns import find_column
 from .lines import NumberedRow
 from .sources import Source, decoded
 
+MOST_ROWS = 1 << 20  # of a sheet
+
 
 def excel_rows(source: Source, sheet: str | None) -> tuple[Iterator[NumberedRow], tuple[str, ...]]:
     """The rows of a sheet, by its name or its number from 1, by default the first; and a note where there are several."""
@@ -41,10 +43,13 @@ def excel_rows(source: Source, sheet: str | None) -> tuple[Iterator[NumberedRow]
 def _filled_rows(sheet: Any) -> list[NumberedRow]:
     """The rows that hold something, with their numbers."""
     sheet.reset_dimensions()  # what a sheet says of its size is often wrong, and may be a million rows of nothing
-    numbered = enumerate(sheet.iter_rows(values_only=True), start=1)
-    return [
-        (number, [_text(cell) for cell in cells]) for number, cells in numbered if any(c is not None for c in cells)
-    ]
+    rows: list[NumberedRow] = []
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if number > MOST_ROWS:  # openpyxl makes all the rows up to the number that a damaged one claims
+            raise ValueError(f"it claims rows beyond {MOST_ROWS}, the last that Excel has")
+        if any(cell is not None for cell in cells):
+            rows.append((number, [_text(cell) for cell in cells]))
+    return rows
 
 
 def _require_unpackable(source: Source, content: io.BytesIO) -> None:
