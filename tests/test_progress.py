@@ -153,11 +153,11 @@ def test_an_interrupt_while_the_start_is_made_ends_the_fit_with_the_start(monkey
     monkeypatch.setattr("hyphc.search.run.LARGE", 100)
     start = baselines.bisecting_kmeans(as_similarity(X, "cosine"))
 
-    def interrupted(similarity: object) -> Tree:
+    def interrupted(similarity: object, n_jobs: object) -> Tree:
         press()
         return start
 
-    monkeypatch.setattr("hyphc.baselines.bisecting_kmeans", interrupted)
+    monkeypatch.setattr("hyphc.pipeline.fit.quick_tree", interrupted)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = HypHC(metric="cosine", random_state=0).fit(X)
     assert model.tree_ == start
@@ -292,6 +292,9 @@ def test_a_pipe_gets_a_line_now_and_then_not_one_an_iteration(monkeypatch, capsy
     (only,) = capsys.readouterr().err.splitlines()
     assert only.endswith(f"  cost {model.cost_:.8g}")
     monkeypatch.setattr(display, "REPEAT", 0.3)
+    HypHC(metric="cosine", refine=False, random_state=0, max_iter=2).fit(
+        DOUBLED
+    )  # compiles, which may take all of a second
     model = HypHC(metric="cosine", refine=False, random_state=0, verbose=1, time_budget=1.0).fit(DOUBLED)
     text = capsys.readouterr().err
     assert "\r" not in text

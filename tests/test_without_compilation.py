@@ -80,6 +80,7 @@ for similarity in (features, Dense(W), graph):
     assert baselines.bisecting_kmeans(similarity).n_leaves == 7
     assert order_leaves(one, similarity) == one
     assert embed(similarity, max_iter=2, random_state=0).tree.n_leaves == 7
+assert baselines.graph_agglomeration(graph).n_leaves == 7
 assert untangle(one, two)[:2] == (one, two)
 assert decode(0.5 * X[:, :2] / (1 + np.linalg.norm(X[:, :2], axis=1, keepdims=True))).n_leaves == 7
 assert spreading_bound(graph).lower <= dasgupta_cost(exact_tree(graph), graph) + 1e-9

@@ -73,7 +73,9 @@ def _command(rows: Path, storage: Path, metric: str, kills: str) -> list[str]:
 
 def _fitted(rows: Path, storage: Path, metric: str, kills: str) -> Record:
     """What the client printed."""
-    done = subprocess.run(_command(rows, storage, metric, kills), capture_output=True, text=True, check=True)
+    done = subprocess.run(_command(rows, storage, metric, kills), capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"the client ended with {done.returncode}: {done.stderr[-2_000:]}")
     told: Record = json.loads(done.stdout)
     return told
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 from functools import lru_cache
+from io import FileIO
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ def reopened(path: str) -> npt.NDArray[Any]:
 
     Read-only arrays would be another kind to compile kernels for.
     """
-    with open(path, "rb", buffering=0) as file:
+    with FileIO(path) as file:
         there = os.fstat(file.fileno())
         layout = _layout(path, there.st_mtime_ns, there.st_size)
         if there.st_size <= AT_ONCE:
