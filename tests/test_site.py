@@ -84,6 +84,12 @@ def test_the_reference_tells_what_our_docstrings_say_and_not_those_of_others(sit
     assert [page.name for page in pages if foreign.search(page.read_text(encoding="utf-8"))] == []
 
 
+def test_methods_of_mixins_stand_on_the_pages_of_the_classes_that_have_them(site):
+    page = (site / "reference" / "hyphc.HypHC.html").read_text(encoding="utf-8")
+    for name in ("fit", "plot", "explore", "differences", "to_pandas"):
+        assert f'id="hyphc.HypHC.{name}"' in page, name
+
+
 def test_every_public_module_is_a_door(reference):
     modules = {f"hyphc.{name}" for name in hyphc.__all__ if name in hyphc._MODULES}
     assert modules <= set(reference.DOORS)
