@@ -90,6 +90,9 @@ def test_a_fit_killed_at_random_moments_ends_with_the_same_tree(metric, tmp_path
     assert not [path for path in (tmp_path / "kept").rglob("*") if path.name.startswith(".")]
 
 
+QUICK = ("similarity", "sweeps", "files")  # stages in which memory ends also in the tests that everyone runs
+
+
 @pytest.fixture(scope="module")
 def all_loaded(tmp_path_factory):
     """Kernels and modules are loaded: the compiler's own library ends the process when it finds no memory."""
@@ -100,7 +103,9 @@ def all_loaded(tmp_path_factory):
 
 @needs_fork
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-@pytest.mark.parametrize("stage", child.STAGES)
+@pytest.mark.parametrize(
+    "stage", [stage if stage in QUICK else pytest.param(stage, marks=pytest.mark.slow) for stage in child.STAGES]
+)
 def test_where_memory_ends_nothing_half_is_left(stage, scene, tmp_path, all_loaded):
     def work() -> int:
         child.arrange(stage, lambda: child.limit_memory(""))
@@ -229,6 +234,7 @@ def full_disk(folder: Path, n_bytes: int) -> Iterator[None]:
         pytest.skip(f"cannot mount a small disk: {error}")
 
 
+@pytest.mark.slow  # a limit on the size of files, above, does nearly the same
 def test_a_real_disk_that_is_full_keeps_the_old_files(scene, tmp_path, capsys):
     with full_disk(scene, disks.FOR_FILES):
         files.write_old(scene)
@@ -239,6 +245,7 @@ def test_a_real_disk_that_is_full_keeps_the_old_files(scene, tmp_path, capsys):
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_checkpoint_on_a_real_disk_that_is_full_is_told_and_the_fit_goes_on(scene, tmp_path, capsys):
     with full_disk(tmp_path / "kept", disks.FOR_STATES):
         assert fit("--checkpoint", "kept") == 0

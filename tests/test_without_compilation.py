@@ -116,6 +116,7 @@ COMPILED_ONLY = {
 }
 
 
+@pytest.mark.slow  # half a minute, and nothing that a user runs
 def test_the_kernels_run_as_plain_python():
     paths = os.path.dirname(os.path.dirname(hyphc.__file__)), os.path.dirname(__file__)
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(paths)}
