@@ -20,7 +20,7 @@ from benchmarks.faults import child, disks, files
 from hyphc import HypHC, Tree
 from hyphc._shared.clock import Clock
 from hyphc._shared.locks import Lock
-from hyphc.cli import main, outputs
+from hyphc.cli import fit_files, main, outputs
 from hyphc.pipeline import resuming
 
 X = np.random.default_rng(0).normal(size=files.SHAPE).round(3)
@@ -29,8 +29,9 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 @pytest.fixture
 def scene(tmp_path, monkeypatch):
-    """A table, and a folder with the files of an earlier fit."""
+    """A table, and a folder with the files of an earlier fit. No certificate is made: it takes most of a small fit's time."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hyphc.cli.fit.judged", lambda fitted, similarity: fit_files.brief(fitted))
     np.save("data.npy", X)
     files.write_old(tmp_path / "out")
     return tmp_path / "out"
@@ -101,7 +102,10 @@ def all_loaded(tmp_path_factory):
 @needs_fork
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 @pytest.mark.parametrize("stage", child.STAGES)
-def test_where_memory_ends_nothing_half_is_left(stage, scene, tmp_path, all_loaded):
+def test_where_memory_ends_nothing_half_is_left(stage, scene, tmp_path, all_loaded, monkeypatch):
+    if stage == "certificate":
+        monkeypatch.setattr("hyphc.cli.fit.judged", fit_files.judged)
+
     def work() -> int:
         child.arrange(stage, lambda: child.limit_memory(""))
         return fit()
