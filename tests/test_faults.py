@@ -20,7 +20,7 @@ from benchmarks.faults import child, disks, files
 from hyphc import HypHC, Tree
 from hyphc._shared.clock import Clock
 from hyphc._shared.locks import Lock
-from hyphc.cli import main, outputs
+from hyphc.cli import fit_files, main, outputs
 from hyphc.pipeline import resuming
 
 X = np.random.default_rng(0).normal(size=files.SHAPE).round(3)
@@ -29,8 +29,9 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 @pytest.fixture
 def scene(tmp_path, monkeypatch):
-    """A table, and a folder with the files of an earlier fit."""
+    """A table, and a folder with the files of an earlier fit. No certificate is made: it takes most of a small fit's time."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hyphc.cli.fit.judged", lambda fitted, similarity: fit_files.brief(fitted))
     np.save("data.npy", X)
     files.write_old(tmp_path / "out")
     return tmp_path / "out"
@@ -90,9 +91,6 @@ def test_a_fit_killed_at_random_moments_ends_with_the_same_tree(metric, tmp_path
     assert not [path for path in (tmp_path / "kept").rglob("*") if path.name.startswith(".")]
 
 
-QUICK = ("similarity", "sweeps", "files")  # stages in which memory ends also in the tests that everyone runs
-
-
 @pytest.fixture(scope="module")
 def all_loaded(tmp_path_factory):
     """Kernels and modules are loaded: the compiler's own library ends the process when it finds no memory."""
@@ -103,10 +101,11 @@ def all_loaded(tmp_path_factory):
 
 @needs_fork
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-@pytest.mark.parametrize(
-    "stage", [stage if stage in QUICK else pytest.param(stage, marks=pytest.mark.slow) for stage in child.STAGES]
-)
-def test_where_memory_ends_nothing_half_is_left(stage, scene, tmp_path, all_loaded):
+@pytest.mark.parametrize("stage", child.STAGES)
+def test_where_memory_ends_nothing_half_is_left(stage, scene, tmp_path, all_loaded, monkeypatch):
+    if stage == "certificate":
+        monkeypatch.setattr("hyphc.cli.fit.judged", fit_files.judged)
+
     def work() -> int:
         child.arrange(stage, lambda: child.limit_memory(""))
         return fit()
@@ -234,7 +233,6 @@ def full_disk(folder: Path, n_bytes: int) -> Iterator[None]:
         pytest.skip(f"cannot mount a small disk: {error}")
 
 
-@pytest.mark.slow  # a limit on the size of files, above, does nearly the same
 def test_a_real_disk_that_is_full_keeps_the_old_files(scene, tmp_path, capsys):
     with full_disk(scene, disks.FOR_FILES):
         files.write_old(scene)
@@ -245,7 +243,6 @@ def test_a_real_disk_that_is_full_keeps_the_old_files(scene, tmp_path, capsys):
     assert said.count("\n") == 1
 
 
-@pytest.mark.slow
 def test_a_checkpoint_on_a_real_disk_that_is_full_is_told_and_the_fit_goes_on(scene, tmp_path, capsys):
     with full_disk(tmp_path / "kept", disks.FOR_STATES):
         assert fit("--checkpoint", "kept") == 0
