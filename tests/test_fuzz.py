@@ -140,6 +140,14 @@ BROKE = {
 }
 
 
+def test_a_signalling_nan_in_a_column_of_parquet_is_missing_without_a_warning(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    odd = np.array([0x7FF0000000000001, *range(1, 6)], dtype="<u8").view("<f8")
+    pq.write_table(pa.table({"odd": odd, "b": np.arange(6.0) ** 2}), tmp_path / "odd.parquet")
+    content = (tmp_path / "odd.parquet").read_bytes()
+    assert judged(READERS["parquet"].read, tmp_path, content, READERS["parquet"].calls_it).broken is None
+
+
 def test_a_row_beyond_the_last_of_excel_is_refused_and_not_counted_up_to(tmp_path):
     pytest.importorskip("openpyxl")
     content = seeds.sheet()[0].replace(b'<row r="1">', b'<row r="%s">' % (b"1" * 60))
