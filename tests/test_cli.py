@@ -29,7 +29,7 @@ from hyphc.tree import cut
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
-COMMANDS = ["fit", "score", "cut", "plot", "explore", "convert", "datasets", "demo"]
+COMMANDS = ["fit", "score", "compare", "cut", "plot", "explore", "convert", "datasets", "demo"]
 FIT_FILES = [
     "clustermap.png",
     "clusters.csv",

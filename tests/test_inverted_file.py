@@ -140,7 +140,14 @@ def test_all_cells_searched_is_the_exact_search() -> None:
     assert search.recall(distances) == 1.0
 
 
-def test_neighbours_of_neighbours_are_the_nearest_of_all_lists_within_reach() -> None:
+def test_lists_turned_around_name_those_who_list_a_point_first() -> None:
+    places = np.array([[1, 2], [2, 3], [1, 0], [2, -1]], np.int32)
+    back = np.full((4, 2), -1, np.int32)
+    nearest_kernels.who_lists(places, back)
+    assert back.tolist() == [[2, -1], [0, 2], [1, 3], [1, -1]]  # 0 lists 2 as well, but later than 1 and 3
+
+
+def test_neighbours_of_neighbours_are_the_nearest_of_all_within_reach() -> None:
     rng = np.random.default_rng(8)
     X = rng.normal(size=(60, 5)).astype(np.float32)
     half = (cdist(X, X) ** 2 / 2).astype(np.float32)
@@ -148,10 +155,13 @@ def test_neighbours_of_neighbours_are_the_nearest_of_all_lists_within_reach() ->
     places = np.take_along_axis(places, np.argsort(np.take_along_axis(half, places, 1), axis=1), 1)
     places[7, 2:] = -1  # a short list
     far = np.where(places < 0, np.inf, np.take_along_axis(half, np.maximum(places, 0), 1)).astype(np.float32)
-    near, nearer = np.empty_like(places), np.empty_like(far)
-    nearest_kernels.neighbours_of_neighbours(X, places, far, 0, 60, np.zeros(60, np.int32), near, nearer)
+    near, nearer, back = np.empty_like(places), np.empty_like(far), np.full((60, 2), -1, np.int32)
+    nearest_kernels.who_lists(places, back)
+    nearest_kernels.neighbours_of_neighbours(X, places, far, back, 0, 60, np.zeros(60, np.int32), near, nearer)
+    known = [set(places[i].tolist()) | set(back[i].tolist()) for i in range(60)]
     for i in range(60):
-        within = {j for t in places[i][places[i] >= 0] for j in (t, *places[t][places[t] >= 0])} - {i}
+        asked = {*places[i, :2].tolist(), *back[i].tolist()} - {-1}
+        within = known[i].union(*(known[j] for j in asked)) - {i, -1}
         assert near[i].tolist() == sorted(within, key=lambda j: half[i, j])[:4]
         assert_allclose(nearer[i], half[i, near[i]], rtol=1e-5)
 
@@ -193,7 +203,7 @@ def test_new_rows_find_their_neighbours_one_by_one_or_together(metric: str) -> N
 
 def test_sparse_rows_are_found_through_their_singular_vectors() -> None:
     rng = np.random.default_rng(8)
-    X = sp.random_array((1_500, 400), density=0.02, rng=rng, format="csr")
+    X = sp.random_array((1_500, 2_000), density=0.01, rng=rng, format="csr")
     X = sp.csr_array(sp.vstack([X, X]))  # every row has a twin
     with pytest.warns(UserWarning, match="of the true neighbours"):
         found = find(X, K, metric="cosine")

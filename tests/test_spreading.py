@@ -236,7 +236,7 @@ def test_bounds_of_a_blends_parts_add_up_to_one_that_no_tree_undercuts(seed: int
 
 
 def test_bad_calls_name_the_value_and_the_remedy() -> None:
-    with pytest.raises(ValueError, match="effort=0 leaves nothing to pack"):
+    with pytest.raises(ValueError, match="effort=0 is not a positive number"):
         spreading_bound(ring(5), effort=0)
-    with pytest.raises(ValueError, match="effort=-1 leaves nothing"):
+    with pytest.raises(ValueError, match="effort=-1 is not a positive number"):
         optimality_gap(chain(5), ring(5), effort=-1)

@@ -110,7 +110,10 @@ COMPILED_ONLY = {
         f"similarity.cells.{name}"
         for name in ("assign", "halve", "means", "move", "nearness", "products", "squared_distances")
     ),
-    *(f"similarity.nearest.{name}" for name in ("choose", "fill_panel", "neighbours_of_neighbours", "rank", "search")),
+    *(
+        f"similarity.nearest.{name}"
+        for name in ("choose", "fill_panel", "neighbours_of_neighbours", "rank", "search", "who_lists")
+    ),
     "similarity.memberships.memberships",
     "tree.cut._count_clusters",
 }

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
-from ._shared.checks import require_choice
+from ._shared.checks import check_effort, require_choice
 from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
 from .pipeline.constraints import Constraints, Known
@@ -19,7 +19,6 @@ from .pipeline.fit import Seed
 from .pipeline.flat import Cut
 from .pipeline.grouping import weighted
 from .pipeline.plan import FitPlan, check_parameters, plan_fit
-from .search.stages import check_effort
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named
 from .similarity.metric import Metric

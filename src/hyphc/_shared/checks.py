@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,12 @@ def require_choice(parameter: str, value: Any, choices: Collection[str]) -> None
     """Raise for a value that is none of the choices, naming them."""
     if value not in choices:
         raise ValueError(f"{parameter}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
+
+
+def check_effort(effort: Any) -> None:
+    """Raise unless it is a positive number."""
+    if isinstance(effort, bool) or not isinstance(effort, Real) or not 0 < effort < np.inf:
+        raise ValueError(f"effort={effort!r} is not a positive number; 1 is usual, less is sooner, more is better.")
 
 
 def as_floats(values: Any, what: str) -> npt.NDArray[Any]:

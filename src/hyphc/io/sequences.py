@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.arrays import Floats
-from .._shared.checks import require_memory
+from .._shared.checks import require_choice, require_memory
 from .._shared.text import is_number
 from .delimited import LARGEST
 from .sources import Source, decoded
@@ -37,9 +37,7 @@ def read_fasta(source: Source, distance: str = "p") -> Distances:
     "p" is the share of sites that differ, of those that both sequences have; "jukes-cantor" −¾·ln(1 − 4p/3), of nucleotides, the
     expected number of changes a site. Gaps and unknown letters are skipped pair by pair. O(n²·length) time, n² memory.
     """
-    if distance not in SEQUENCE_DISTANCES:
-        choices = ", ".join(map(repr, SEQUENCE_DISTANCES))
-        raise ValueError(f"sequence_distance={distance!r} is unknown; choose one of {choices}.")
+    require_choice("sequence_distance", distance, SEQUENCE_DISTANCES)
     sequences, _ = decoded(source, lambda file: _sequences(source, file.read()))
     names = tuple(name for name, _ in sequences)
     letters = _alignment(source, sequences)

@@ -7,6 +7,7 @@ that is computed from blocks is then the same whatever the number of workers.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ from .._shared.places import Storage, filesystem_of, is_address, path_of
 from .checkpoint import Checkpoint
 from .npy_rows import FetchedNpyRows, NpyRows, Rows, float_dtype
 
-# A block has so many rows, more of very many so that there are not too many blocks, and fewer where rows are wide.
-BLOCK_ROWS, MOST_BLOCKS = 65_536, 1_000
+# A block has so many rows; of very many so many times √n, for each part looks into each block; and fewer where rows are wide.
+BLOCK_ROWS, ROOTS_OF_ROWS = 65_536, 50
 BLOCK_BYTES = 256 << 20
 FINGERPRINT_ROWS = 64  # rows that are read to tell one data set from another
 
@@ -208,7 +209,7 @@ def _rows_at(address: str) -> Source:
 
 def rows_of_a_block(n: int, d: int) -> int:
     """How many rows of a table (n, d) are read at a time."""
-    wanted = max(BLOCK_ROWS, -(-n // MOST_BLOCKS))
+    wanted = max(BLOCK_ROWS, ROOTS_OF_ROWS * math.isqrt(n))
     return max(1, min(wanted, BLOCK_BYTES // (8 * max(1, d))))
 
 

@@ -8,10 +8,9 @@ Edges are directed first, each row's own opinion, and joined with the other dire
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
@@ -20,32 +19,32 @@ from ..similarity.edge_weights import many_memberships
 from ..similarity.neighbors import Index, closest_of, nearest
 from .assignment import rows_before, sums_of_leaves
 from .checkpoint import Arrays
+from .npy_rows import Rows
 from .problem import Problem
+from .sampling import index_of
 
 Matrix: TypeAlias = "sp.csr_array[np.float64]"  # as text: older SciPy cannot evaluate it
-EXACT_UP_TO = 2_000  # leaves of a part that are compared one by one
 
 
 def answer(problem: Problem, part: int, turn: int) -> Arrays:
     """The nearest of a part's leaves to each of them, and to each visitor, who is known by part and place of its row there."""
     rows = np.array(problem.store.one(problem.stage("leaves", turn), part, "rows"))
     k = problem.recipe.n_neighbors
-    exact = len(rows) <= EXACT_UP_TO
-    near, distances = _nearest(rows, None, k, exact)
+    index = index_of(rows, k)
+    near, distances = _nearest(rows, None, k, index)
     home, place, guests = _visitors(problem, part, turn)
-    found, far = _nearest(rows, guests, k, exact)
+    found, far = _nearest(rows, guests, k, index)
     told: Arrays = {"near": near.astype(np.int32), "distances": distances, "home": home, "place": place}
     return {**told, "found": found.astype(np.int32), "far": far}
 
 
-def _nearest(rows: npt.NDArray[Any], guests: npt.NDArray[Any] | None, k: int, exact: bool) -> tuple[Ints, Floats]:
+def _nearest(rows: Rows, guests: Rows | None, k: int, index: Index | None) -> tuple[Ints, Floats]:
     """The k leaves nearest to each guest, or to each leaf among the others: (m, k), −1 at infinity where there are fewer."""
     queries = rows if guests is None else guests
     kept = min(k, len(rows) - (guests is None))
     near, distances = np.full((len(queries), k), -1), np.full((len(queries), k), np.inf)
     if kept == 0 or len(queries) == 0:
         return near, distances
-    index = None if exact else Index(rows, kept, "euclidean", 1)
     if guests is None:
         found = nearest(rows, kept)[0] if index is None else index.among()
     else:
@@ -56,7 +55,7 @@ def _nearest(rows: npt.NDArray[Any], guests: npt.NDArray[Any] | None, k: int, ex
     return near, distances
 
 
-def _distances(queries: npt.NDArray[Any], rows: npt.NDArray[Any], near: Ints) -> Floats:
+def _distances(queries: Rows, rows: Rows, near: Ints) -> Floats:
     """From differences in double precision: the same for one pair, whichever part asks."""
     distances = np.empty(near.shape)
     step = max(1, CHUNK_BYTES // (8 * near.shape[1] * max(1, rows.shape[1])))
@@ -67,7 +66,7 @@ def _distances(queries: npt.NDArray[Any], rows: npt.NDArray[Any], near: Ints) ->
     return distances
 
 
-def _visitors(problem: Problem, part: int, turn: int) -> tuple[Ints, Ints, npt.NDArray[Any]]:
+def _visitors(problem: Problem, part: int, turn: int) -> tuple[Ints, Ints, Rows]:
     """Of all rows that visit a part: their own part, their place among its rows, and the rows; by part and place."""
     before, found = rows_before(problem, turn), []
     shuffle, names = problem.stage("shuffle", turn), ("visitor", "visited", "starts", "rows")

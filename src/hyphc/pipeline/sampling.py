@@ -36,7 +36,7 @@ from .problem import Problem
 CELL = 8  # leaves of the sample's tree at most, in the smallest subtree that a row is assigned to
 # Candidates of a sample of m rows: so many standard deviations above m, so that hardly ever too few are kept.
 SURPLUS = 6.0
-EXACT_UP_TO = 2_000  # rows of a sample that are compared one by one with others
+EXACT_UP_TO = 2_000  # rows of a sample or a part that are compared one by one with others
 NEAR = 16  # cells near a row, in whose parts its neighbours may be: 99.9 % were, in one planted set of 100 000
 MOMENTS = ("centre", "squares", "smallest", "largest", "binary")
 
@@ -182,10 +182,11 @@ def _sample_of(digest: str, problem: Problem) -> Sample:
     graph = Graph(sp.csr_array((piece["data"], piece["indices"], piece["indptr"]), shape=shape))
     background = Background(rows, slope=float(piece["slope"]), level=float(piece["level"]))
     columns = ColumnScaling(np.array(piece["centre"]), np.array(piece["factor"]), "")
-    index, centre_index = _index(rows, recipe.n_neighbors), _index(centres, NEAR)
+    index, centre_index = index_of(rows, recipe.n_neighbors), index_of(centres, NEAR)
     similarity = Blend(graph, background)
     return Sample(tree, cells, columns, similarity, rows, index, centres, centre_index, recipe.edge_weights)
 
 
-def _index(rows: Rows, k: int) -> Index | None:
+def index_of(rows: Rows, k: int) -> Index | None:
+    """Rows made ready to be searched by one thread for the k nearest; None of few, which are compared one by one."""
     return Index(rows, k, "euclidean", 1) if len(rows) > max(EXACT_UP_TO, k) else None

@@ -9,13 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats
+from .._shared.checks import check_effort
 from ..similarity import Background, Blend, Dense, Graph, Similarity, SimilarityLike
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike
 from .bounds import cost_bounds
 from .levels import LooseLevel, loosest_levels
 from .metrics import Units, check_pair, cost_of, dasgupta_cost, in_units
-from .spreading import SpreadingBound, check_effort, spreading_bound
+from .spreading import SpreadingBound, spreading_bound
 from .subsets import Sample, excess_interval, sample_of, worst_subsets
 
 DEFAULT_K = 13

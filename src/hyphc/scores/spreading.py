@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .._kernels.scores import spreading as kernels
 from .._shared.arrays import Floats, Ints, Records, one_of
+from .._shared.checks import check_effort
 from .._shared.clock import Clock
 from .._shared.parallel import thread_map
 from ..similarity import Graph
@@ -111,12 +112,6 @@ def spreading_bound(
     if _integral(graph.data):  # so is every cut
         cuts = np.ceil(cuts * (1 - _MARGIN))
     return SpreadingBound(float(cuts @ np.diff(levels)), levels, cuts, packings)
-
-
-def check_effort(effort: float) -> None:
-    """A positive number."""
-    if not effort > 0:
-        raise ValueError(f"effort={effort} leaves nothing to pack; choose a positive number, 1 for the usual effort.")
 
 
 def network_of(graph: Graph) -> kernels.Network:

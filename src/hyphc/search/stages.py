@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._shared.checks import check_effort
 from .._shared.clock import Clock
 from .._shared.progress import Callback
 from ..scores.metrics import check_pair, dasgupta_cost
@@ -130,14 +130,6 @@ def _check_arguments(effort: float, max_sweeps: int | None, time_budget: float |
         raise ValueError(f"max_sweeps={max_sweeps} is negative; choose max_sweeps >= 0.")
     if time_budget is not None and not time_budget >= 0:
         raise ValueError(f"time_budget={time_budget} is not a number of seconds >= 0.")
-
-
-def check_effort(effort: float) -> None:
-    """Raise unless it is a positive number."""
-    if isinstance(effort, bool) or not isinstance(effort, Real) or not 0 < effort < np.inf:
-        raise ValueError(
-            f"effort={effort!r} is not a positive number; 1 is the default, less is sooner, more is lower."
-        )
 
 
 def _stages(similarity: Similarity, run: Run, max_sweeps: int | None) -> Iterator[str]:

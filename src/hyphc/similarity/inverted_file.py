@@ -26,12 +26,18 @@ MOVES = 3  # times that points move to the nearest centre, and centres to the me
 NEAR_CELLS = 256  # cells among which a point seeks those nearest to it: the ones around its own
 LOOK_AT = 16  # times as many near cells are looked at as are searched
 MOVE_WITHIN = 128  # near cells that a point may move to
-LOST = 16  # one of so many points, those furthest from the nearest cell they know of, looks at all cells
-SAMPLE = 1_000  # rows whose true neighbours say how many cells must be searched, and what was found
-RECALL = 0.96  # of the sample's true neighbours must lie in the cells searched, or all near cells are
+SAMPLE = 500  # rows whose true neighbours say how many cells must be searched, and what was found
+# Of a sample's true neighbours so many must lie in the cells searched, or all near cells are. The points themselves then ask each
+# other, which finds most of the rest; a new row cannot.
+SHARE_FIRST, SHARE_ALONE = 0.9, 0.96
 # Few cells take little time: up to so many are searched for nearly all neighbours. Of a point without any true neighbour every
 # edge is a wrong one, and may cross the whole tree.
-FEW_PROBES, ALMOST_ALL = 16, 0.9999
+FEW_FIRST, FEW_ALONE, ALMOST_ALL = 8, 16, 0.9999
+# Points ask each other until so many of the sample's true neighbours are found, but not forever. A point asks half of its list,
+# between so many, and as many of those that list it.
+FOUND, ROUNDS = 0.95, 4
+FEWEST_ASKED, MOST_ASKED = 4, 16
+LOST = 64  # one of so many points, those furthest from the nearest they found, looks at all cells
 SPARE = 2  # candidates beyond k: single precision may take the k-th for the next
 _SPLIT_TOGETHER = 16  # runs longer than n / 16 are halved one after the other
 _CELLS_A_TASK = 8
@@ -57,12 +63,14 @@ class InvertedFile:
     Attributes
     ----------
     n_probes : int
-        Cells searched for each point: as many as hold ``RECALL`` of the true neighbours of a sample, and more while few.
+        Cells searched for each point: as many as hold ``SHARE_FIRST`` of the true neighbours of a sample, and more while few.
+    n_probes_alone : int
+        The same for each new row, with ``SHARE_ALONE``.
 
     Notes
     -----
     O(n·d·log n) for the cells, O((n / 128)²·d) for which are near each other, O(n·d·points searched) for the neighbours and
-    O(n·d·k²) for theirs; memory O(n·(d + k)).
+    O(n·d·k²) a round for theirs; memory O(n·(d + k)).
     """
 
     def __init__(self, points: Rows, k: int, seed: int, n_jobs: int | None) -> None:
@@ -81,37 +89,59 @@ class InvertedFile:
 
     def neighbours(self) -> tuple[Ints, Floats]:
         """The k nearest others of each point, and their distances: both (n, k), nearest first."""
-        n, d = self._points.shape
-        lists = _empty_lists(n, self.k)
+        lists = self._around_own_cells()
+        self._find_lost(*lists)
+        for _ in range(ROUNDS):
+            lists = self._neighbours_of_neighbours(*lists)
+            if self._share(lists[0]) >= FOUND:
+                break
+        numbers, distances = self._ranked(self._points, lists[0])
+        back = np.argsort(self._order)
+        return numbers[back], distances[back]
 
-        seekers = np.argsort(self._cells.home, kind="stable").astype(np.int32)
-        starts = np.searchsorted(self._cells.home[seekers], np.arange(len(self._centres) + 1))
+    def _around_own_cells(self) -> Lists:
+        """The nearest in the cells near a point's own; of points that find too few there, in all."""
+        lists = _empty_lists(len(self._points), self.k)
 
         def fill(cells: range) -> None:
-            bounds = starts[cells.start : cells.stop + 1]
+            bounds = self._starts[cells.start : cells.stop + 1]
+            own = np.arange(bounds[0], bounds[-1], dtype=np.int32)
             groups = [slice(b, e) for b, e in pairwise(bounds - bounds[0])]
-            own = seekers[bounds[0] : bounds[-1]]
-            lists[0][own], lists[1][own] = self._around(list(cells), groups, self._points[own], own)
+            run = slice(bounds[0], bounds[-1])
+            lists[0][run], lists[1][run] = self._around(list(cells), groups, self._points[run], own, self.n_probes)
 
         thread_map(fill, _tasks(len(self._centres), _CELLS_A_TASK), self._n_jobs)
         short = np.flatnonzero(lists[0][:, self.k - 1] < 0).astype(np.int32)  # so few points in the cells searched
         if len(short):
             lists[0][short], lists[1][short] = self._everywhere(short)
-        places, _ = self._neighbours_of_neighbours(*lists)
-        numbers, distances = np.empty((n, self.k), np.int64), np.empty((n, self.k))
-        for block in _tasks(n, max(1, CHUNK_BYTES // (8 * (d + self.k)))):
-            own = slice(block.start, block.stop)
-            rows = self._order[own]
-            numbers[rows], distances[rows] = self._ranked(self._points[own], places[own])
-        return numbers, distances
+        return lists
+
+    def _find_lost(self, places: Places, far: Singles) -> None:
+        """Points in a cell that is nowhere near to them seek again, around the nearest of all cells.
+
+        They are far from those they take for neighbours, as such or beside how near these have others.
+        """
+        last, n_lost = self.k - 1, len(places) // LOST
+        beside = far[:, 0].astype(np.float64) / np.maximum(far[places[:, 0], last], np.finfo(np.float32).tiny)
+        lost = np.union1d(*(np.argpartition(-apart, n_lost)[:n_lost] for apart in (far[:, 0], beside))).astype(np.int32)
+        again = self._around_nearest(self._points[lost], lost, self.n_probes_alone)
+        nearer = again[1][:, last] < far[lost, last]
+        places[lost[nearer]], far[lost[nearer]] = again[0][nearer], again[1][nearer]
 
     def _neighbours_of_neighbours(self, places: Places, far: Singles) -> Lists:
-        """Lists that are at least as near: each point has looked at the lists of those in its own."""
+        """Lists that are at least as near: each point has looked at those whom its neighbours know, and who know it.
+
+        Who lists a point finds what the point itself cannot: one that sought in the wrong cells is known to its neighbours.
+        """
         n, nearer = len(places), (np.empty_like(places), np.empty_like(far))
+        back = np.full((n, min(MOST_ASKED, max(FEWEST_ASKED, places.shape[1] // 2))), -1, np.int32)
+        nearest_kernels.who_lists(places, back)
 
         def look(block: range) -> None:
             seen = np.zeros(n, np.int32)
-            nearest_kernels.neighbours_of_neighbours(self._points, places, far, block.start, block.stop, seen, *nearer)
+            nearest_kernels.neighbours_of_neighbours(
+                self._points, places, far, back, block.start, block.stop, seen, *nearer
+            )
 
         thread_map(look, _tasks(n, _LISTS_A_TASK), self._n_jobs)
         return nearer
@@ -119,23 +149,17 @@ class InvertedFile:
     def closest(self, new: Rows) -> tuple[Ints, Floats]:
         """The k points nearest to each new row, and their distances: both (m, k), nearest first."""
         new = np.ascontiguousarray(new, dtype=self._points.dtype)
-        numbers, distances = np.empty((len(new), self.k), np.int64), np.empty((len(new), self.k))
-        cell_of = np.concatenate(thread_map(self._cells.nearest, _row_blocks(new, len(self._centres)), self._n_jobs))
-        groups = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(np.bincount(cell_of))[:-1])
-
-        def fill(cell: int) -> None:
-            rows = groups[cell]
-            if len(rows):
-                nobody = np.full(len(rows), -1, np.int32)
-                places, _ = self._around([cell], [slice(None)], new[rows], nobody)
-                numbers[rows], distances[rows] = self._ranked(new[rows], places)
-
-        thread_map(fill, range(len(groups)), self._n_jobs)
-        return numbers, distances
+        places, _ = self._around_nearest(new, np.full(len(new), -1, np.int32), self.n_probes_alone)
+        return self._ranked(new, places)
 
     def recall(self, distances: Floats) -> float:
         """The share of the sample's true neighbours that are among those found: by distance, since equals may be swapped."""
         return float((distances[self._order[self._sample]] <= self._reach[:, None]).mean())
+
+    def _share(self, places: Places) -> float:
+        """``recall`` of lists of places."""
+        distances = self._ranked(self._points[self._sample], places[self._sample])[1]
+        return float((distances <= self._reach[:, None]).mean())
 
     def _fill_panels(self, cells: range) -> None:
         for cell in cells:
@@ -153,8 +177,9 @@ class InvertedFile:
         homes = self._cell_of(places[:, : self.k])
         ranks = np.concatenate([self._ranks(i, cells) for i, cells in zip(self._sample, homes, strict=True)])
         found = np.cumsum(np.bincount(ranks, minlength=width + 1)[:width]) / len(ranks)
-        enough, all_but_few = (np.searchsorted(found, (RECALL, ALMOST_ALL)) + 1).tolist()
-        self.n_probes = min(max(enough, min(all_but_few, FEW_PROBES)), width)
+        first, alone, all_but_few = (np.searchsorted(found, (SHARE_FIRST, SHARE_ALONE, ALMOST_ALL)) + 1).tolist()
+        self.n_probes = min(max(first, min(all_but_few, FEW_FIRST)), width)
+        self.n_probes_alone = min(max(alone, min(all_but_few, FEW_ALONE)), width)
 
     def _cell_of(self, places: npt.NDArray[Any]) -> Ints:
         return np.searchsorted(self._starts, places, side="right") - 1
@@ -170,12 +195,12 @@ class InvertedFile:
         rank[near[np.argsort(scores, kind="stable")]] = np.arange(len(near))
         return rank[cells]
 
-    def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places) -> Lists:
+    def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places, n_probes: int) -> Lists:
         """The nearest of the queries, of which each group belongs to a cell.
 
         Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
         """
-        near = self._near[cells, : LOOK_AT * self.n_probes]
+        near = self._near[cells, : LOOK_AT * n_probes]
         union, place = np.unique(near, return_inverse=True)
         rank = np.full(len(union), near.shape[1])
         np.minimum.at(rank, place.ravel(), np.tile(np.arange(near.shape[1]), len(cells)))
@@ -184,8 +209,24 @@ class InvertedFile:
         column[order] = np.arange(len(union))
         probed = np.zeros((len(union), len(queries)), np.bool_)
         for cell, group, own, around in zip(cells, groups, column[place.reshape(near.shape)], near, strict=True):
-            probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, self.n_probes)
+            probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, n_probes)
         return self._searched(queries, selves, union[order], probed)
+
+    def _around_nearest(self, queries: Rows, selves: Places, n_probes: int) -> Lists:
+        """The nearest of queries that may lie anywhere."""
+        lists = _empty_lists(len(queries), self.k)
+        blocks = _row_blocks(queries, len(self._centres))
+        cell_of = np.concatenate([np.empty(0, np.int64), *thread_map(self._cells.nearest, blocks, self._n_jobs)])
+        groups = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(np.bincount(cell_of))[:-1])
+
+        def fill(cell: int) -> None:
+            rows = groups[cell]
+            if len(rows):
+                found = self._around([cell], [slice(None)], queries[rows], selves[rows], n_probes)
+                lists[0][rows], lists[1][rows] = found
+
+        thread_map(fill, range(len(groups)), self._n_jobs)
+        return lists
 
     def _everywhere(self, places: Places) -> Lists:
         """The nearest others of the points at these places in all cells."""
@@ -209,7 +250,13 @@ class InvertedFile:
     def _ranked(self, queries: Rows, places: Places) -> tuple[Ints, Floats]:
         """The numbers of the k nearest, and their distances, computed anew."""
         numbers, distances = np.empty((len(queries), self.k), np.int64), np.empty((len(queries), self.k))
-        nearest_kernels.rank(queries, self._points, self._order, places, numbers, distances)
+
+        def rank(block: range) -> None:
+            own = slice(block.start, block.stop)
+            told = numbers[own], distances[own]
+            nearest_kernels.rank(queries[own], self._points, self._order, places[own], *told)
+
+        thread_map(rank, _tasks(len(queries), _LISTS_A_TASK), self._n_jobs)
         return numbers, distances
 
 
@@ -229,7 +276,6 @@ class _Cells:
         for _ in range(MOVES):
             self._move(points, n_jobs)
             self.near = _near_cells(self.centres, n_jobs)
-        self.home = self._homes(points, n_jobs)
 
     def _move(self, points: Rows, n_jobs: int | None) -> None:
         """Each point to the near cell whose centre is nearest, if that is not full, and each centre to its points' mean."""
@@ -240,26 +286,6 @@ class _Cells:
         self.order = self.order[np.argsort(labels, kind="stable")]
         self.starts = np.append(0, np.cumsum(sizes))
         cell_kernels.means(points, self.order, self.starts, self.centres)
-
-    def _homes(self, points: Rows, n_jobs: int | None) -> Places:
-        """The cell around which each place seeks its neighbours: the nearest, also where that is full or nowhere near its own.
-
-        Those furthest from the cell that is nearest by its own's account look at all cells.
-        """
-        home = self._wanted(points, self.order, self.starts, NEAR_CELLS, n_jobs)
-        far = np.empty(len(home), np.float32)
-
-        def measure(block: range) -> None:
-            own = slice(block.start, block.stop)
-            apart = points[self.order[own]] - self.centres[home[own]]
-            far[own] = np.einsum("ij,ij->i", apart, apart)
-
-        thread_map(measure, _tasks(len(home), _LISTS_A_TASK), n_jobs)
-        n_lost = len(home) // LOST
-        lost = np.sort(np.argpartition(-far, n_lost)[:n_lost])
-        found = thread_map(self.nearest, _row_blocks(points[self.order[lost]], len(self.centres)), n_jobs)
-        home[lost] = np.concatenate([np.empty(0, np.int64), *found])
-        return home
 
     def nearest(self, rows: Rows) -> Ints:
         """The cell nearest to each row."""

@@ -121,11 +121,48 @@ def _half_square(x: Rows, y: Rows) -> float:
 
 
 @kernel
-def neighbours_of_neighbours(
-    points: Rows, places: Order, far: Singles, begin: int, end: int, seen: Order, near: Order, nearer: Singles
-) -> None:
-    """For begin ≤ i < end the nearest of point i's list and of the lists of those in it.
+def who_lists(places: Order, back: Order) -> None:
+    """Into back[j] those that have point j in their lists, as many as there is room for, by how early they name it.
 
+    ``back`` comes filled with −1.
+    """
+    count = np.zeros(places.shape[0], np.int32)
+    for t in range(places.shape[1]):
+        for i in range(places.shape[0]):
+            j = places[i, t]
+            if j >= 0 and count[j] < back.shape[1]:
+                back[j, count[j]] = i
+                count[j] += 1
+
+
+@part
+def _look_at(points: Rows, i: int, others: Order, seen: Order, near: Order, nearer: Singles) -> None:
+    """Offer to the list of point i those of the others that it has not seen yet."""
+    for other in others:
+        if other < 0:
+            break
+        if seen[other] != i + 1:
+            seen[other] = i + 1
+            value = _half_square(points[i], points[other])
+            if value < nearer[-1]:
+                _keep(near, nearer, other, value)
+
+
+@kernel
+def neighbours_of_neighbours(
+    points: Rows,
+    places: Order,
+    far: Singles,
+    back: Order,
+    begin: int,
+    end: int,
+    seen: Order,
+    near: Order,
+    nearer: Singles,
+) -> None:
+    """For begin ≤ i < end the nearest of point i's list and of those that its acquaintances know.
+
+    It knows those in places[i] and in back[i], and asks the first of its list, as many as ``back`` is wide, and all of back[i].
     ``seen`` (n,) comes with zeros: who has been looked at last by whom, plus 1.
     """
     for i in range(begin, end):
@@ -134,17 +171,13 @@ def neighbours_of_neighbours(
             near[i, t], nearer[i, t] = places[i, t], far[i, t]
             if places[i, t] >= 0:
                 seen[places[i, t]] = i + 1
-        for j in places[i]:
-            if j < 0:
-                break
-            for other in places[j]:
-                if other < 0:
+        _look_at(points, i, back[i], seen, near[i], nearer[i])
+        for asked in (places[i, : back.shape[1]], back[i]):
+            for j in asked:
+                if j < 0:
                     break
-                if seen[other] != i + 1:
-                    seen[other] = i + 1
-                    value = _half_square(points[i], points[other])
-                    if value < nearer[i, -1]:
-                        _keep(near[i], nearer[i], other, value)
+                _look_at(points, i, places[j], seen, near[i], nearer[i])
+                _look_at(points, i, back[j], seen, near[i], nearer[i])
 
 
 @kernel
