@@ -166,6 +166,20 @@ def test_neighbours_of_neighbours_are_the_nearest_of_all_within_reach() -> None:
         assert_allclose(nearer[i], half[i, near[i]], rtol=1e-5)
 
 
+def test_points_that_know_only_far_ones_find_their_neighbours_again() -> None:
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(20, 8))[rng.integers(20, size=2_000)] * 50.0 + rng.normal(size=(2_000, 8))
+    search = InvertedFile(X, K, 0, None)
+    places, far = search._around_own_cells()
+    points = search._points
+    wrong = np.linalg.norm(points - points[0], axis=1).argsort()[-K - inverted_file.SPARE :].astype(np.int32)
+    places[0], far[0] = wrong, ((points[wrong] - points[0]) ** 2).sum(axis=1) / 2
+    search._find_lost(places, far)
+    assert_allclose(
+        np.sqrt(2.0 * far[0, :K]), np.sort(np.linalg.norm(points - points[0], axis=1))[1 : K + 1], rtol=1e-5
+    )
+
+
 def test_every_point_lies_in_one_cell_and_none_is_overfull() -> None:
     X = np.random.default_rng(5).integers(0, 2, size=(2_000, 7)).astype(np.float64)
     cells = inverted_file._Cells(X, 0, None)
