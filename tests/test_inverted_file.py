@@ -13,7 +13,7 @@ from hyphc._kernels.similarity import cells as cell_kernels
 from hyphc._kernels.similarity import nearest as nearest_kernels
 from hyphc._kernels.similarity.memberships import memberships
 from hyphc.datasets import planted
-from hyphc.similarity import as_similarity, edge_weights, inverted_file, neighbors
+from hyphc.similarity import as_similarity, cells, edge_weights, inverted_file, neighbors
 from hyphc.similarity.edge_weights import fuzzy_memberships
 from hyphc.similarity.inverted_file import InvertedFile
 from hyphc.similarity.neighbors import KNOWN, closest_of, find, index_of
@@ -28,9 +28,9 @@ def few_points_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches of 1 000 points are approximate, in cells of at most 32."""
     monkeypatch.setattr(neighbors, "EXACT_LIMIT", 1_000)
     monkeypatch.setattr(neighbors, "EXACT_SPARSE_LIMIT", 1_000)
-    monkeypatch.setattr(inverted_file, "CELL_SIZE", 32)
-    monkeypatch.setattr(inverted_file, "FULL", 64)
-    monkeypatch.setattr(inverted_file, "NEAR_CELLS", 64)
+    monkeypatch.setattr(cells, "CELL_SIZE", 32)
+    monkeypatch.setattr(cells, "FULL", 64)
+    monkeypatch.setattr(cells, "NEAR_CELLS", 64)
 
 
 def true_distances(X: Any, Y: Any, metric: str = "euclidean") -> np.ndarray:
@@ -182,13 +182,13 @@ def test_points_that_know_only_far_ones_find_their_neighbours_again() -> None:
 
 def test_every_point_lies_in_one_cell_and_none_is_overfull() -> None:
     X = np.random.default_rng(5).integers(0, 2, size=(2_000, 7)).astype(np.float64)
-    cells = inverted_file._Cells(X, 0, None)
-    assert_array_equal(np.sort(cells.order), np.arange(2_000))
-    sizes = np.diff(cells.starts)
-    assert sizes.max() <= inverted_file.FULL
+    found = cells.Cells(X, 0, None)
+    assert_array_equal(np.sort(found.order), np.arange(2_000))
+    sizes = np.diff(found.starts)
+    assert sizes.max() <= cells.FULL
     for cell in np.flatnonzero(sizes):
-        own = cells.order[cells.starts[cell] : cells.starts[cell + 1]]
-        assert_allclose(cells.centres[cell], X[own].mean(axis=0), rtol=1e-9, atol=1e-12)
+        own = found.order[found.starts[cell] : found.starts[cell + 1]]
+        assert_allclose(found.centres[cell], X[own].mean(axis=0), rtol=1e-9, atol=1e-12)
 
 
 def test_products_are_those_of_matrices() -> None:

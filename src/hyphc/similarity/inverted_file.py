@@ -12,20 +12,13 @@ import numpy.typing as npt
 from .._kernels.similarity import cells as cell_kernels
 from .._kernels.similarity import nearest as nearest_kernels
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import CHUNK_BYTES
 from .._shared.parallel import thread_map
+from .cells import CELLS_A_TASK, Cells, Places, Rows, row_blocks, tasks
 
-Rows = npt.NDArray[Any]  # float32 or float64
-Places = npt.NDArray[np.int32]
 Singles = npt.NDArray[np.float32]
 Lists = tuple[Places, Singles]  # the places of those nearest to each point, and half their squared distances
 
-CELL_SIZE = 256  # at most, before points move to the nearest centre: halves hold between 128 and 256
-FULL = 2 * CELL_SIZE  # no cell takes more points than this
-MOVES = 3  # times that points move to the nearest centre, and centres to the mean of their points
-NEAR_CELLS = 256  # cells among which a point seeks those nearest to it: the ones around its own
 LOOK_AT = 16  # times as many near cells are looked at as are searched
-MOVE_WITHIN = 128  # near cells that a point may move to
 SAMPLE = 500  # rows whose true neighbours say how many cells must be searched, and what was found
 # Of a sample's true neighbours so many must lie in the cells searched, or all near cells are. The points themselves then ask each
 # other, which finds most of the rest; a new row cannot.
@@ -39,8 +32,6 @@ FOUND, ROUNDS = 0.95, 4
 FEWEST_ASKED, MOST_ASKED = 4, 16
 LOST = 64  # one of so many points, those furthest from the nearest they found, looks at all cells
 SPARE = 2  # candidates beyond k: single precision may take the k-th for the next
-_SPLIT_TOGETHER = 16  # runs longer than n / 16 are halved one after the other
-_CELLS_A_TASK = 8
 _QUERIES_A_TASK = 128
 _LISTS_A_TASK = 1 << 15
 
@@ -75,7 +66,7 @@ class InvertedFile:
 
     def __init__(self, points: Rows, k: int, seed: int, n_jobs: int | None) -> None:
         self.k, self._n_jobs = k, n_jobs
-        self._cells = _Cells(points, seed, n_jobs)
+        self._cells = Cells(points, seed, n_jobs)
         self._order, self._starts = self._cells.order, self._cells.starts
         self._centres, self._near = self._cells.centres, self._cells.near
         self._points = points[self._order]
@@ -84,7 +75,7 @@ class InvertedFile:
         self._lanes = np.append(0, np.cumsum(sizes + -sizes % cell_kernels.LANES))
         self._panels = np.empty(self._lanes[-1] * self._wide, np.float32)
         self._squares = np.empty(self._lanes[-1], np.float32)
-        thread_map(self._fill_panels, _tasks(len(self._centres), _CELLS_A_TASK), n_jobs)
+        thread_map(self._fill_panels, tasks(len(self._centres), CELLS_A_TASK), n_jobs)
         self._calibrate(seed)
 
     def neighbours(self) -> tuple[Ints, Floats]:
@@ -110,7 +101,7 @@ class InvertedFile:
             run = slice(bounds[0], bounds[-1])
             lists[0][run], lists[1][run] = self._around(list(cells), groups, self._points[run], own, self.n_probes)
 
-        thread_map(fill, _tasks(len(self._centres), _CELLS_A_TASK), self._n_jobs)
+        thread_map(fill, tasks(len(self._centres), CELLS_A_TASK), self._n_jobs)
         short = np.flatnonzero(lists[0][:, self.k - 1] < 0).astype(np.int32)  # so few points in the cells searched
         if len(short):
             lists[0][short], lists[1][short] = self._everywhere(short)
@@ -143,7 +134,7 @@ class InvertedFile:
                 self._points, places, far, back, block.start, block.stop, seen, *nearer
             )
 
-        thread_map(look, _tasks(n, _LISTS_A_TASK), self._n_jobs)
+        thread_map(look, tasks(n, _LISTS_A_TASK), self._n_jobs)
         return nearer
 
     def closest(self, new: Rows) -> tuple[Ints, Floats]:
@@ -215,7 +206,7 @@ class InvertedFile:
     def _around_nearest(self, queries: Rows, selves: Places, n_probes: int) -> Lists:
         """The nearest of queries that may lie anywhere."""
         lists = _empty_lists(len(queries), self.k)
-        blocks = _row_blocks(queries, len(self._centres))
+        blocks = row_blocks(queries, len(self._centres))
         cell_of = np.concatenate([np.empty(0, np.int64), *thread_map(self._cells.nearest, blocks, self._n_jobs)])
         groups = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(np.bincount(cell_of))[:-1])
 
@@ -237,7 +228,7 @@ class InvertedFile:
             probed = np.ones((len(every), len(some)), np.bool_)
             return self._searched(self._points[some], some, every, probed)
 
-        parts = thread_map(search, _tasks(len(places), _QUERIES_A_TASK), self._n_jobs)
+        parts = thread_map(search, tasks(len(places), _QUERIES_A_TASK), self._n_jobs)
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
     def _searched(self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]) -> Lists:
@@ -256,101 +247,10 @@ class InvertedFile:
             told = numbers[own], distances[own]
             nearest_kernels.rank(queries[own], self._points, self._order, places[own], *told)
 
-        thread_map(rank, _tasks(len(queries), _LISTS_A_TASK), self._n_jobs)
+        thread_map(rank, tasks(len(queries), _LISTS_A_TASK), self._n_jobs)
         return numbers, distances
 
 
 def _empty_lists(n: int, k: int) -> Lists:
     """Lists to be filled with places and half squared distances, nearest first."""
     return np.full((n, k + SPARE), -1, np.int32), np.full((n, k + SPARE), np.inf, np.float32)
-
-
-class _Cells:
-    """Points in cells: an order in which each cell is a run, where the runs start, their centres, and the cells near each."""
-
-    def __init__(self, points: Rows, seed: int, n_jobs: int | None) -> None:
-        self.order, self.starts = _halves(points, seed, n_jobs)
-        self.centres = np.empty((len(self.starts) - 1, points.shape[1]))
-        cell_kernels.means(points, self.order, self.starts, self.centres)
-        self.near = _near_cells(self.centres, n_jobs)
-        for _ in range(MOVES):
-            self._move(points, n_jobs)
-            self.near = _near_cells(self.centres, n_jobs)
-
-    def _move(self, points: Rows, n_jobs: int | None) -> None:
-        """Each point to the near cell whose centre is nearest, if that is not full, and each centre to its points' mean."""
-        wanted = self._wanted(points, self.order, self.starts, MOVE_WITHIN, n_jobs)
-        sizes = np.diff(self.starts)
-        labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-        cell_kernels.move(labels, wanted, sizes, FULL)
-        self.order = self.order[np.argsort(labels, kind="stable")]
-        self.starts = np.append(0, np.cumsum(sizes))
-        cell_kernels.means(points, self.order, self.starts, self.centres)
-
-    def nearest(self, rows: Rows) -> Ints:
-        """The cell nearest to each row."""
-        return np.asarray(np.argmin(cell_kernels.squared_distances(rows, self.centres), axis=1))
-
-    def _wanted(self, points: Rows, order: Places, starts: Ints, within: int, n_jobs: int | None) -> Places:
-        """The cell nearest to each point in the order, among those near the cell in whose run it is."""
-        wanted = np.empty(len(order), np.int32)
-
-        def assign(cells: range) -> None:
-            for cell in cells:
-                own = slice(starts[cell], starts[cell + 1])
-                cell_kernels.assign(points, order[own], self.centres, cell, self.near[cell, :within], wanted[own])
-
-        thread_map(assign, _tasks(len(self.centres), _CELLS_A_TASK), n_jobs)
-        return wanted
-
-
-def _halves(points: Rows, seed: int, n_jobs: int | None) -> tuple[Places, Ints]:
-    """An order whose runs, halved down to ``CELL_SIZE``, hold near points, and where these start."""
-    n = len(points)
-    order, scores = np.arange(n, dtype=np.int32), np.empty(n, np.float32)
-
-    def halve(run: tuple[int, int], smallest: int) -> None:
-        own = slice(*run)
-        cell_kernels.halve(points, order[own], seed, smallest, scores[own])
-
-    together = max(CELL_SIZE, n // _SPLIT_TOGETHER)
-    halve((0, n), together)
-    runs = _runs(n, together)
-    thread_map(lambda run: halve(run, CELL_SIZE), runs, n_jobs)
-    return order, np.array([b + s for b, e in runs for s, _ in _runs(e - b, CELL_SIZE)] + [n])
-
-
-def _runs(n: int, smallest: int) -> list[tuple[int, int]]:
-    """The runs that halving leaves, in order."""
-    done, open_runs = [], [(0, n)]
-    while open_runs:
-        b, e = open_runs.pop()
-        if e - b <= smallest:
-            done.append((b, e))
-        else:
-            open_runs += [((b + e) // 2, e), (b, (b + e) // 2)]
-    return done
-
-
-def _near_cells(centres: Floats, n_jobs: int | None) -> Places:
-    """The ``NEAR_CELLS`` cells whose centres are nearest to each, itself among them: (cells, near)."""
-    n = len(centres)
-    width = min(NEAR_CELLS, n)
-
-    def nearest(rows: Floats) -> Places:
-        scores = cell_kernels.squared_distances(rows, centres)
-        near = np.argpartition(scores, width - 1, axis=1)[:, :width]
-        nearer = np.argsort(np.take_along_axis(scores, near, axis=1), axis=1, kind="stable")
-        return np.take_along_axis(near, nearer, axis=1).astype(np.int32)
-
-    return np.concatenate(thread_map(nearest, _row_blocks(centres, n), n_jobs))
-
-
-def _row_blocks(rows: Rows, width: int) -> list[Rows]:
-    """Rows in blocks whose products with ``width`` others are not too large."""
-    step = max(1, min(256, CHUNK_BYTES // (16 * width)))
-    return [rows[b : b + step] for b in range(0, len(rows), step)]
-
-
-def _tasks(n: int, step: int) -> list[range]:
-    return [range(b, min(b + step, n)) for b in range(0, n, step)]
