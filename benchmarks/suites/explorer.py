@@ -163,7 +163,8 @@ def frames_table(store: Store) -> str:
                 result["kind"], ""
             )
             name = spaced(result["n"]) + about
-            rows.append([name, *(f"{record[column]:.3g}" for column in COLUMNS)])
+            figures = {column: f"{record[column]:.3g}" for column in COLUMNS} | {"visible": spaced(record["visible"])}
+            rows.append([name, *figures.values()])
     return table(["leaves", *COLUMNS.values()], rows, "explorer")
 
 
