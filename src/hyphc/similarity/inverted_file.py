@@ -28,9 +28,9 @@ SHARE_FIRST, SHARE_ALONE = 0.9, 0.96
 FEW_FIRST, FEW_ALONE, ALMOST_ALL = 8, 16, 0.9999
 # Points ask each other until so many of the sample's true neighbours are found, but not forever. A point asks half of its list,
 # between so many, and as many of those that list it.
-FOUND, ROUNDS = 0.95, 4
+FOUND, ROUNDS = 0.975, 4
 FEWEST_ASKED, MOST_ASKED = 4, 16
-LOST = 64  # one of so many points, those furthest from the nearest they found, looks at all cells
+LOST = 64  # one of so many points, those that seem furthest from where they belong, looks at all cells
 SPARE = 2  # candidates beyond k: single precision may take the k-th for the next
 _QUERIES_A_TASK = 128
 _LISTS_A_TASK = 1 << 15
@@ -110,11 +110,14 @@ class InvertedFile:
     def _find_lost(self, places: Places, far: Singles) -> None:
         """Points in a cell that is nowhere near to them seek again, around the nearest of all cells.
 
-        They are far from those they take for neighbours, as such or beside how near these have others.
+        They are far from the centre of their cell, or from those they take for neighbours, which have nearer ones. Their first
+        neighbours may be true: a few points that lie together are lost together.
         """
-        last, n_lost = self.k - 1, len(places) // LOST
-        beside = far[:, 0].astype(np.float64) / np.maximum(far[places[:, 0], last], np.finfo(np.float32).tiny)
-        lost = np.union1d(*(np.argpartition(-apart, n_lost)[:n_lost] for apart in (far[:, 0], beside))).astype(np.int32)
+        n, last, n_lost = len(places), self.k - 1, len(places) // LOST
+        sizes = np.diff(self._starts)
+        outlying = self._squares[np.arange(n) + np.repeat(self._lanes[:-1] - self._starts[:-1], sizes)]
+        beside = far[:, last].astype(np.float64) / np.maximum(far[places[:, last], last], np.finfo(np.float32).tiny)
+        lost = np.union1d(*(np.argpartition(-apart, n_lost)[:n_lost] for apart in (outlying, beside))).astype(np.int32)
         again = self._around_nearest(self._points[lost], lost, self.n_probes_alone)
         nearer = again[1][:, last] < far[lost, last]
         places[lost[nearer]], far[lost[nearer]] = again[0][nearer], again[1][nearer]
