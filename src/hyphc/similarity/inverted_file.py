@@ -22,13 +22,13 @@ LOOK_AT = 16  # times as many near cells are looked at as are searched
 SAMPLE = 500  # rows whose true neighbours say how many cells must be searched, and what was found
 # Of a sample's true neighbours so many must lie in the cells searched, or all near cells are. The points themselves then ask each
 # other, which finds most of the rest; a new row cannot.
-SHARE_FIRST, SHARE_ALONE = 0.9, 0.96
+SHARE_FIRST, SHARE_ALONE = 0.95, 0.96
 # Few cells take little time: up to so many are searched for nearly all neighbours. Of a point without any true neighbour every
 # edge is a wrong one, and may cross the whole tree.
 FEW_FIRST, FEW_ALONE, ALMOST_ALL = 8, 16, 0.9999
-# Points ask each other until so many of the sample's true neighbours are found, but not forever. A point asks half of its list,
-# between so many, and as many of those that list it.
-FOUND, ROUNDS = 0.975, 4
+# Points ask each other until so many of the sample's true neighbours are found, so many times at most. A point asks half of its
+# list, between so many, and as many of those that list it.
+FOUND, ROUNDS = 0.99, 2
 FEWEST_ASKED, MOST_ASKED = 4, 16
 LOST = 64  # one of so many points, those that seem furthest from where they belong, looks at all cells
 SPARE = 2  # candidates beyond k: single precision may take the k-th for the next

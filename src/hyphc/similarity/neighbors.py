@@ -85,10 +85,10 @@ def neighbor_graph(
     Notes
     -----
     Neighbours are exact up to 20 000 points (sparse rows: 100 000), and for any n in up to six dimensions. Beyond, points are
-    put into cells of near ones, and each looks into the cells nearest to it, as many as hold 90 % of the true neighbours of 500
-    sampled points; then each looks at those whom its neighbours know, until 97.5 % are found, at most four times. The share that
-    was found of the sample's is kept as ``recall_`` of a similarity, and warned of below 90 %. Sparse rows are searched in the
-    space of their 128 leading singular vectors, and the candidates compared exactly.
+    put into cells of near ones, and each looks into the cells nearest to it, as many as hold 95 % of the true neighbours of 500
+    sampled points; then each looks at those whom its neighbours know, once, or twice if less than 99 % are found then. The share
+    that was found of the sample's is kept as ``recall_`` of a similarity, and warned of below 90 %. Sparse rows are searched in
+    the space of their 128 leading singular vectors, and the candidates compared exactly.
     Distances of the neighbours found are computed from differences, so that duplicates lie at exactly 0.
     Among points at equal distance, which of them come last within the k is arbitrary, but repeatable.
     Memory O(n·(d + k)), never n².
