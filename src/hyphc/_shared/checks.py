@@ -25,7 +25,7 @@ def require_choice(parameter: str, value: Any, choices: Collection[str]) -> None
         raise ValueError(f"{parameter}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
 
 
-def check_effort(effort: Any) -> None:
+def check_effort(effort: float) -> None:
     """Raise unless it is a positive number."""
     if isinstance(effort, bool) or not isinstance(effort, Real) or not 0 < effort < np.inf:
         raise ValueError(f"effort={effort!r} is not a positive number; 1 is usual, less is sooner, more is better.")
