@@ -304,7 +304,7 @@ def test_sparse_rows_are_neither_scaled_nor_centred():
 
 
 def test_the_background_of_sparse_rows_sees_their_singular_vectors():
-    X = sp.random_array((80, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
+    X = sp.random_array((80, 30), density=0.3, random_state=np.random.default_rng(0), format="csr")
     blend = as_similarity(X, background=0.01)
     full = X.toarray()
     _, _, axes = np.linalg.svd(full, full_matrices=False)
@@ -316,7 +316,7 @@ def test_the_background_of_sparse_rows_sees_their_singular_vectors():
 
 @pytest.mark.parametrize("shape", [(1, 5), (2, 1), (30, 1), (30, 2)])
 def test_small_sparse_tables_give_a_tree(shape):
-    X = sp.random_array(shape, density=0.7, rng=np.random.default_rng(1), format="csr")
+    X = sp.random_array(shape, density=0.7, random_state=np.random.default_rng(1), format="csr")
     model = fitted(X)
     assert model.tree_.n_leaves == shape[0]
     assert_array_equal(model.predict(X), model.labels_)

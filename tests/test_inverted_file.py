@@ -217,7 +217,7 @@ def test_new_rows_find_their_neighbours_one_by_one_or_together(metric: str) -> N
 
 def test_sparse_rows_are_found_through_their_singular_vectors() -> None:
     rng = np.random.default_rng(8)
-    X = sp.random_array((1_500, 2_000), density=0.01, rng=rng, format="csr")
+    X = sp.random_array((1_500, 2_000), density=0.01, random_state=rng, format="csr")
     X = sp.csr_array(sp.vstack([X, X]))  # every row has a twin
     with pytest.warns(UserWarning, match="of the true neighbours"):
         found = find(X, K, metric="cosine")
