@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from .._kernels.tree import passes as kernels
 from .._shared.arrays import Floats, Ints
 
 Values = npt.NDArray[Any] | None
+T = TypeVar("T")
 
 # 1 − w of equal points rounds to a few ulp below 0; a number this far below 0, relative to the largest, is not a mistake.
 ROUNDING = 1e-9
@@ -89,7 +90,12 @@ def by_height(merges: Ints, levels: Floats, carried: Sequence[Values]) -> tuple[
     return renumbered(merges, order), levels[order], moved
 
 
-def check_weights(what: str, values: npt.ArrayLike, n: int, each: str) -> Floats:
+def given(check: Callable[..., T], value: Any, *about: Any) -> T | None:
+    """What a check makes of a value; None of one that was not given."""
+    return None if value is None else check(value, *about)
+
+
+def check_weights(values: npt.ArrayLike, n: int, what: str, each: str) -> Floats:
     """A fresh array of n finite numbers, none negative but by rounding, which becomes 0."""
     weights = _one_for_each(what, values, n, each)
     least = -ROUNDING * float(np.abs(weights[np.isfinite(weights)]).max(initial=0.0))

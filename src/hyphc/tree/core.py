@@ -93,23 +93,19 @@ class Tree:
         merges = checks.check_children(children)
         n = len(merges) + 1
         levels = np.arange(1.0, n) if heights is None else checks.check_heights(heights, merges)
-        weights = (
-            None if split_weights is None else checks.check_weights("split_weights", split_weights, n - 1, "merge")
-        )
-        squares = (
-            None if split_squares is None else checks.check_weights("split_squares", split_squares, n - 1, "merge")
-        )
-        sure = None if support is None else checks.check_support(support, n - 1)
-        forced = None if forced_splits is None else checks.check_forced_splits(forced_splits, merges)
+        weights = checks.given(checks.check_weights, split_weights, n - 1, "split_weights", "merge")
+        squares = checks.given(checks.check_weights, split_squares, n - 1, "split_squares", "merge")
+        sure = checks.given(checks.check_support, support, n - 1)
+        forced = checks.given(checks.check_forced_splits, forced_splits, merges)
         self._children, self._heights, carried = checks.by_height(merges, levels, (weights, squares, sure, forced))
         self._split_weights, self._split_squares, self._support, self._forced_splits = carried
-        self._names = None if names is None else checks.check_names(names, n)
-        self._degrees = None if degrees is None else checks.check_weights("degrees", degrees, n, "leaf")
-        self._leaf_sizes = None if leaf_sizes is None else checks.check_leaf_sizes(leaf_sizes, n)
-        within = None if leaf_weights is None else checks.check_weights("leaf_weights", leaf_weights, n, "leaf")
+        self._names = checks.given(checks.check_names, names, n)
+        self._degrees = checks.given(checks.check_weights, degrees, n, "degrees", "leaf")
+        self._leaf_sizes = checks.given(checks.check_leaf_sizes, leaf_sizes, n)
+        within = checks.given(checks.check_weights, leaf_weights, n, "leaf_weights", "leaf")
         self._leaf_weights = within if within is not None and within.any() else None
-        self._n_clusters = None if n_clusters is None else checks.check_n_clusters(n_clusters, n)
-        self._cost = None if cost is None else checks.check_cost(cost)
+        self._n_clusters = checks.given(checks.check_n_clusters, n_clusters, n)
+        self._cost = checks.given(checks.check_cost, cost)
 
     @property
     def n_leaves(self) -> int:

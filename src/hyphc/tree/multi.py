@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._shared.arrays import Floats, Ints
 from . import newick
-from .checks import check_finite_heights, check_names, check_support
+from .checks import check_finite_heights, check_names, check_support, given
 from .core import Tree, TreeLike, as_tree
 
 __all__ = ["MultiTree", "collapsed"]
@@ -60,8 +60,8 @@ class MultiTree:
         above = self.parents[n_leaves:-1] - n_leaves
         if (self.heights[:-1] > self.heights[above]).any():
             raise ValueError("heights must not fall from a node to the one above it.")
-        self.support = None if support is None else check_support(support, m)
-        self.names = None if names is None else check_names(names, n_leaves)
+        self.support = given(check_support, support, m)
+        self.names = given(check_names, names, n_leaves)
 
     @property
     def n_inner(self) -> int:
