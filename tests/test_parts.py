@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from hyphc import HypHC, Tree, dasgupta_cost, datasets
+from hyphc.pipeline import part_fits, searches
 from hyphc.pipeline import parts as parts_module
 from hyphc.pipeline.assignment import parts_of_cells, visits
 from hyphc.pipeline.blocks import ParquetRows, ZarrRows, open_rows, rows_of_a_block
@@ -25,6 +26,7 @@ from hypothesis import strategies as st
 from strategies import trees
 
 METRICS = ["auto", "cosine"]
+FEW, MANY = "as few rows", "as many rows"  # are searched: beyond a number of them, by sweeps alone
 
 
 def problem_of(X, folder, **recipe):
@@ -51,8 +53,17 @@ def rows():
     return X
 
 
+@pytest.fixture(scope="module", params=[FEW, MANY])
+def searched_as(request):
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == MANY:
+            patch.setattr(searches, "LARGE", 1)
+            patch.setattr(part_fits, "FEWEST", 100)  # so that subtrees of several rows move as one
+        yield request.param
+
+
 @pytest.fixture(scope="module", params=METRICS)
-def fit(request, rows, tmp_path_factory):
+def fit(request, rows, tmp_path_factory, searched_as):
     return fitted(rows, tmp_path_factory.mktemp("fit") / "store", metric=request.param, cut=Cut(4))
 
 
@@ -154,7 +165,7 @@ def test_a_damaged_piece_is_made_again(rows, tmp_path):
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
-def test_few_rows_have_a_tree_too(n, metric, tmp_path):
+def test_few_rows_have_a_tree_too(n, metric, tmp_path, searched_as):
     X = np.random.default_rng(n).normal(size=(n, 3))
     if n == 1 and metric == "auto":
         with pytest.raises(ValueError, match="No column varies"):
@@ -165,13 +176,28 @@ def test_few_rows_have_a_tree_too(n, metric, tmp_path):
     assert cost_of(problem) == pytest.approx(dasgupta_cost(tree_of(problem), whole_similarity(problem)), abs=1e-9)
 
 
-def test_rows_that_are_mostly_copies_have_a_tree(tmp_path):
+@pytest.mark.parametrize("metric", METRICS)
+def test_rows_that_are_mostly_copies_have_a_tree(tmp_path, metric, searched_as):
     X = np.repeat(np.random.default_rng(0).normal(size=(12, 4)), 50, axis=0)
-    problem = fitted(X, tmp_path / "store", metric="auto", sample_size=100)
+    problem = fitted(X, tmp_path / "store", metric=metric, sample_size=100)
     tree = tree_of(problem)
     assert cost_of(problem) == pytest.approx(dasgupta_cost(tree, whole_similarity(problem)), rel=1e-9)
     for first in range(0, 600, 50):  # copies are together, with nothing else among them
         assert tree.sizes[tree.lca(first, np.arange(first + 1, first + 50)).max()] == 50
+
+
+def test_rows_that_are_all_equal_have_a_tree(tmp_path, searched_as):
+    problem = fitted(np.ones((600, 3)), tmp_path / "store", metric="cosine")
+    assert tree_of(problem).n_leaves == 600
+    assert cost_of(problem) == pytest.approx(600 * (600**2 - 1) / 3, rel=1e-9)  # of a clique, whatever the tree
+
+
+@given(st.integers(1, 10**10), st.integers(1, 10_000), st.booleans())
+def test_subtrees_that_move_are_small_and_not_too_many(n, d, has_edges):
+    size = part_fits.frontier_size(n, d, has_edges)
+    assert size >= 1
+    assert n / size <= max(part_fits.FEWEST, min(part_fits.MOST, part_fits.MOST_NUMBERS / d)) * (1 + 1e-9)
+    assert size <= max(2 * part_fits.ROWS_EACH, n / part_fits.FEWEST) * (1 + 1e-9)
 
 
 def test_new_rows_join_the_clusters_of_rows_like_them(fit, rows):

@@ -9,11 +9,7 @@ import scipy.sparse as sp
 
 from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats, Ints
-from .._shared.clock import Clock
-from ..baselines.quick import quick_tree
 from ..scores.metrics import splits
-from ..search.run import LARGE
-from ..search.stages import refine_by
 from ..similarity import Background, Blend, Features, Graph, Similarity
 from ..similarity.groups import indicator
 from ..tree import Tree
@@ -22,17 +18,16 @@ from .assignment import sums_of_leaves
 from .checkpoint import Arrays
 from .grouping import clusters_of_nodes, collapsed, expanded
 from .problem import Problem
-from .sampling import fitted
+from .searches import SWEEPS, searched
 
 # A leaf with more than so many times as much weight of edges to other parts as to its own may move by itself.
 STRAY = 0.5
-FRONTIER, MOST_FRONTIER = (
-    256,
-    60_000,
-)  # subtrees of each part that are moved as one when borders are repaired; of all parts
+# Subtrees of all parts that move as one when borders are repaired: one for so many rows, yet this many at least and this many at
+# most, and no more than have so many numbers in the sums of their rows: one task holds these a few times.
+ROWS_EACH, FEWEST, MOST, MOST_NUMBERS = 8, 2_500, 120_000, 1 << 24
 
-
-SWEEPS = 100  # of a part's tree at most; they end by themselves long before
+# Without edges only small subtrees are kept of a part's tree, and a few sweeps make these as good.
+FEW_SWEEPS = 4
 
 
 def weights(problem: Problem, _: int = 0) -> Arrays:
@@ -94,45 +89,43 @@ def fit_part(problem: Problem, part: int) -> Arrays:
     """The tree of a part, in two: above its frontier of small subtrees, which may move to other parts, and below it.
 
     Below, with rows numbered by their place in the part: ``children``, similarities across each merge (``near`` of neighbours
-    alone, ``whole`` of all), and the node of each subtree (``tops``). Above: ``upper`` joins subtrees. ``frontier`` is the
-    subtree of each leaf, ``member`` a row of each subtree; ``sums``, ``squares`` and ``sizes`` are of their points.
+    alone, ``whole`` of all), and the node of each subtree (``tops``). Above: ``upper`` joins subtrees where there are edges.
+    ``frontier`` is the subtree of each leaf, ``member`` a row of each; ``sums``, ``squares`` and ``sizes`` are of their points.
     """
     similarity, leaf = (
         part_similarity(problem, part),
         np.array(problem.store.one(problem.stage("leaves"), part, "leaf")),
     )
     seed = (problem.recipe.seed + part) % 2**31
-    tree = _tree(problem, similarity, seed)
+    tree = searched(problem, similarity, seed, 1, SWEEPS if problem.has_edges else FEW_SWEEPS)
     groups = _frontier(problem, part, tree, similarity)
     leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
     sums, squares = sums_of_leaves(leaves["rows"], leaves["sizes"])
     mix = indicator(groups)
-    above: Arrays = {"frontier": groups, "upper": collapsed(tree, groups).children}
-    above |= {"sums": np.asarray(mix @ sums), "squares": np.asarray(mix @ squares)}
+    above: Arrays = {"frontier": groups, "sums": np.asarray(mix @ sums), "squares": np.asarray(mix @ squares)}
+    if problem.has_edges:
+        above["upper"] = collapsed(tree, groups).children
     above["sizes"] = np.asarray(mix @ leaves["sizes"])
     above["member"] = problem.store.one(problem.stage("leaves"), part, "ids")[_first_rows(groups[leaf])]
     return {**above, **_below(tree, similarity, groups, leaf)}
-
-
-def _tree(problem: Problem, similarity: Similarity, seed: int) -> Tree:
-    """The tree of a part: by sweeps alone where a fit at once of all rows would do with them."""
-    if similarity.n == 1:
-        return Tree(np.empty((0, 2), np.int64))
-    if problem.n <= LARGE:
-        return fitted(similarity, seed, problem.recipe.effort, 1)
-    return refine_by(
-        Clock(), quick_tree(similarity, 1), similarity, seed, 1, max_sweeps=SWEEPS, effort=problem.recipe.effort
-    )
 
 
 def _first_rows(groups: Ints) -> Ints:
     return np.unique(groups, return_index=True)[1]
 
 
-def _frontier_size(problem: Problem) -> float:
-    """Leaves at most in a subtree of the frontier."""
-    counts = problem.store.one(problem.stage("parts"), 0, "counts")
-    return max(1.0, float(counts.sum()) / min(MOST_FRONTIER, FRONTIER * len(counts)))
+def frontier_size(n: int, d: int, has_edges: bool) -> float:
+    """Rows at most in a subtree of the frontier, of n rows of d columns.
+
+    With edges half as many subtrees will do: leaves that belong elsewhere move by themselves.
+
+    Examples
+    --------
+    >>> [frontier_size(n, 32, False) for n in (1_000, 100_000, 1_200_000)], frontier_size(1_200_000, 32, True)
+    ([1.0, 8.0, 10.0], 20.0)
+    """
+    most = min(MOST, MOST_NUMBERS / d, n / ROWS_EACH) / (2 if has_edges else 1)
+    return max(1.0, n / max(FEWEST, most))
 
 
 def _frontier(problem: Problem, part: int, tree: Tree, similarity: Similarity) -> Ints:
@@ -143,7 +136,7 @@ def _frontier(problem: Problem, part: int, tree: Tree, similarity: Similarity) -
         across = np.bincount(graph["leaf"], graph["weight"], minlength=tree.n_leaves)
         strays[across > STRAY * similarity.near.degrees()] = 1.0
     children = np.array(tree.children)
-    small = subtree_sums(children, similarity.sizes) <= _frontier_size(problem)
+    small = subtree_sums(children, similarity.sizes) <= frontier_size(*problem.source.shape, problem.has_edges)
     kept = small & (subtree_sums(children, strays) == 0)
     return labels_of(tree, by_smallest_leaf(tree, tops(tree, kept[tree.n_leaves :])))
 

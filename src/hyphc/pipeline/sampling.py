@@ -13,8 +13,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.clock import Clock
-from ..continuous.solver import EmbedSettings
 from ..scores.clusters import number_of_clusters
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Features, Graph, Similarity, unit_rows
@@ -26,12 +24,9 @@ from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
 from ..tree import Tree
 from .checkpoint import Arrays
-from .duplicates import Distinct
-from .fit import carry_out
-from .grouping import twins
 from .npy_rows import Rows
-from .plan import plan_fit
 from .problem import Problem
+from .searches import searched
 
 CELL = 8  # leaves of the sample's tree at most, in the smallest subtree that a row is assigned to
 # Candidates of a sample of m rows: so many standard deviations above m, so that hardly ever too few are kept.
@@ -88,7 +83,7 @@ def sample_tree(problem: Problem, _: int = 0) -> Arrays:
     if rows.shape[1] == 0:
         raise ValueError("No column varies: all rows are equal, and every tree of them is as good.")
     similarity = _similarity(problem, rows)
-    tree = with_similarity_heights(fitted(similarity, problem.recipe.seed, problem.recipe.effort, -1), similarity)
+    tree = with_similarity_heights(searched(problem, similarity, problem.recipe.seed, -1), similarity)
     cells = tree.cut(max_size=CELL)
     told: Arrays = {"ids": ids[chosen], "rows": rows, "children": tree.children, "cells": cells}
     told["n_clusters"] = np.array(number_of_clusters(similarity, tree).n_clusters)
@@ -115,13 +110,6 @@ def _similarity(problem: Problem, rows: Rows) -> Similarity:
     )  # few rows are searched by scikit-learn, which has threads of its own
     metric = Auto(recipe.n_neighbors, recipe.edge_weights, False, recipe.background, n_jobs, recipe.seed)
     return metric.build(rows)
-
-
-def fitted(similarity: Similarity, seed: int, effort: float, n_jobs: int) -> Tree:
-    """The tree of a problem that fits into memory, as ``HypHC`` fits it."""
-    problem = Distinct(similarity, twins(similarity))
-    plan = plan_fit(problem.similarity, EmbedSettings(), effort=effort)
-    return carry_out(plan, problem, Clock(), seed, n_jobs).tree
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,16 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.clock import Clock
-from ..scores.metrics import dasgupta_cost, splits
-from ..search.stages import refine_by
+from ..scores.metrics import splits
 from ..similarity import Similarity
 from ..tree import Tree
 from .checkpoint import Arrays
 from .grouping import expanded, grouped
 from .part_fits import ground, similarity_of
 from .problem import Problem
-from .sampling import fitted
+from .searches import refined, searched
 
 
 def coarsen(problem: Problem, part: int) -> Arrays:
@@ -85,16 +83,23 @@ def _graph(problem: Problem, starts: Ints) -> sp.csr_array[np.float64]:
 
 
 def top_tree(problem: Problem, _: int = 0) -> Arrays:
-    """The tree of the frontier: that of the parts, with theirs above the frontier, then improved by moves across borders."""
+    """The tree of the frontier, and similarities across its merges."""
     frontier = frontier_of(problem)
-    uppers = [Tree(np.array(piece["upper"])) for piece in problem.pieces("fits", problem.n_parts(), "upper")]
-    seed, effort = problem.recipe.seed, problem.recipe.effort
+    similarity, seed = frontier.similarity, problem.recipe.seed
+    tree = _repaired(problem, frontier) if problem.has_edges else searched(problem, similarity, seed, -1)
+    told = {"children": tree.children, "near": splits(similarity.near, tree), "whole": splits(similarity, tree)}
+    total = np.asarray(similarity.features()).sum(axis=0, dtype=np.float64)
+    return {**told, "sizes": similarity.sizes, "starts": frontier.starts, "total": total}
+
+
+def _repaired(problem: Problem, frontier: Frontier) -> Tree:
+    """The tree of the parts, with theirs above the frontier, improved by moves across borders.
+
+    Without edges there is none to repair: all of the frontier is bisected again as soon. With them, parts know more than what is
+    left of their edges between subtrees, and this costs less than a tree made of those.
+    """
+    seed = problem.recipe.seed
     parts = grouped(frontier.similarity, frontier.part)
-    coarse = fitted(parts, seed, effort, -1) if parts.n > 1 else Tree(np.empty((0, 2), np.int64))
-    start = expanded(coarse, frontier.part, uppers)
-    tree = refine_by(Clock(), start, frontier.similarity, seed, -1, effort=effort)
-    before, after = (dasgupta_cost(found, frontier.similarity) for found in (start, tree))
-    near, whole = splits(frontier.similarity.near, tree), splits(frontier.similarity, tree)
-    told = {"children": tree.children, "near": near, "whole": whole, "sizes": frontier.similarity.sizes}
-    total = np.asarray(frontier.similarity.features()).sum(axis=0, dtype=np.float64)
-    return {**told, "starts": frontier.starts, "costs": np.array([before, after]), "total": total}
+    uppers = [Tree(np.array(piece["upper"])) for piece in problem.pieces("fits", problem.n_parts(), "upper")]
+    start = expanded(searched(problem, parts, seed, -1), frontier.part, uppers)
+    return refined(problem, start, frontier.similarity, seed, -1)

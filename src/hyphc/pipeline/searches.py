@@ -1,0 +1,42 @@
+"""Searches of a fit by parts: for the sample, a part and the tree above, what a fit of all rows at once would do.
+
+Beyond ``LARGE`` rows that is a quick start and sweeps. More search in the sample and above the parts would take longer than the
+rest, for trees that cost a little less and, under cosines, tell the classes of planted data apart less well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._shared.clock import Clock
+from ..baselines.quick import quick_tree
+from ..continuous.solver import EmbedSettings
+from ..search.run import LARGE
+from ..search.stages import refine_by
+from ..similarity import Similarity
+from ..tree import Tree
+from .duplicates import Distinct
+from .fit import carry_out
+from .grouping import twins
+from .plan import plan_fit
+from .problem import Problem
+
+SWEEPS = 100  # of a tree at most; they end by themselves long before
+
+
+def searched(problem: Problem, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
+    """The tree of some leaves of a problem; if it has many rows, by at most so many sweeps."""
+    if similarity.n == 1:
+        return Tree(np.empty((0, 2), np.int64))
+    distinct = Distinct(similarity, twins(similarity))
+    if problem.n > LARGE:
+        start = quick_tree(distinct.similarity, n_jobs)
+        return distinct.tree(refined(problem, start, distinct.similarity, seed, n_jobs, sweeps))
+    plan = plan_fit(distinct.similarity, EmbedSettings(), effort=problem.recipe.effort)
+    return carry_out(plan, distinct, Clock(), seed, n_jobs).tree
+
+
+def refined(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
+    """A tree of some leaves of a problem, improved; if it has many rows, by at most so many sweeps."""
+    limit = sweeps if problem.n > LARGE else None
+    return refine_by(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=problem.recipe.effort)
