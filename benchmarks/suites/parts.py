@@ -105,7 +105,7 @@ def _by_parts(
 
 
 def cost_table(store: Store) -> str:
-    """Costs, purities and times side by side: means, and where there are several, the first and the range of purities."""
+    """Costs, purities and times side by side: the largest "above", means and ranges of purities, medians of times."""
     rows = []
     for task in tasks():
         result = store.get(task.suite, task.case, task.kind, task.method)

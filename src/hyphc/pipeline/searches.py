@@ -11,6 +11,7 @@ import numpy as np
 from .._shared.clock import Clock
 from ..baselines.quick import quick_tree
 from ..continuous.solver import EmbedSettings
+from ..search.levels import coarser
 from ..search.run import LARGE
 from ..search.stages import refine_by
 from ..similarity import Similarity
@@ -22,6 +23,7 @@ from .plan import plan_fit
 from .problem import Problem
 
 SWEEPS = 100  # of a tree at most; they end by themselves long before
+LEVELS = (16, 128)  # leaves of subtrees that are moved as one, on levels above those of a large tree
 
 
 def searched(problem: Problem, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
@@ -40,3 +42,11 @@ def refined(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_j
     """A tree of some leaves of a problem, improved; if it has many rows, by at most so many sweeps."""
     limit = sweeps if problem.n > LARGE else None
     return refine_by(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=problem.recipe.effort)
+
+
+def swept_above(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_jobs: int) -> Tree:
+    """A tree of some leaves of a problem, improved by moves of its larger subtrees, which sweeps of many leaves hardly try."""
+    for size in LEVELS:
+        level = coarser(tree, similarity, size)
+        tree = level.whole(refined(problem, level.tree, level.similarity, seed, n_jobs))
+    return tree

@@ -19,7 +19,7 @@ from .checkpoint import Arrays
 from .grouping import expanded, grouped
 from .part_fits import ground, similarity_of
 from .problem import Problem
-from .searches import refined, searched
+from .searches import refined, searched, swept_above
 
 
 def coarsen(problem: Problem, part: int) -> Arrays:
@@ -85,8 +85,8 @@ def _graph(problem: Problem, starts: Ints) -> sp.csr_array[np.float64]:
 def top_tree(problem: Problem, _: int = 0) -> Arrays:
     """The tree of the frontier, and similarities across its merges."""
     frontier = frontier_of(problem)
-    similarity, seed = frontier.similarity, problem.recipe.seed
-    tree = _repaired(problem, frontier) if problem.has_edges else searched(problem, similarity, seed, -1)
+    similarity = frontier.similarity
+    tree = _repaired(problem, frontier) if problem.has_edges else _bisected(problem, similarity)
     told = {"children": tree.children, "near": splits(similarity.near, tree), "whole": splits(similarity, tree)}
     total = np.asarray(similarity.features()).sum(axis=0, dtype=np.float64)
     return {**told, "sizes": similarity.sizes, "starts": frontier.starts, "total": total}
@@ -95,11 +95,16 @@ def top_tree(problem: Problem, _: int = 0) -> Arrays:
 def _repaired(problem: Problem, frontier: Frontier) -> Tree:
     """The tree of the parts, with theirs above the frontier, improved by moves across borders.
 
-    Without edges there is none to repair: all of the frontier is bisected again as soon. With them, parts know more than what is
-    left of their edges between subtrees, and this costs less than a tree made of those.
+    Parts know more than what is left of their edges between subtrees: this costs less than a tree made of those.
     """
     seed = problem.recipe.seed
     parts = grouped(frontier.similarity, frontier.part)
     uppers = [Tree(np.array(piece["upper"])) for piece in problem.pieces("fits", problem.n_parts(), "upper")]
     start = expanded(searched(problem, parts, seed, -1), frontier.part, uppers)
     return refined(problem, start, frontier.similarity, seed, -1)
+
+
+def _bisected(problem: Problem, similarity: Similarity) -> Tree:
+    """A tree made as of all rows at once: without edges sums tell all, and where the sample drew borders has no meaning."""
+    seed = problem.recipe.seed
+    return swept_above(problem, searched(problem, similarity, seed, -1), similarity, seed, -1)
