@@ -105,25 +105,29 @@ def _by_parts(
 
 
 def cost_table(store: Store) -> str:
-    """Costs, purities and times side by side: the largest "above", means and ranges of purities, medians of times."""
+    """Costs, purities and times side by side: means and ranges, medians of times."""
     rows = []
     for task in tasks():
         result = store.get(task.suite, task.case, task.kind, task.method)
         if result is None or not result["records"]:
             continue
         found = {name: [record[name] for record in result["records"]] for name in result["records"][0]}
-        figures = [f"{100 * max(found['above']):.4f} %", f"{100 * np.mean(found['above on its graph']):.4f} %"]
+        figures = [_percent(found["above"]), f"{100 * np.mean(found['above on its graph']):.4f} %"]
         figures += [f"{np.mean(found['recall']):.3f}"]
         figures += [_mean_and_range(found[name]) for name in ("purity", "purity by parts")]
         figures += [f"{np.median(found[name]):.1f}" for name in ("seconds", "seconds by parts")]
         rows.append([task.case, spaced(result["n"]), task.kind, *figures])
-    header = ["data", "points", "similarity", "above, at most", "above on its graph", "recall at once"]
+    header = ["data", "points", "similarity", "above", "above on its graph", "recall at once"]
     header += ["purity at once", "purity by parts", "seconds at once", "seconds by parts"]
     return table(header, rows, "parts")
 
 
 def _mean_and_range(values: list[float]) -> str:
     return f"{np.mean(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+
+
+def _percent(shares: list[float]) -> str:
+    return f"{100 * np.mean(shares):.4f} % ({100 * min(shares):.4f} to {100 * max(shares):.4f})"
 
 
 def simulated(costs: list[tuple[str, int, float]], workers: int) -> list[tuple[str, int, float]]:
