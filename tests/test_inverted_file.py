@@ -172,7 +172,7 @@ def test_points_that_know_only_far_ones_find_their_neighbours_again() -> None:
     search = InvertedFile(X, K, 0, None)
     places, far = search._around_own_cells()
     points = search._points
-    wrong = np.linalg.norm(points - points[0], axis=1).argsort()[-K - inverted_file.SPARE :].astype(np.int32)
+    wrong = np.linalg.norm(points - points[0], axis=1).argsort()[-places.shape[1] :].astype(np.int32)
     places[0], far[0] = wrong, ((points[wrong] - points[0]) ** 2).sum(axis=1) / 2
     search._find_lost(places, far)
     assert_allclose(

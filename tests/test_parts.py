@@ -109,6 +109,53 @@ def test_neighbours_are_those_of_all_rows(rows, tmp_path):
     assert found > 0.99
 
 
+def directed_edges(problem):
+    """Row → rows: lists before and edges after leaves have asked their neighbours. No row is there twice."""
+    ids = [problem.store.one(problem.stage("leaves"), part, "ids") for part in range(problem.n_parts())]
+    X, before, after = problem.source.read(0, problem.n), {}, {}
+    for part, own in enumerate(ids):
+        lists, edges = problem.store.read(problem.stage("lists"), part), problem.store.read("edges", part)
+        for leaf, row in enumerate(own):
+            kept, there = lists["near"][leaf] >= 0, edges["leaf"] == leaf
+            ends = zip(lists["where"][leaf][kept], lists["near"][leaf][kept], strict=True)
+            before[row] = {ids[q][j] for q, j in ends}
+            after[row] = {ids[q][j] for q, j in zip(edges["part"][there], edges["other"][there], strict=True)}
+    return X, before, after
+
+
+def test_leaves_that_ask_their_neighbours_find_what_they_missed_beyond_borders(tmp_path, monkeypatch):
+    """Rows that visit one part at most, and their neighbours' parts; compared with all rows, one by one."""
+    monkeypatch.setattr("hyphc.pipeline.assignment.NEAR", 1)
+    monkeypatch.setattr("hyphc.pipeline.problem.TURNS", 0)
+    X = np.random.default_rng(0).normal(size=(800, 6))
+    problem = problem_of(X, tmp_path / "store", n_neighbors=10, scale=False)
+    for stage in stages(problem):
+        on_threads(1)(partial(perform, problem, stage), stage.count(problem), stage.name)
+        if stage.name == "edges":
+            break
+    X, before, after = directed_edges(problem)
+    distances = np.linalg.norm(X[:, None] - X[None], axis=2)
+    np.fill_diagonal(distances, np.inf)
+    truth = np.argsort(distances, axis=1)[:, :10]
+    found = [np.mean([len(near[row] & set(truth[row])) / 10 for row in near]) for near in (before, after)]
+    assert found[0] < 0.8  # there was something to find
+    assert found[1] > found[0] + 0.1
+    for row in range(800):
+        was, now = (np.sort(distances[row, sorted(near[row])]) for near in (before, after))
+        assert len(now) == 10
+        assert (now[: len(was)] <= was + 1e-12).all()
+
+
+def test_an_edge_is_the_same_from_both_of_its_ends(fit):
+    if fit.has_edges:
+        graph = whole_similarity(fit).near.to_csr()
+        assert abs(graph - graph.T).max() <= 1e-12
+        told = fit.store.read("borders")
+        one = np.repeat(np.arange(fit.n_parts()), np.diff(told["starts"]))
+        pairs = set(zip(one.tolist(), told["other"].tolist(), strict=True))
+        assert pairs == {(q, p) for p, q in pairs}
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_what_is_finished_is_not_done_again(rows, tmp_path, metric, monkeypatch):
     """The fit is stopped after each stage in turn, and begun again each time."""
@@ -146,11 +193,11 @@ def test_what_nothing_reads_again_is_removed_and_a_fit_that_needs_it_says_so(row
     fitted(rows, tmp_path / "store")
     kept = {path.parent.name for path in (tmp_path / "store").glob("*/000000.json")}
     assert "assignment" not in kept
-    assert not any(name.startswith(("shuffle", "answers", "edges")) for name in kept)
+    assert not any(name.startswith(("shuffle", "answers", "lists", "edges")) for name in kept)
     assert {"leaves-2", "graph", "fits", "tree"} <= kept
     fit_by_parts(problem_of(rows, tmp_path / "store"), on_threads(1))  # nothing to do
     next((tmp_path / "store" / "graph").glob("*.npy")).write_bytes(b"")
-    with pytest.raises(ValueError, match=r"is damaged: what came of '(edges|answers|shuffle)-2' is needed again"):
+    with pytest.raises(ValueError, match=r"is damaged: what came of 'edges' is needed again"):
         fit_by_parts(problem_of(rows, tmp_path / "store"), on_threads(1))
 
 

@@ -104,7 +104,7 @@ def _moved(problem: Problem, number: int, turn: int) -> tuple[Ints, Ints]:
     before = rows_before(problem, turn - 1)[number]
     pieces = []
     for part, (b, e) in enumerate(pairwise(last["starts"].tolist())):
-        told = problem.store.read(problem.stage("edges", turn - 1), part, "home", "around") if b < e else None
+        told = problem.store.read(problem.stage("lists", turn - 1), part, "home", "around") if b < e else None
         own = slice(before[part], before[part] + e - b)
         pieces += [] if told is None else [(told["home"][own], told["around"][own])]
     home, around = (np.concatenate(values) for values in zip(*pieces, strict=True))
@@ -115,7 +115,7 @@ def _moved(problem: Problem, number: int, turn: int) -> tuple[Ints, Ints]:
 def count_moved(problem: Problem, _: int, turn: int) -> Arrays:
     """How many rows each part has after a turn, and the new numbers of the old parts; −1 for those that all rows left."""
     n_parts = problem.n_parts(turn - 1)
-    homes = [piece["home"] for piece in problem.pieces(problem.stage("edges", turn - 1), n_parts, "home")]
+    homes = [piece["home"] for piece in problem.pieces(problem.stage("lists", turn - 1), n_parts, "home")]
     counts = np.bincount(np.concatenate(homes), minlength=n_parts)
     kept = counts > 0
     return {"counts": counts[kept], "renumbered": np.where(kept, np.cumsum(kept) - 1, -1)}

@@ -7,8 +7,10 @@
     shuffle     blocks   rows in the order of their parts
     leaves      parts    the rows of each part together, copies as one
     answers     parts    nearest leaves, of a part's own and of visitors from across its borders
-    edges       parts    each leaf's neighbours, the nearest of all answers
-    graph       parts    both directions joined
+    lists       parts    each leaf's neighbours, the nearest of all answers
+    edges       parts    each leaf's neighbours, once it has looked at those of its neighbours
+    borders     one      which parts have edges with which
+    graph       parts    both directions of an edge joined
     weights     one      the strength of the background
     fits        parts    the tree of each part
     coarse      parts    edges between small subtrees, within a part and across its borders
@@ -25,11 +27,13 @@ from functools import partial
 from typing import Literal, Protocol
 
 from .._shared.parallel import thread_map
+from .asking import ask
 from .assembly import assemble, settle
 from .assignment import assign, count_moved, distribute, divide, gather
-from .borders import answer, choose, weigh
+from .borders import answer, choose
 from .checkpoint import Arrays
 from .part_fits import fit_part, weights
+from .part_graphs import meet, weigh
 from .problem import Problem
 from .sampling import sample_tree, survey
 from .telling import Listener
@@ -62,7 +66,9 @@ def stages(problem: Problem) -> Iterator[Stage]:
     for turn in range(problem.n_turns + 1):
         yield from _turn(problem, turn)
     if problem.has_edges:
-        yield Stage("graph", weigh, "parts", releases=_of_turn(problem.n_turns, "shuffle", "answers", "edges"))
+        yield Stage("edges", ask, "parts", releases=_of_turn(problem.n_turns, "shuffle", "answers", "lists"))
+        yield Stage("borders", meet, "one")
+        yield Stage("graph", weigh, "parts", releases=("edges",))
         yield Stage("weights", weights, "one")
     yield Stage("fits", fit_part, "parts")
     if problem.has_edges:
@@ -76,12 +82,12 @@ def _turn(problem: Problem, turn: int) -> Iterator[Stage]:
     """Rows to their parts, and neighbours within and across these."""
     if turn > 0:
         yield Stage(f"parts-{turn}", partial(count_moved, turn=turn), "one")
-    before = ("assignment",) if turn == 0 else _of_turn(turn - 1, "shuffle", "leaves", "answers", "edges")
+    before = ("assignment",) if turn == 0 else _of_turn(turn - 1, "shuffle", "leaves", "answers", "lists")
     yield Stage(f"shuffle-{turn}", partial(distribute, turn=turn), "blocks", releases=before)
     yield Stage(f"leaves-{turn}", partial(gather, turn=turn), "parts", turn)
     if problem.has_edges:
         yield Stage(f"answers-{turn}", partial(answer, turn=turn), "parts", turn)
-        yield Stage(f"edges-{turn}", partial(choose, turn=turn), "parts", turn)
+        yield Stage(f"lists-{turn}", partial(choose, turn=turn), "parts", turn)
 
 
 def _of_turn(turn: int, *names: str) -> tuple[str, ...]:

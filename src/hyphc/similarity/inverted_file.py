@@ -13,10 +13,8 @@ from .._kernels.similarity import cells as cell_kernels
 from .._kernels.similarity import nearest as nearest_kernels
 from .._shared.arrays import Floats, Ints
 from .._shared.parallel import thread_map
+from .acquaintances import LISTS_A_TASK, Lists, Singles, empty_lists, nearer_lists
 from .cells import CELLS_A_TASK, Cells, Places, Rows, row_blocks, tasks
-
-Singles = npt.NDArray[np.float32]
-Lists = tuple[Places, Singles]  # the places of those nearest to each point, and half their squared distances
 
 LOOK_AT = 16  # times as many near cells are looked at as are searched
 SAMPLE = 500  # rows whose true neighbours say how many cells must be searched, and what was found
@@ -26,14 +24,10 @@ SHARE_FIRST, SHARE_ALONE = 0.95, 0.96
 # Few cells take little time: up to so many are searched for nearly all neighbours. Of a point without any true neighbour every
 # edge is a wrong one, and may cross the whole tree.
 FEW_FIRST, FEW_ALONE, ALMOST_ALL = 8, 16, 0.9999
-# Points ask each other until so many of the sample's true neighbours are found, so many times at most. A point asks half of its
-# list, between so many, and as many of those that list it.
+# Points ask each other until so many of the sample's true neighbours are found, so many times at most.
 FOUND, ROUNDS = 0.99, 2
-FEWEST_ASKED, MOST_ASKED = 4, 16
 LOST = 64  # one of so many points, those that seem furthest from where they belong, looks at all cells
-SPARE = 2  # candidates beyond k: single precision may take the k-th for the next
 _QUERIES_A_TASK = 128
-_LISTS_A_TASK = 1 << 15
 
 
 class InvertedFile:
@@ -83,7 +77,7 @@ class InvertedFile:
         lists = self._around_own_cells()
         self._find_lost(*lists)
         for _ in range(ROUNDS):
-            lists = self._neighbours_of_neighbours(*lists)
+            lists = nearer_lists(self._points, lists, len(self._points), self._n_jobs)
             if self._share(lists[0]) >= FOUND:
                 break
         numbers, distances = self._ranked(self._points, lists[0])
@@ -92,7 +86,7 @@ class InvertedFile:
 
     def _around_own_cells(self) -> Lists:
         """The nearest in the cells near a point's own; of points that find too few there, in all."""
-        lists = _empty_lists(len(self._points), self.k)
+        lists = empty_lists(len(self._points), self.k)
 
         def fill(cells: range) -> None:
             bounds = self._starts[cells.start : cells.stop + 1]
@@ -121,24 +115,6 @@ class InvertedFile:
         again = self._around_nearest(self._points[lost], lost, self.n_probes_alone)
         nearer = again[1][:, last] < far[lost, last]
         places[lost[nearer]], far[lost[nearer]] = again[0][nearer], again[1][nearer]
-
-    def _neighbours_of_neighbours(self, places: Places, far: Singles) -> Lists:
-        """Lists that are at least as near: each point has looked at those whom its neighbours know, and who know it.
-
-        Who lists a point finds what the point itself cannot: one that sought in the wrong cells is known to its neighbours.
-        """
-        n, nearer = len(places), (np.empty_like(places), np.empty_like(far))
-        back = np.full((n, min(MOST_ASKED, max(FEWEST_ASKED, places.shape[1] // 2))), -1, np.int32)
-        nearest_kernels.who_lists(places, back)
-
-        def look(block: range) -> None:
-            seen = np.zeros(n, np.int32)
-            nearest_kernels.neighbours_of_neighbours(
-                self._points, places, far, back, block.start, block.stop, seen, *nearer
-            )
-
-        thread_map(look, tasks(n, _LISTS_A_TASK), self._n_jobs)
-        return nearer
 
     def closest(self, new: Rows) -> tuple[Ints, Floats]:
         """The k points nearest to each new row, and their distances: both (m, k), nearest first."""
@@ -208,7 +184,7 @@ class InvertedFile:
 
     def _around_nearest(self, queries: Rows, selves: Places, n_probes: int) -> Lists:
         """The nearest of queries that may lie anywhere."""
-        lists = _empty_lists(len(queries), self.k)
+        lists = empty_lists(len(queries), self.k)
         blocks = row_blocks(queries, len(self._centres))
         cell_of = np.concatenate([np.empty(0, np.int64), *thread_map(self._cells.nearest, blocks, self._n_jobs)])
         groups = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(np.bincount(cell_of))[:-1])
@@ -236,7 +212,7 @@ class InvertedFile:
 
     def _searched(self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]) -> Lists:
         """The nearest of the queries in the cells that each probes."""
-        lists = _empty_lists(len(queries), self.k)
+        lists = empty_lists(len(queries), self.k)
         blocks = self._starts, self._lanes, self._centres, self._panels, self._squares
         nearest_kernels.search(queries, selves, cells, probed, *blocks, *lists)
         return lists
@@ -250,10 +226,5 @@ class InvertedFile:
             told = numbers[own], distances[own]
             nearest_kernels.rank(queries[own], self._points, self._order, places[own], *told)
 
-        thread_map(rank, tasks(len(queries), _LISTS_A_TASK), self._n_jobs)
+        thread_map(rank, tasks(len(queries), LISTS_A_TASK), self._n_jobs)
         return numbers, distances
-
-
-def _empty_lists(n: int, k: int) -> Lists:
-    """Lists to be filled with places and half squared distances, nearest first."""
-    return np.full((n, k + SPARE), -1, np.int32), np.full((n, k + SPARE), np.inf, np.float32)
