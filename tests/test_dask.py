@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import partial
 
@@ -17,9 +18,10 @@ from hyphc import HypHC, datasets
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
+import dask  # noqa: E402
 from distributed import Client, LocalCluster  # noqa: E402
 from distributed.utils_test import gen_cluster  # noqa: E402
-from hyphc.dask import DaskHypHC, scheduling  # noqa: E402
+from hyphc.dask import DaskHypHC, scheduling, waiting  # noqa: E402
 from hyphc.pipeline.blocks import open_rows  # noqa: E402
 from hyphc.pipeline.flat import Cut  # noqa: E402
 from hyphc.pipeline.parts import fit_by_parts, on_threads, stages  # noqa: E402
@@ -259,6 +261,88 @@ def test_a_worker_that_is_killed_costs_only_its_tasks(wanted, file, tmp_path):
             costs.append(float(problem.store.one("tree", 0, "cost")))
     assert costs[0] == costs[1]
     assert all((tmp_path / stage).exists() for stage in wanted)
+
+
+def deadly_once(marker, number):
+    """A task whose process is killed without warning, the first time."""
+    try:
+        open(marker, "x").close()
+    except FileExistsError:
+        return number
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_its_cluster_has_given_up_is_asked_for_again(tmp_path, monkeypatch):
+    """So it does with one that is not back soon enough: here at once, otherwise if it is lost twice within 15 seconds."""
+    monkeypatch.setattr(waiting, "LOOK", 0.1)
+    soon = dask.config.set({"distributed.deploy.lost-worker-timeout": "10ms"})
+    with soon, cluster(1, processes=True) as workers, Client(workers) as client:
+        given_up = dict(workers.workers)
+        futures = client.map(partial(deadly_once, tmp_path / "marker"), range(3), pure=False)
+        waiting.finished(client, futures, lambda done: None)
+        assert client.gather(futures) == [0, 1, 2]
+        assert workers.workers != given_up
+
+
+def test_a_fit_without_workers_says_that_it_waits_and_goes_on_with_the_first(file, monkeypatch):
+    monkeypatch.setattr(waiting, "LOOK", 0.05)
+    monkeypatch.setattr(waiting, "ALONE", 0.1)
+    with cluster(0) as workers, Client(workers) as client:
+        threading.Timer(1.0, workers.scale, [1]).start()
+        with pytest.warns(RuntimeWarning, match="has had no worker for 0 s; the fit waits for one. Start workers"):
+            model = DaskHypHC(3, metric="cosine", client=client, **SMALL).fit(file)
+    assert model.n_clusters_ == 3
+
+
+def always_deadly(number):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("setting", "n_workers", "told"),
+    [
+        ({"no-workers-timeout": "200ms"}, 0, r"without a worker for too long: .* What is finished stays"),
+        ({"allowed-failures": 0}, 1, r"ended several workers: .* choose a smaller part_size. What is finished stays"),
+    ],
+)
+def test_what_a_cluster_cannot_do_ends_the_fit_in_one_sentence(setting, n_workers, told, monkeypatch):
+    monkeypatch.setattr(waiting, "LOOK", 0.05)
+    configured = dask.config.set({f"distributed.scheduler.{name}": value for name, value in setting.items()})
+    with configured, cluster(n_workers, processes=True) as workers, Client(workers) as client:
+        futures = client.map(always_deadly, range(1), pure=False)
+        with pytest.raises(RuntimeError, match=told):
+            waiting.finished(client, futures, lambda done: None)
+
+
+def test_a_client_that_loses_its_scheduler_ends_the_fit_in_one_sentence():
+    with cluster(1) as workers, Client(workers) as client:
+        futures = client.map(time.sleep, [3], pure=False)
+        threading.Timer(0.5, workers.close).start()
+        with pytest.raises(
+            RuntimeError, match=r"connection to the scheduler was lost .* What is finished stays: fit again"
+        ):
+            waiting.finished(client, futures, lambda done: None)
+
+
+def too_large_once(marker, number):
+    """A task that takes memory until its worker is ended for that, the first time."""
+    try:
+        open(marker, "x").close()
+    except FileExistsError:
+        return number
+    taken = []
+    while True:
+        taken.append(np.ones(1 << 21))
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_restarted_for_its_memory_costs_only_its_tasks(tmp_path):
+    limit = {"host": "127.0.0.1", "memory_limit": "500MB", "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=1, threads_per_worker=1, **limit) as workers, Client(workers) as client:
+        futures = client.map(partial(too_large_once, tmp_path / "marker"), range(3), pure=False)
+        waiting.finished(client, futures, lambda done: None)
+        assert client.gather(futures) == [0, 1, 2]
 
 
 CLIENT = """

@@ -13,7 +13,7 @@ from hyphc._kernels.similarity import cells as cell_kernels
 from hyphc._kernels.similarity import nearest as nearest_kernels
 from hyphc._kernels.similarity.memberships import memberships
 from hyphc.datasets import planted
-from hyphc.similarity import as_similarity, cells, edge_weights, inverted_file, neighbors
+from hyphc.similarity import as_similarity, cells, edge_weights, neighbors
 from hyphc.similarity.edge_weights import fuzzy_memberships
 from hyphc.similarity.inverted_file import InvertedFile
 from hyphc.similarity.neighbors import KNOWN, closest_of, find, index_of

@@ -15,7 +15,7 @@ from .._shared.places import Storage
 from ..pipeline.blocks import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
 from ..pipeline.checkpoint import Checkpoint
 from ..pipeline.npy_rows import Rows
-from .scheduling import finished
+from .waiting import finished
 
 
 def as_array(X: Any) -> Any:
@@ -62,8 +62,9 @@ def _there(storage: Storage, count: int, client: Client | None) -> list[bool]:
     check = partial(Checkpoint(storage).has, "rows")
     if client is None:
         return list(map(check, range(count)))
-    found: list[bool] = client.gather(client.map(check, range(count), pure=False))
-    return found
+    checks = client.map(check, range(count), pure=False)
+    finished(client, checks, lambda done: None)
+    return [future.result() for future in checks]
 
 
 def _write(rows: Rows, storage: Storage, number: int) -> None:

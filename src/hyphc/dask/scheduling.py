@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 from uuid import uuid4
 
 import dask
-from distributed import Client, as_completed, default_client
+from distributed import Client, default_client
 
 from .._shared.places import Storage, place_of
 from ..pipeline.checkpoint import MANIFEST, named_storage
 from ..pipeline.parts import Executor
 from ..pipeline.telling import Listener
+from .waiting import finished
 
 # A task that a worker left undone is done by another by itself; one that raised is tried again so often: a storage may be slow to
 # show what another machine wrote.
@@ -42,16 +42,6 @@ def _on_cluster(client: Client, tell: Listener, task: Callable[[int], None], cou
     keys = [f"hyphc-{stage}-{uuid4().hex[:8]}-{number}" for number in range(count)]
     futures = client.map(task, range(count), key=keys, pure=False, retries=RETRIES)
     finished(client, futures, lambda done: tell(stage, done, count))
-
-
-def finished(client: Client, futures: list[Any], tell: Callable[[int], object]) -> None:
-    """Wait for all; the first error is raised, and what has not begun is not begun."""
-    try:
-        for done, future in enumerate(as_completed(futures), start=1):
-            future.result()
-            tell(done)
-    finally:
-        client.cancel([future for future in futures if not future.done()], reason="the fit has ended")
 
 
 def _on_threads(tell: Listener, task: Callable[[int], None], count: int, stage: str) -> None:

@@ -1,0 +1,105 @@
+"""Waiting for tasks on a cluster: errors in one sentence with a remedy, and an eye on the workers.
+
+A cluster may lose all its workers and say nothing, and one on this machine may give up a worker for good: some seconds after a
+worker was lost, Dask closes the process that watches over it unless it is back, and it is not if it was just lost once more.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from distributed import Client, KilledWorker, LocalCluster
+from distributed.scheduler import NoValidWorkerError, NoWorkerError
+
+LOOK = 2.0  # seconds between two looks at the workers
+ALONE = 30.0  # seconds without any worker after which the user is told
+_STAYS = "What is finished stays: fit again with the same storage to go on."
+
+
+def finished(client: Client, futures: list[Any], tell: Callable[[int], object]) -> None:
+    """Wait for all; the first error is raised, and what has not begun is not begun."""
+    done: SimpleQueue[Any] = SimpleQueue()
+    for future in futures:
+        future.add_done_callback(done.put)
+    workers = _Workers(client)
+    try:
+        with _told():
+            for count in range(1, len(futures) + 1):
+                _next(done, workers).result()
+                tell(count)
+    finally:
+        left = [future for future in futures if not future.done()]
+        if left:
+            client.cancel(left, reason="the fit has ended")
+
+
+def _next(done: SimpleQueue[Any], workers: _Workers) -> Any:
+    """The next future that has ended; workers are looked after meanwhile."""
+    while True:
+        workers.look()
+        try:
+            return done.get(timeout=LOOK)
+        except Empty:
+            continue
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors of the cluster, not of a task, as one sentence that says what to do."""
+    try:
+        yield
+    except KilledWorker as error:
+        remedy = "If it was for memory, give workers more, or choose a smaller part_size."
+        raise RuntimeError(f"One task has ended several workers: {error} {remedy} {_STAYS}") from error
+    except (NoWorkerError, NoValidWorkerError) as error:
+        raise RuntimeError(f"The cluster has been without a worker for too long: {error} {_STAYS}") from error
+    except CancelledError as error:
+        cause = f"Tasks were cancelled, or the connection to the scheduler was lost ({error})."
+        raise RuntimeError(f"{cause} {_STAYS}") from error
+
+
+class _Workers:
+    """The workers of a cluster, looked at now and then."""
+
+    def __init__(self, client: Client) -> None:
+        self._client, self._looked = client, time.monotonic()
+        self._alone: float | None = None  # since when there is none
+        self._warned = False
+
+    def look(self) -> None:
+        """Ask for workers that the cluster has given up, and tell the user if there are none."""
+        now = time.monotonic()
+        if now - self._looked < LOOK:
+            return
+        self._looked = now
+        _ask_for_lost(self._client.cluster)
+        if self._has_any():
+            self._alone, self._warned = None, False
+            return
+        self._alone = now if self._alone is None else self._alone
+        if now - self._alone >= ALONE and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"The cluster has had no worker for {now - self._alone:.0f} s; the fit waits for one. Start workers, or end the "
+                f"fit (Dask ends it by itself after distributed.scheduler.no-workers-timeout, if that is set). {_STAYS}",
+                RuntimeWarning,
+                stacklevel=7,
+            )
+
+    def _has_any(self) -> bool:
+        try:
+            return bool(self._client.nthreads())
+        except OSError:  # the scheduler is away; if for good, the client cancels what it waits for
+            return True
+
+
+def _ask_for_lost(cluster: Any) -> None:
+    """Let a cluster of this machine start those workers again that it was to have and has given up."""
+    if isinstance(cluster, LocalCluster) and set(cluster.worker_spec) - set(cluster.workers):
+        cluster.scale(len(cluster.worker_spec))
