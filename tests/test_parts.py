@@ -239,12 +239,14 @@ def test_rows_that_are_all_equal_have_a_tree(tmp_path, searched_as):
     assert cost_of(problem) == pytest.approx(600 * (600**2 - 1) / 3, rel=1e-9)  # of a clique, whatever the tree
 
 
-@given(st.integers(1, 10**10), st.integers(1, 10_000), st.booleans())
-def test_subtrees_that_move_are_small_and_not_too_many(n, d, has_edges):
-    size = part_fits.frontier_size(n, d, has_edges)
+@given(st.integers(1, 10**10), st.integers(1, 10_000), st.booleans(), st.none() | st.integers(1, 10**6))
+def test_subtrees_that_move_are_small_and_not_too_many(n, d, has_edges, most):
+    size = part_fits.frontier_size(n, d, has_edges, most)
+    fine = part_fits.WITH_EDGES if has_edges else part_fits.BY_SUMS
+    usual = max(part_fits.FEWEST, min(fine.most, part_fits.MOST_NUMBERS / d))
     assert size >= 1
-    assert n / size <= max(part_fits.FEWEST, min(part_fits.MOST, part_fits.MOST_NUMBERS / d)) * (1 + 1e-9)
-    assert size <= max(2 * part_fits.ROWS_EACH, n / part_fits.FEWEST) * (1 + 1e-9)
+    assert n / size <= min(usual, most or np.inf) * (1 + 1e-9)
+    assert size <= max(fine.rows_each, n / min(part_fits.FEWEST, most or np.inf)) * (1 + 1e-9)
 
 
 def test_new_rows_join_the_clusters_of_rows_like_them(fit, rows):
@@ -266,6 +268,7 @@ def test_other_rows_or_parameters_in_one_storage_are_an_error(rows, tmp_path):
         ({"metric": "rbf"}, "metric='rbf' cannot be fitted by parts"),
         ({"edge_weights": "shared"}, "edge_weights='shared' cannot be fitted by parts"),
         ({"part_size": 0}, "part_size=0 is no whole number"),
+        ({"top_size": 0.5}, "top_size=0.5 is no whole number"),
         ({"background": -1.0}, "background=-1.0 must be"),
     ],
 )
@@ -404,7 +407,7 @@ def test_what_is_no_amount_of_memory_is_told(text):
 
 def test_sizes_do_not_depend_on_the_threads():
     one, many = (sizes_within(1e9, 10**6, 64, n_jobs) for n_jobs in (1, 8))
-    assert (one.part, one.sample, one.block) == (many.part, many.sample, many.block)
+    assert (one.part, one.sample, one.block, one.top) == (many.part, many.sample, many.block, many.top)
     assert one.tasks == 1
 
 

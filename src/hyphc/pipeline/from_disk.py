@@ -77,7 +77,7 @@ def _bytes_of_a_row(d: int) -> int:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a limit of memory allows: rows of a part, of the sample and of a block, and how many tasks at a time.
+    """What a limit of memory allows: rows of a part, of the sample and of a block, subtrees above, and how many tasks at a time.
 
     All but the last follow from the shape of the data and the limit alone, so that the tree does not depend on the threads.
     """
@@ -85,6 +85,7 @@ class Sizes:
     part: int
     sample: int
     block: int
+    top: int
     tasks: int
 
 
@@ -94,7 +95,7 @@ def sizes_within(limit: float, n: int, d: int, n_jobs: int | None) -> Sizes:
     Examples
     --------
     >>> sizes_within(2e9, 10_000_000, 32, 2)
-    Sizes(part=20000, sample=128000, block=61942, tasks=2)
+    Sizes(part=20000, sample=128000, block=61942, top=247770, tasks=2)
     """
     row = _bytes_of_a_row(d)
     # the tree is put together when nothing else is there
@@ -106,7 +107,8 @@ def sizes_within(limit: float, n: int, d: int, n_jobs: int | None) -> Sizes:
     part = int(min(PART_SIZE, limit / (4 * row)))
     sample = int(min(max(SAMPLE_SIZE, 256 * n / part), limit / (2 * row)))
     block = int(min(rows_of_a_block(n, d), max(SMALLEST_PART, limit / (8 * row))))
-    return Sizes(part, min(sample, n), block, max(1, min(n_threads(n_jobs), int(limit / (2 * row * part)))))
+    tasks = max(1, min(n_threads(n_jobs), int(limit / (2 * row * part))))
+    return Sizes(part, min(sample, n), block, int(limit / (2 * row)), tasks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,4 +209,5 @@ def recipe_of(parameters: dict[str, Any], sizes: Sizes) -> Recipe:
         part_size=sizes.part,
         sample_size=sizes.sample,
         block_rows=sizes.block,
+        top_size=sizes.top,
     )

@@ -22,9 +22,21 @@ from .searches import SWEEPS, searched
 
 # A leaf with more than so many times as much weight of edges to other parts as to its own may move by itself.
 STRAY = 0.5
-# Subtrees of all parts that move as one when borders are repaired: one for so many rows, yet this many at least and this many at
-# most, and no more than have so many numbers in the sums of their rows: one task holds these a few times.
-ROWS_EACH, FEWEST, MOST, MOST_NUMBERS = 8, 2_500, 120_000, 1 << 24
+
+
+class Fineness(NamedTuple):
+    """Subtrees of all parts that move as one in the tree above: one for so many rows, and this many at most."""
+
+    rows_each: int
+    most: int
+
+
+# Where sums of rows tell all, finer subtrees make purer trees. With edges leaves that belong elsewhere are single anyway, and a
+# search of fewer subtrees is more thorough.
+BY_SUMS, WITH_EDGES = Fineness(2, 250_000), Fineness(16, 60_000)
+# So many subtrees there are if there are as many rows, and no more than have so many numbers in the sums of their rows: one task
+# holds these a few times.
+FEWEST, MOST_NUMBERS = 2_500, 1 << 24
 
 # Without edges only small subtrees are kept of a part's tree, and a few sweeps make these as good.
 FEW_SWEEPS = 4
@@ -114,18 +126,17 @@ def _first_rows(groups: Ints) -> Ints:
     return np.unique(groups, return_index=True)[1]
 
 
-def frontier_size(n: int, d: int, has_edges: bool) -> float:
-    """Rows at most in a subtree of the frontier, of n rows of d columns.
-
-    With edges half as many subtrees will do: leaves that belong elsewhere move by themselves.
+def frontier_size(n: int, d: int, has_edges: bool, most: int | None = None) -> float:
+    """Rows at most in a subtree of the frontier, of n rows of d columns; ``most`` subtrees are allowed.
 
     Examples
     --------
-    >>> [frontier_size(n, 32, False) for n in (1_000, 100_000, 1_200_000)], frontier_size(1_200_000, 32, True)
-    ([1.0, 8.0, 10.0], 20.0)
+    >>> [frontier_size(n, 32, False) for n in (1_000, 100_000, 1_000_000)], frontier_size(1_000_000, 32, True, 50_000)
+    ([1.0, 2.0, 4.0], 20.0)
     """
-    most = min(MOST, MOST_NUMBERS / d, n / ROWS_EACH) / (2 if has_edges else 1)
-    return max(1.0, n / max(FEWEST, most))
+    fine = WITH_EDGES if has_edges else BY_SUMS
+    usual = max(FEWEST, min(fine.most, MOST_NUMBERS / d, n / fine.rows_each))
+    return max(1.0, n / min(usual, most or np.inf))
 
 
 def _frontier(problem: Problem, part: int, tree: Tree, similarity: Similarity) -> Ints:
@@ -136,7 +147,8 @@ def _frontier(problem: Problem, part: int, tree: Tree, similarity: Similarity) -
         across = np.bincount(graph["leaf"], graph["weight"], minlength=tree.n_leaves)
         strays[across > STRAY * similarity.near.degrees()] = 1.0
     children = np.array(tree.children)
-    small = subtree_sums(children, similarity.sizes) <= frontier_size(*problem.source.shape, problem.has_edges)
+    size = frontier_size(*problem.source.shape, problem.has_edges, problem.recipe.top_size)
+    small = subtree_sums(children, similarity.sizes) <= size
     kept = small & (subtree_sums(children, strays) == 0)
     return labels_of(tree, by_smallest_leaf(tree, tops(tree, kept[tree.n_leaves :])))
 

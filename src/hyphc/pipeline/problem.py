@@ -39,6 +39,7 @@ class Recipe:
     part_size: int = PART_SIZE
     sample_size: int | None = None
     block_rows: int | None = None
+    top_size: int | None = None  # subtrees at most whose tree is made above the parts
 
     def check(self) -> None:
         """Raise for what a fit by parts cannot do."""
@@ -47,7 +48,7 @@ class Recipe:
             if value not in choices:
                 told = ", ".join(map(repr, choices))
                 raise ValueError(f"{name}={value!r} cannot be fitted by parts; choose one of {told}.")
-        for name in ("n_neighbors", "part_size", "sample_size", "block_rows"):
+        for name in ("n_neighbors", "part_size", "sample_size", "block_rows", "top_size"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
                 raise ValueError(f"{name}={value!r} is no whole number of at least 1.")
