@@ -30,7 +30,7 @@ def ask(problem: Problem, part: int) -> Arrays:
     ``hosts`` are the parts that they lead to.
     """
     own = _names(problem, part)
-    near, distances = _asked(_circle(problem, part, own), problem.recipe.n_neighbors)
+    near, distances = _asked(_circle(problem, part, own), problem.store.one(problem.stage("lists"), part, "distances"))
     weights, kept = tie_weights(problem, distances), near >= 0
     leaf = np.broadcast_to(np.arange(len(own))[:, None], near.shape)[kept]
     order = np.argsort(near[kept] >> _BITS, kind="stable")
@@ -94,22 +94,24 @@ def _places(names: Ints, lists: Ints) -> Ints:
     return np.where(lists >= 0, order[np.searchsorted(names[order], np.maximum(lists, names.min()))], -1)
 
 
-def _asked(circle: _Circle, k: int) -> tuple[Ints, Floats]:
-    """The k nearest to each of a part's leaves, by name, and their distances: (m, k), nearest first; −1 at infinity."""
+def _asked(circle: _Circle, known: Floats) -> tuple[Ints, Floats]:
+    """The k nearest to each of a part's leaves, by name, and their distances: (m, k), nearest first; −1 at infinity.
+
+    ``known`` are the distances of those that they list before."""
     exponent = large_exponent(circle.rows)
     rows = np.ldexp(circle.rows, -exponent) if exponent else circle.rows
-    places = nearer_lists(rows, _as_lists(rows, circle.places), circle.n_own, 1)[0]
+    places = nearer_lists(rows, _as_lists(circle.places, np.ldexp(known, -exponent)), circle.n_own, 1)[0]
     missing = places < 0
     distances = distances_to(circle.rows[: circle.n_own], circle.rows, np.where(missing, 0, places))
     distances[missing] = np.inf
-    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    order = np.argsort(distances, axis=1, kind="stable")[:, : known.shape[1]]
     places, distances = np.take_along_axis(places, order, axis=1), np.take_along_axis(distances, order, axis=1)
     return np.where(places >= 0, circle.names[places], -1), distances
 
 
-def _as_lists(rows: Rows, places: Ints) -> Lists:
-    n, k = places.shape
-    lists = empty_lists(n, k)
-    lists[0][:, :k] = places
-    lists[1][:, :k] = np.where(places >= 0, 0.5 * distances_to(rows, rows, np.maximum(places, 0)) ** 2, np.inf)
-    return lists
+def _as_lists(places: Ints, distances: Floats) -> Lists:
+    """Lists of places, of which the first have distances: nobody else asks."""
+    (n, k), m = places.shape, len(distances)
+    near, far = empty_lists(n, k)
+    near[:, :k], far[:m, :k] = places, 0.5 * distances**2
+    return near, far
