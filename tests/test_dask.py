@@ -310,7 +310,7 @@ def test_what_a_cluster_cannot_do_ends_the_fit_in_one_sentence(setting, n_worker
     configured = dask.config.set({f"distributed.scheduler.{name}": value for name, value in setting.items()})
     with configured, cluster(n_workers, processes=True) as workers, Client(workers) as client:
         futures = client.map(always_deadly, range(1), pure=False)
-        with pytest.raises(RuntimeError, match=told):
+        with pytest.raises(OSError, match=told):
             waiting.finished(client, futures, lambda done: None)
 
 
@@ -318,10 +318,17 @@ def test_a_client_that_loses_its_scheduler_ends_the_fit_in_one_sentence():
     with cluster(1) as workers, Client(workers) as client:
         futures = client.map(time.sleep, [3], pure=False)
         threading.Timer(0.5, workers.close).start()
-        with pytest.raises(
-            RuntimeError, match=r"connection to the scheduler was lost .* What is finished stays: fit again"
-        ):
+        with pytest.raises(ConnectionError, match=r"connection to the scheduler was lost .* What is finished stays"):
             waiting.finished(client, futures, lambda done: None)
+
+
+def test_the_command_line_tells_what_ended_the_cluster(file, tmp_path, capsys, monkeypatch):
+    from hyphc.cli import main
+
+    monkeypatch.setattr(distributed, "LocalCluster", lambda **options: cluster(0))
+    with dask.config.set({"distributed.scheduler.no-workers-timeout": "200ms"}):
+        assert main(["fit", str(file), "--workers", "1", "--output", str(tmp_path / "out")]) == 1
+    assert "hyphc: The cluster has been without a worker for too long" in capsys.readouterr().err
 
 
 def too_large_once(marker, number):

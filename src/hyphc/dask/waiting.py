@@ -56,12 +56,12 @@ def _told() -> Iterator[None]:
         yield
     except KilledWorker as error:
         remedy = "If it was for memory, give workers more, or choose a smaller part_size."
-        raise RuntimeError(f"One task has ended several workers: {error} {remedy} {_STAYS}") from error
+        raise OSError(f"One task has ended several workers: {error} {remedy} {_STAYS}") from error
     except (NoWorkerError, NoValidWorkerError) as error:
-        raise RuntimeError(f"The cluster has been without a worker for too long: {error} {_STAYS}") from error
+        raise ConnectionError(f"The cluster has been without a worker for too long: {error} {_STAYS}") from error
     except CancelledError as error:
-        cause = f"Tasks were cancelled, or the connection to the scheduler was lost ({error})."
-        raise RuntimeError(f"{cause} {_STAYS}") from error
+        cause = f"Tasks were cancelled, or the connection to the scheduler was lost ({str(error).rstrip('.')})."
+        raise ConnectionError(f"{cause} {_STAYS}") from error
 
 
 class _Workers:
