@@ -51,7 +51,9 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     random_state : int or None
         None is 0: a fit that is begun again must go on with the same sample.
     part_size : int
-        Rows of a part, at most: a worker's memory holds some thousand bytes for each, and their columns a few times.
+        Rows of a part, at most, and a quarter more where rows move to their neighbours; copies of one row, and rows that the
+        sample cannot tell apart, stay together. A worker's memory holds some thousand bytes for each, and their columns a few
+        times.
     sample_size : int, optional
         Rows of the sample; by default 20 000, more where there are many parts.
     storage : path or address, optional

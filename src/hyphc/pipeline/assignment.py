@@ -2,7 +2,7 @@
 
 A cell is a small subtree of the sample's tree; each row goes to the cell that it would join at its cheapest place. Parts are the
 largest subtrees whose cells hold at most ``part_size`` rows, counted exactly: where the sample misjudged how many rows there
-are, parts are finer, and none need be split again.
+are, parts are finer, and none need be split again. Rows that move to their neighbours' part later do so while it has room.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats, Ints
@@ -20,6 +21,8 @@ from .new_points import joined_clusters
 from .npy_rows import Rows
 from .problem import Problem
 from .sampling import NEAR, placed, sample_of
+
+GROWTH = 1.25  # times part_size: what a part may hold after rows have moved
 
 
 def assign(problem: Problem, number: int) -> Arrays:
@@ -100,25 +103,61 @@ def _at_first(problem: Problem, number: int) -> tuple[Ints, Ints | None]:
 def _moved(problem: Problem, number: int, turn: int) -> tuple[Ints, Ints]:
     """The same after a turn: each row is where most of its neighbours are, and near all parts that have some."""
     last = problem.store.read(problem.stage("shuffle", turn - 1), number, "ids", "starts", "near")
-    renumbered = np.append(problem.store.one(problem.stage("parts", turn), 0, "renumbered"), -1)
+    moves = problem.store.read(problem.stage("parts", turn), 0, "renumbered", "denied")
+    renumbered = np.append(moves["renumbered"], -1)
     before = rows_before(problem, turn - 1)[number]
     pieces = []
     for part, (b, e) in enumerate(pairwise(last["starts"].tolist())):
         told = problem.store.read(problem.stage("lists", turn - 1), part, "home", "around") if b < e else None
         own = slice(before[part], before[part] + e - b)
-        pieces += [] if told is None else [(told["home"][own], told["around"][own])]
+        pieces += [] if told is None else [(_admitted(told["home"][own], part, moves["denied"]), told["around"][own])]
     home, around = (np.concatenate(values) for values in zip(*pieces, strict=True))
     back = np.argsort(last["ids"])
     return renumbered[home][back], renumbered[np.hstack([around, last["near"][:, :NEAR]])][back].astype(np.int32)
 
 
+def _admitted(home: Ints, part: int, denied: Ints) -> Ints:
+    """Where rows of a part are after a turn: they stay if the part that they belong to has no room for them."""
+    return np.where(np.isin(home, denied[denied[:, 0] == part, 1]), part, home)
+
+
 def count_moved(problem: Problem, _: int, turn: int) -> Arrays:
-    """How many rows each part has after a turn, and the new numbers of the old parts; −1 for those that all rows left."""
+    """How many rows each part has after a turn, and the new numbers of the old parts; −1 for those that all rows left.
+
+    ``denied`` are pairs of parts between which no row may move, since the second has no room.
+    """
     n_parts = problem.n_parts(turn - 1)
-    homes = [piece["home"] for piece in problem.pieces(problem.stage("lists", turn - 1), n_parts, "home")]
-    counts = np.bincount(np.concatenate(homes), minlength=n_parts)
+    flows = []
+    for part, piece in enumerate(problem.pieces(problem.stage("lists", turn - 1), n_parts, "home")):
+        home, rows = np.unique(piece["home"], return_counts=True)
+        flows.append(np.column_stack([np.full(len(home), part), home, rows]))
+    moves = np.concatenate(flows)
+    before = np.bincount(moves[:, 0], moves[:, 2], minlength=n_parts)
+    room = np.maximum(GROWTH * problem.recipe.part_size - before, 0.0)
+    is_denied = without_room(moves, room)
+    end = np.where(is_denied, moves[:, 0], moves[:, 1])
+    counts = np.bincount(end, moves[:, 2], minlength=n_parts).astype(np.int64)
     kept = counts > 0
-    return {"counts": counts[kept], "renumbered": np.where(kept, np.cumsum(kept) - 1, -1)}
+    told = {"counts": counts[kept], "renumbered": np.where(kept, np.cumsum(kept) - 1, -1)}
+    return {**told, "denied": moves[is_denied, :2]}
+
+
+def without_room(moves: Ints, room: Floats) -> npt.NDArray[np.bool_]:
+    """Which moves (from, to, rows) a part has no room for; the largest are admitted first. None is within a part.
+
+    Examples
+    --------
+    >>> without_room(np.array([[0, 1, 5], [1, 1, 90], [2, 1, 7], [3, 1, 4]]), np.array([0.0, 11.0, 0.0, 0.0]))
+    array([ True, False, False, False])
+    """
+    leaves = moves[:, 0] != moves[:, 1]
+    order = np.lexsort((moves[:, 0], -moves[:, 2], moves[:, 1]))
+    rows, to = np.where(leaves, moves[:, 2], 0)[order], moves[order, 1]
+    denied, left = np.zeros(len(moves), dtype=bool), room.copy()
+    for move, part, count in zip(order.tolist(), to.tolist(), rows.tolist(), strict=True):
+        denied[move] = count > left[part]
+        left[part] -= 0 if denied[move] else count
+    return denied
 
 
 def visits(home: Ints, near: Ints) -> tuple[Ints, Ints]:
