@@ -156,7 +156,7 @@ def billion(stages: list[tuple[str, int, float]], n: int) -> list[tuple[str, int
             costs.append((name, 1_000, processor * 1e6 / n))
         elif kind in ("sample", "top"):
             costs.append((name, 1, processor * 20))
-        elif kind in ("parts", "weights", "tree"):
+        elif kind in ("parts", "borders", "weights", "tree"):
             costs.append((name, 1, processor * 1e9 / n))
         else:
             costs.append((name, 50_000, processor * 2e4 / n))
