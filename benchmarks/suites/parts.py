@@ -116,10 +116,10 @@ def cost_table(store: Store) -> str:
         figures += [f"{np.mean(found['recall']):.3f}"]
         figures += [_mean_and_range(found[name]) for name in ("purity", "purity by parts")]
         times = [float(np.median(found[name])) for name in ("seconds", "seconds by parts")]
-        figures += [*(f"{seconds:.1f}" for seconds in times), f"{times[1] / times[0]:.1f}"]
+        figures += [f"{times[0]:.1f} → {times[1]:.1f} ({times[1] / times[0]:.1f} ×)"]
         rows.append([task.case, spaced(result["n"]), task.kind, *figures])
     header = ["data", "points", "similarity", "above", "above on its graph", "recall at once"]
-    header += ["purity at once", "purity by parts", "seconds at once", "seconds by parts", "ratio"]
+    header += ["purity at once", "purity by parts", "seconds"]
     return table(header, rows, "parts")
 
 
