@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +123,19 @@ def test_a_run_measures_in_a_process_of_its_own():
     assert 0 < done["records"][0]["purity"] <= 1
     assert done["peak_mb"] >= done["base_mb"] > 10
     assert platform.node() not in json.dumps(done) or len(platform.node()) < 3
+
+
+PEAK_OF_A_CHILD = """
+import subprocess, sys
+bytearray(600 << 20).count(1)
+program = "from benchmarks.harness.memory import peak_bytes; print(peak_bytes())"
+print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+"""
+
+
+def test_the_peak_memory_of_a_process_does_not_include_that_of_the_process_that_started_it():
+    done = subprocess.run([sys.executable, "-c", PEAK_OF_A_CHILD], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert 1 << 20 < int(done.stdout) < 300 << 20
 
 
 def test_a_run_that_takes_too_long_is_stopped_and_one_that_fails_says_how():

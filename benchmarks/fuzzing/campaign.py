@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..harness.memory import can_reset_peak
 from .mutation import mutated
 from .readers import READERS, Reader
 from .rules import judged
@@ -66,6 +67,8 @@ def added(totals: Totals, reader: Reader, folder: Path, content: bytes) -> None:
 def told(name: str, totals: Totals) -> str:
     """The totals in lines."""
     lines = [f"{name}: {totals.inputs} inputs, {totals.refused} refused, slowest {totals.slowest:.3f} s"]
+    if not can_reset_peak():
+        lines.append("  memory was not measured: that needs Linux, with a /proc that may be written to")
     for rule, count in totals.broken.items():
         example = totals.examples[rule]
         lines.append(f"  {count} × {rule}: {example[:_SHOWN]!r}{'…' if len(example) > _SHOWN else ''}")

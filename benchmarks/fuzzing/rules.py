@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 import traceback
 import warnings
@@ -12,10 +11,12 @@ from pathlib import Path
 
 from hyphc.io import ColumnsError
 
+from ..harness.memory import can_reset_peak, peak_bytes, reset_peak
+
 # Errors of ours, and none derived from them: a UnicodeDecodeError is a ValueError that nobody wrote for the user.
 OURS = (ValueError, ColumnsError)
 SECONDS_A_KILOBYTE = 1.0
-# Memory that reading an input may add to the most there was before. A packed file may hold 64 MiB whatever its size.
+# Memory that reading an input may add to what is resident before it. A packed file may hold 64 MiB whatever its size.
 LEAST_BYTES, TIMES = 256 << 20, 100
 
 
@@ -29,8 +30,11 @@ class Verdict:
 
 
 def judged(read: Callable[[Path, bytes], None], folder: Path, content: bytes, calls_it: str = "") -> Verdict:
-    """Read the content; refused inputs must name what they came from (``calls_it``) in one line."""
-    before, begin = _peak_bytes(), time.process_time()
+    """Read the content; refused inputs must name what they came from (``calls_it``) in one line.
+
+    Memory is the peak while reading, whatever the process held earlier; where it cannot be measured, the rule is left out.
+    """
+    before, begin = reset_peak() if can_reset_peak() else None, time.process_time()
     refused, broken = False, None
     try:
         with warnings.catch_warnings():
@@ -44,11 +48,12 @@ def judged(read: Callable[[Path, bytes], None], folder: Path, content: bytes, ca
         broken = None if str(error).endswith(".") else f"MemoryError without advice {_place(error)}"
     except Exception as error:
         broken = f"{type(error).__name__} {_place(error)}"
-    seconds, grown = time.process_time() - begin, _peak_bytes() - before
-    if seconds > SECONDS_A_KILOBYTE * max(1.0, len(content) / 1024):
-        broken = broken or "time"
+    seconds = time.process_time() - begin
+    grown = 0 if before is None else peak_bytes() - before
     if grown > LEAST_BYTES + TIMES * len(content):
         broken = broken or "memory"
+    if seconds > SECONDS_A_KILOBYTE * max(1.0, len(content) / 1024):
+        broken = broken or "time"
     return Verdict(refused, seconds, broken)
 
 
@@ -67,7 +72,3 @@ def _place(error: BaseException) -> str:
     ours = [frame for frame in frames if "hyphc" in Path(frame.filename).parts]
     told = [f"{Path(frame.filename).name}:{frame.name}" for frame in (*ours[-1:], frames[-1])]
     return "in " + " ← ".join(dict.fromkeys(reversed(told)))
-
-
-def _peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

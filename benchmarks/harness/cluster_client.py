@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import resource
 import signal
 import sys
 import threading
@@ -19,10 +18,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .memory import peak_bytes
+
 
 def peak_mb() -> float:
     """The most memory this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak_bytes() / (1 << 20)
 
 
 class Killer:

@@ -15,6 +15,7 @@ from ..suites import SUITES
 from .cases import PLANTED, PLANTED_SHAPE
 from .clusterers import CLUSTERERS
 from .machine import machine, versions
+from .memory import peak_bytes_of
 from .methods import METHODS
 from .points import N_WORDNET, WORDNET
 from .sources import commit, digest
@@ -80,11 +81,8 @@ def _collect(child: BaseProcess, pipe: Connection, limit: float) -> tuple[str, l
 
 def _peak_of(pid: int | None) -> float | None:
     """Peak memory of a living process, in MB, where the system tells."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-            return next(round(int(line.split()[1]) / 1024, 1) for line in file if line.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        return None
+    peak = None if pid is None else peak_bytes_of(pid)
+    return None if peak is None else round(peak / (1 << 20), 1)
 
 
 def _result(task: Task, status: str, records: list[dict[str, Any]], peak: float | None) -> Result:

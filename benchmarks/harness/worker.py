@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import resource
 from multiprocessing.connection import Connection
 
 from ..suites import SUITES
+from .memory import peak_bytes
 from .task import Task
 
 
@@ -23,4 +23,4 @@ def measure(task: Task, pipe: Connection) -> None:
 
 def peak_mb() -> float:
     """The most memory this process has held so far."""
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+    return round(peak_bytes() / (1 << 20), 1)

@@ -3,7 +3,8 @@
 "mutated" are inputs by number and seed, the same on every machine (`benchmarks.fuzzing.campaign`); "guided" are those that
 atheris finds by the lines that they reach (`benchmarks.fuzzing.guided`). The rules are in `benchmarks.fuzzing.rules`: a result or
 an error of ours that names the file in one line, within a second a kilobyte and within 256 MiB and 100 times the file's size of
-memory; warnings count as errors. A process that dies, dies with its task, whose result then says so.
+memory beyond what was resident before the input; warnings count as errors. A process that dies, dies with its task, whose
+result then says so.
 """
 
 from __future__ import annotations
