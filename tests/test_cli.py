@@ -534,7 +534,9 @@ def test_a_fit_is_quiet_when_its_output_is_no_terminal(tmp_path, monkeypatch, ca
     assert "\r" not in captured.out
 
 
-def test_a_terminal_shows_a_bar_with_cost_and_time_left(tmp_path, monkeypatch):
+def test_a_terminal_shows_a_bar_with_cost_and_time_left(tmp_path, monkeypatch, set_tick):
+    set_tick(0.0005)
+    monkeypatch.setattr("hyphc._shared.progress.REDRAW", 0.01)
     monkeypatch.chdir(tmp_path)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shutil
 import time
 from xml.etree import ElementTree
 
@@ -23,10 +22,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-if not (BROWSER and DRIVER):
-    pytest.skip("needs Chromium: apt-get install chromium chromium-driver", allow_module_level=True)
+pytestmark = pytest.mark.usefixtures("chromium")
 
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
 
@@ -37,16 +33,15 @@ def downloads(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def browser(downloads):
+def browser(chromium, downloads):
     options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
+    options.binary_location, driver = chromium
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,800"):
         options.add_argument(flag)
     options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +88,7 @@ def emulate(browser, width, height, scheme, motion):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
-def wait(condition, seconds=20.0):
+def wait(condition, seconds=120.0):
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "the page did not get there in time"

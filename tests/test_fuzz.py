@@ -20,7 +20,9 @@ from hyphc.io import read_points
 
 N_INPUTS = 200
 ROOT = Path(__file__).resolve().parents[1]
-measures_memory = pytest.mark.skipif(not can_reset_peak(), reason="needs Linux, which can reset a process's peak memory")
+measures_memory = pytest.mark.skipif(
+    not can_reset_peak(), reason="needs Linux, which can reset a process's peak memory"
+)
 
 
 @pytest.mark.parametrize("name", READERS)

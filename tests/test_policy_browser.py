@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,10 +13,7 @@ from hyphc import Tree, explore
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install selenium")
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-if not (BROWSER and DRIVER):
-    pytest.skip("needs Chromium: apt-get install chromium chromium-driver", allow_module_level=True)
+pytestmark = pytest.mark.usefixtures("chromium")
 
 # What an intruder would try once text of the data ran as script, and how it would know that it worked; HERE is a server that
 # counts who comes, made(…) puts a new element into the page. A try may throw.
@@ -90,14 +86,13 @@ def server():
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(chromium):
     options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
+    options.binary_location, driver = chromium
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu"):
         options.add_argument(flag)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)) as browser:
+        yield browser
 
 
 def attempt(browser, code: str, here: str) -> bool:
@@ -106,6 +101,10 @@ def attempt(browser, code: str, here: str) -> bool:
     It runs from a timer, as code of the page: what the driver itself runs may always call eval.
     """
     browser.execute_script(f"{HELP} setTimeout(() => {{ try {{ {code} }} catch (error) {{}} }}, 0)", here)
+    return succeeded_meanwhile(browser)
+
+
+def succeeded_meanwhile(browser) -> bool:
     return bool(browser.execute_async_script("setTimeout(() => arguments[0](window.hacked), 60);"))
 
 
@@ -123,25 +122,22 @@ def test_whatever_runs_in_the_page_starts_no_other_script_and_reaches_no_other_p
     assert browser.current_url == page.as_uri()
 
 
+# Chromium takes neither icons nor manifests without a window, and files may not ask for modules and sockets of others.
+NEVER = {"an icon", "a manifest", "a module", "a socket", "a worker", "fetching ahead"}
+MOMENTS = 500  # of 60 ms, that what does succeed may take on a busy machine
+
+
 def test_without_the_policy_the_same_tries_succeed(server, browser, tmp_path):
     here, visits = server
     bare = Path(tmp_path / "bare.html")
     bare.write_text("<!doctype html><title>bare</title><body>")
-    succeeded = set()
     for number, (what, code) in enumerate(TRIES.items()):
         browser.get(bare.as_uri())
-        if attempt(browser, code, f"{here}bare/{number}"):
-            succeeded.add(what)
-    reached = {list(TRIES)[int(path.rsplit("/", 1)[1])] for path in visits if path.startswith("/bare/")}
-    # Chromium takes neither icons nor manifests without a window, and files may not ask for modules and sockets of others
-    assert TRIES.keys() - succeeded - reached <= {
-        "an icon",
-        "a manifest",
-        "a module",
-        "a socket",
-        "a worker",
-        "fetching ahead",
-    }
+        done = attempt(browser, code, f"{here}bare/{number}")
+        moments = iter(range(0 if what in NEVER else MOMENTS))
+        while not done and f"/bare/{number}" not in visits and next(moments, None) is not None:
+            done = succeeded_meanwhile(browser)
+        assert done or f"/bare/{number}" in visits or what in NEVER, what
 
 
 def test_no_cell_that_the_page_exports_begins_as_a_formula_does(browser, tmp_path):

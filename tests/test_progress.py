@@ -139,10 +139,8 @@ def cry() -> None:
 @pytest.mark.parametrize("stage", ["embedding", *SEARCH])
 def test_an_interrupt_in_any_stage_ends_the_fit_with_a_warning(stage, act, default_interrupts):
     callback = interrupting(stage, act)
-    begin = time.monotonic()
     with pytest.warns(UserWarning, match=r"Interrupted after .* the best found until then"):
         model = HypHC(metric="cosine", max_iter=100, time_budget=60, random_state=0, callback=callback).fit(X)
-    assert time.monotonic() - begin < 30
     assert model.interrupted_
     assert model.tree_.n_leaves == len(X)
     assert_allclose(model.cost_, dasgupta_cost(model.tree_, as_similarity(X, "cosine")))
@@ -245,23 +243,25 @@ def callback(progress):
         print("now", flush=True)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    model = HypHC(max_iter=10**6, max_triplets=10**15, time_budget=float(sys.argv[2]), random_state=0, callback=callback).fit(X)
+    budgets = {"time_budget": float(sys.argv[2]), "max_iter": int(sys.argv[3]), "max_triplets": 10**15}
+    model = HypHC(random_state=0, callback=callback, **budgets).fit(X)
 print(model.interrupted_, model.tree_.n_leaves, caught[-1].category.__name__)
 """
 
 
-@pytest.mark.parametrize(("stage", "budget"), [("embedding", 600), ("iterated", 40)])
-def test_a_real_interrupt_ends_a_fit_of_another_process(stage, budget):
-    command = [sys.executable, "-c", SCRIPT, stage, str(budget)]
+BUDGET = 1200.0  # seconds that the fit would take if nobody ended it
+
+
+@pytest.mark.parametrize(("stage", "max_iter"), [("embedding", 10**6), ("iterated", 1)])
+def test_a_real_interrupt_ends_a_fit_of_another_process(stage, max_iter):
+    command = [sys.executable, "-c", SCRIPT, stage, str(BUDGET), str(max_iter)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "now\n"
         time.sleep(0.1)
-        begin = time.monotonic()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=BUDGET / 2)
     assert out == "True 400 UserWarning\n", err
-    assert time.monotonic() - begin < 20
 
 
 # --- the line --------------------------------------------------------------------------------------------------------
@@ -287,23 +287,34 @@ def test_a_terminal_shows_one_line_whose_last_cost_is_that_of_the_fit(monkeypatc
     assert last[1] == f"{model.cost_:.8g}"
 
 
-def test_a_pipe_gets_a_line_now_and_then_not_one_an_iteration(monkeypatch, capsys):
-    model = HypHC(random_state=0, verbose=1, time_budget=1.0).fit(DOUBLED)
+@pytest.mark.parametrize(
+    "settings", [{}, {"metric": "cosine", "refine": False, "max_iter": 50}], ids=["search", "steps"]
+)
+def test_a_fit_that_is_over_soon_writes_one_line_to_a_pipe_whatever_its_steps(settings, monkeypatch, capsys):
+    monkeypatch.setattr(display, "REPEAT", 3600.0)
+    model = HypHC(random_state=0, verbose=1, **settings).fit(DOUBLED)
     (only,) = capsys.readouterr().err.splitlines()
     assert only.endswith(f"  cost {model.cost_:.8g}")
-    monkeypatch.setattr(display, "REPEAT", 0.3)
-    HypHC(metric="cosine", refine=False, random_state=0, max_iter=2).fit(
-        DOUBLED
-    )  # compiles, which may take all of a second
-    model = HypHC(metric="cosine", refine=False, random_state=0, verbose=1, time_budget=1.0).fit(DOUBLED)
-    text = capsys.readouterr().err
-    assert "\r" not in text
-    assert 2 <= len(text.splitlines()) <= 20 < model.n_iter_
+
+
+def test_a_pipe_gets_a_line_now_and_then(monkeypatch):
+    monkeypatch.setattr(display, "REPEAT", 0.01)
+    asked, pipe = threading.Semaphore(0), io.StringIO()
+    shown = display.Display(pipe, lambda: asked.release() or "now")
+    assert all(asked.acquire(timeout=60) for _ in range(3))
+    shown.close("done")
+    first, second, third, *_, last = pipe.getvalue().split("\n")[:-1]
+    assert (first, second, third, last) == ("now", "now", "now", "done")
+
+
+def last_line(capsys: pytest.CaptureFixture[str]) -> str:
+    """Where kernels are compiled first, a fit takes long enough for other lines before it."""
+    return capsys.readouterr().err.splitlines()[-1]
 
 
 def test_the_last_cost_is_that_of_the_fit_also_when_the_search_gets_no_time(capsys):
     model = HypHC(random_state=0, verbose=1, time_budget=1e-6, max_iter=0).fit(DOUBLED)
-    assert capsys.readouterr().err == f"done after 0:00  cost {model.cost_:.8g}\n"
+    assert re.fullmatch(r"done after \d:\d\d  cost (\S+)", last_line(capsys))[1] == f"{model.cost_:.8g}"
 
 
 def test_a_fit_that_fails_says_so_on_its_line(capsys):
@@ -312,4 +323,4 @@ def test_a_fit_that_fails_says_so_on_its_line(capsys):
 
     with pytest.raises(RuntimeError):
         HypHC(random_state=0, verbose=1, callback=fail).fit(X)
-    assert capsys.readouterr().err.startswith("failed after 0:0")
+    assert last_line(capsys).startswith("failed after 0:")

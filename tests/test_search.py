@@ -258,7 +258,8 @@ def test_names_survive_and_heights_fit_a_linkage():
     assert Tree.from_linkage(tree.to_linkage()) == tree
 
 
-def test_a_time_budget_ends_the_search_and_so_can_a_callback():
+def test_a_time_budget_ends_the_search_and_so_can_a_callback(set_tick):
+    set_tick(0.01)
     similarity = similarity_of_kind("features", 1_500, 0)
     tree = random_tree(1_500, 0)
     rounds: list[str] = []  # without a budget there is one round
