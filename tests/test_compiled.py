@@ -8,11 +8,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import hyphc
-import hyphc._shared.compiled  # its listener
 import pytest
+from hyphc._shared import compiled
 from numba import njit
+from numba.core import event
+from numba.core.errors import TypingError
 
 SOURCES = Path(hyphc.__file__).parent
 SUMS = "from hyphc._kernels.tree.passes import subtree_sums as s; import numpy as np; print(s(np.array([[0, 1]]), np.ones(2)))"
@@ -27,11 +30,11 @@ def decorated(tree: ast.Module, name: str) -> set[str]:
 
 def called_from_python(tree: ast.Module) -> set[str]:
     """Names used in functions that are not compiled, and at the top of a module."""
-    compiled = decorated(tree, "part") | decorated(tree, "kernel")
+    functions = decorated(tree, "part") | decorated(tree, "kernel")
     used: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and (
-            node.name in compiled or "of" in map(_attribute, node.decorator_list)
+            node.name in functions or "of" in map(_attribute, node.decorator_list)
         ):
             continue
         used |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
@@ -85,16 +88,54 @@ def test_the_user_is_told_once_what_takes_so_long(tmp_path):
     assert errors == ""
 
 
-def test_kernels_of_others_are_compiled_as_ever_and_python_collects_again():
-    others = {}
-    exec("def twice(x):\n    return 2 * x", others)
-    others["twice"].__module__ = None
-    assert gc.isenabled()
-    assert njit(others["twice"])(3) == 6
-    assert gc.isenabled()
-    gc.disable()
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("module", [None, "theirs", "hyphc.ours"])
+def test_the_garbage_collector_stays_as_it_is_while_kernels_are_compiled(enabled, module):
+    class Watch(event.Listener):
+        states: ClassVar[list[bool]] = []
+
+        def on_start(self, event):
+            self.states.append(gc.isenabled())
+
+        on_end = on_start
+
+    def twice(x):
+        return 2 * x
+
+    twice.__module__ = module  # functions made by ``exec`` have none
+    (gc.enable if enabled else gc.disable)()
     try:
-        assert njit(lambda x: 3 * x)(3) == 9
-        assert not gc.isenabled()
+        with event.install_listener("numba:compile", Watch()):
+            assert njit(twice)(3) == 6
+        assert gc.isenabled() is enabled
     finally:
         gc.enable()
+    assert Watch.states == [enabled, enabled]
+
+
+def test_a_kernel_that_fails_to_compile_leaves_the_count_of_compilations_as_it_was(caplog):
+    def wrong(x):
+        return x.missing
+
+    wrong.__module__ = "hyphc.ours"
+    listener = compiled._Compilation()
+    with event.install_listener("numba:compile", listener), pytest.raises(TypingError):
+        njit(wrong)(3)
+    assert listener.started == []
+    assert listener.seconds > 0
+
+
+# What numba's reference manual documents, and the events of its developer manual.
+DOCUMENTED = {"numba", "numba.extending", "numba.core.event"}
+
+
+@pytest.mark.parametrize("module", sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.py")))
+def test_only_documented_modules_of_numba_are_imported(module):
+    imported: set[str] = set()
+    for node in ast.walk(ast.parse((SOURCES / module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names}
+            imported |= submodules if node.module == "numba.core" else {node.module}
+    assert {name for name in imported if name.split(".")[0] in ("numba", "llvmlite")} <= DOCUMENTED

@@ -9,7 +9,6 @@ NUMBA_CACHE_DIR says. Where nothing can be written, each process compiles for it
 
 from __future__ import annotations
 
-import gc
 import logging
 import time
 from collections.abc import Callable
@@ -94,36 +93,32 @@ def by_kind(verb: Callable[Arguments, Result]) -> Verb[Arguments, Result]:
 
 
 class _Compilation(event.Listener):
-    """Tells the user once what takes so long, and takes less long.
-
-    The compiler makes millions of objects, next to none of them in circles: Python's search for such circles finds nothing and
-    takes a tenth of the time, so it rests meanwhile.
-    """
+    """Tell the user once why the package's own kernels take long to compile; compilations of other packages are not counted."""
 
     def __init__(self) -> None:
-        self.begun: list[float] = []  # of what is being compiled now: parts are, while their kernel is
-        self.spent, self.told, self.collected = 0.0, False, False
+        self.started: list[float] = []  # of the compilations under way: parts are compiled while their kernel is
+        self.seconds, self.is_told = 0.0, False
 
     def on_start(self, event: Any) -> None:
-        """Tell, if kernels have been compiled for some time."""
-        if not self.begun:
-            self.collected = gc.isenabled()
-            gc.disable()
-        self.begun.append(time.monotonic())
-        module = event.data["dispatcher"].py_func.__module__ or ""  # functions made by ``exec`` have none
-        ours = module.startswith("hyphc.")
-        if ours and not self.told and self.spent + self.begun[-1] - self.begun[0] > PATIENCE:
-            self.told = True
+        """Tell the user if kernels have been compiled for some time."""
+        if not _is_ours(event):
+            return
+        self.started.append(time.monotonic())
+        if not self.is_told and self.seconds + self.started[-1] - self.started[0] > PATIENCE:
+            self.is_told = True
             logging.getLogger("hyphc").warning(NEWS)
 
     def on_end(self, event: Any) -> None:
-        """Add up what it took."""
-        began = self.begun.pop()
-        if self.begun:
-            return
-        self.spent += time.monotonic() - began
-        if self.collected:
-            gc.enable()
+        """Add up the time it took."""
+        if _is_ours(event):
+            started = self.started.pop()
+            if not self.started:
+                self.seconds += time.monotonic() - started
+
+
+def _is_ours(event: Any) -> bool:
+    module = event.data["dispatcher"].py_func.__module__ or ""  # functions made by ``exec`` have none
+    return bool(module.startswith("hyphc."))
 
 
 event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]
