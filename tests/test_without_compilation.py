@@ -100,7 +100,6 @@ COMPILED_ONLY = {
     "continuous.objective.block_spread",
     "continuous.objective.circle_triplets",
     "continuous.paper_steps.paper_steps",
-    "scores.prefetch._prefetch_row",  # an instruction of the processor
     "search.fusing._assemble",
     "search.passes.count_leaves",
     "search.passes.largest_subtrees",

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from ..._shared.arrays import Floats, Ints
 from ..._shared.compiled import kernel
 from ..tree.schedule import Steps
-from .prefetch import AHEAD, prefetch_row
 
 MAX_OPEN = 66  # log2(n) + 2 subtrees for any n that has an index
 
@@ -33,8 +32,6 @@ def _multiply_across(
     top = -1
     done = 0
     for p in range(n):
-        if p + AHEAD < n:
-            prefetch_row(X, leaves[p + AHEAD], begin, end)
         row = X[leaves[p], begin:end]
         if n_closing[p] == 0:
             top += 1
