@@ -310,7 +310,6 @@ def test_files_wait_inside_the_folder_so_that_its_parent_need_not_be_writable(tm
 
 
 def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(tmp_path):
-    pytest.importorskip("fcntl")
     for name in (".new.dead", ".new.alive"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "tree.npz").write_bytes(b"half")

@@ -20,7 +20,7 @@ def run_python(code: str) -> str:
 
 
 def test_import_is_lazy():
-    heavy = ["torch", "matplotlib", "sklearn", "numba", "scipy", "numpy", "networkx", "pandas"]
+    heavy = ["torch", "matplotlib", "sklearn", "numba", "scipy", "numpy", "networkx", "pandas", "psutil", "filelock"]
     loaded = run_python(f"import sys, hyphc; print([m for m in {heavy} if m in sys.modules])")
     assert loaded == "[]"
 

@@ -183,7 +183,6 @@ def test_nothing_is_pickled(tmp_path, monkeypatch):
 
 
 def test_a_folder_in_use_is_told(tmp_path):
-    pytest.importorskip("fcntl")
     keeper = resuming.Keeper(tmp_path, {})
     try:
         with pytest.raises(ValueError, match="Another process keeps a fit in"):

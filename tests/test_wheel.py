@@ -48,7 +48,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel):
         metadata = next(archive.read(name).decode() for name in packed if name.endswith("METADATA"))
     assert {name for name in packed if not name.split("/")[0].endswith(".dist-info")} == sources
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in packed)
-    assert "Requires-Dist: threadpoolctl" in metadata
+    assert all(f"Requires-Dist: {name}" in metadata for name in ("threadpoolctl", "psutil", "filelock"))
 
 
 def test_the_same_sources_give_the_same_bytes_wherever_and_whenever_they_lie(wheel, tmp_path):

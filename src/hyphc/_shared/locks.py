@@ -1,61 +1,68 @@
-"""Folders and files that one process at a time works in. The system lets go of a lock when its process ends, however it ends."""
+"""Locks on folders: one process at a time works in each. The system releases them when the process ends, however it ends."""
 
 from __future__ import annotations
 
 import os
-import time
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-try:
-    import fcntl
-except ImportError:  # on Windows locks are always free
-    fcntl: Any = None  # type: ignore[no-redef]
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 PathLike = str | os.PathLike[str]
-PATIENCE = 0.01  # seconds between two looks at a lock that somebody has
+FILE = ".lock"  # in the folder, as long as it is locked
+PATIENCE = 0.01  # seconds between two attempts at a lock that is held
 
 
 class Lock:
-    """A lock on a file or a folder that exists, until ``release``.
+    """A lock on a folder that exists, until ``release``; ``Lock(None)`` locks nothing.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> mine = Lock.taken(folder)
-    >>> Lock.taken(folder) is None  # somebody has it
+    >>> Lock.taken(folder) is None  # it is held
     True
     >>> mine.release()
     >>> os.rmdir(folder)
     """
 
-    def __init__(self, descriptor: int | None) -> None:
-        self._descriptor = descriptor
+    def __init__(self, lock: BaseFileLock | None) -> None:
+        self._lock = lock
 
     @classmethod
-    def taken(cls, path: PathLike, *, wait: float = 0.0) -> Lock | None:
-        """The lock; None if another process, or another lock of this one, keeps it for so many seconds."""
-        if fcntl is None:
+    def taken(cls, folder: PathLike, *, wait: float = 0.0) -> Lock | None:
+        """Return the lock, or None if another process, or another lock of this one, holds it for so many seconds.
+
+        Where the folder cannot be written to, or its file system has no locks, nothing is locked.
+        """
+        from filelock import FileLock, Timeout
+
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(f"{os.fspath(folder)!r} is no folder, and cannot be locked; make it first.")
+        lock = FileLock(Path(folder, FILE), thread_local=False)
+        try:
+            lock.acquire(timeout=wait, poll_interval=PATIENCE)
+        except Timeout:
+            return None
+        except OSError:
             return cls(None)
-        descriptor, deadline = os.open(path, os.O_RDONLY), time.monotonic() + wait
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return cls(descriptor)
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    os.close(descriptor)
-                    return None
-                time.sleep(PATIENCE)
-            except OSError:  # a file system without locks
-                os.close(descriptor)
-                return cls(None)
+        return cls(lock)
 
     def release(self) -> None:
-        """Let go."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        """Let others work in the folder."""
+        if self._lock is None:
+            return
+        from filelock import UnixFileLock
+
+        if isinstance(self._lock, UnixFileLock):
+            # before the release: who waits for a file that is gone begins anew; other systems remove it themselves
+            with suppress(OSError):
+                os.unlink(self._lock.lock_file)
+        self._lock.release()
+        self._lock = None
 
     def __enter__(self) -> Lock:
         return self

@@ -1,60 +1,86 @@
-"""How much memory the system has left, on Linux, macOS and Windows, without asking a package."""
+"""Memory that this process may still use: what the system has free, within the limits of the process's control groups."""
 
 from __future__ import annotations
 
-import ctypes
-import os
-from collections.abc import Callable
+import math
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
-MEMINFO = "/proc/meminfo"
+
+class _Names(NamedTuple):
+    """What a version of Linux's control groups calls the limit, the use, and the page cache that can be dropped at once."""
+
+    limit: str
+    used: str
+    reclaimable: str
+
+
+_V1 = _Names("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_V2 = _Names("memory.max", "memory.current", "inactive_file")
 
 
 def available_memory() -> float:
-    """Bytes that can be had without swapping, as far as the system tells; infinity where it tells nothing.
+    """Return the bytes that can be allocated without swapping or being killed; infinity where the system does not tell."""
+    return min(_free_memory(), cgroup_memory())
 
-    Linux and Windows know what is free now, macOS and other systems of the POSIX family only what is built in.
+
+def _free_memory() -> float:
+    import psutil  # here, so that importing the package stays quick
+
+    # a system that lacks the answer must not end a fit that might well have had enough
+    try:
+        return int(psutil.virtual_memory().available) or math.inf
+    except (AttributeError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError):
+        return math.inf
+
+
+def cgroup_memory(root: Path = Path("/")) -> float:
+    """Return the bytes that the control groups of this process leave, infinity without a limit.
+
+    The least over the process's own group and all above it, as far as the process can see them: a container's limit is
+    often set on an outer group. ``root`` is where the file system begins.
     """
-    sources: tuple[Callable[[], int], ...] = (_linux, _windows, _posix)
-    for source in sources:
-        # a system that lacks the question must not end a fit that might well have had enough
-        try:
-            found = source()
-        except (AttributeError, KeyError, OSError, ValueError):
-            continue
-        if found > 0:
-            return found
-    return float("inf")
+    return min((_left(folder, names) for folder, names in _groups(root)), default=math.inf)
 
 
-def _linux() -> int:
-    with open(MEMINFO, encoding="ascii") as lines:
-        fields = dict(line.split(":", 1) for line in lines)
-    return int(fields["MemAvailable"].split()[0]) * 1024
+def _groups(root: Path) -> Iterator[tuple[Path, _Names]]:
+    """Yield the folders of the process's groups that count memory, inner ones first."""
+    paths = {controllers: path for _, controllers, path in _fields(root / "proc/self/cgroup", ":", 2)}
+    memory = next((path for controllers, path in paths.items() if "memory" in controllers.split(",")), "/")
+    for mount in _fields(root / "proc/self/mountinfo", " "):
+        outside, mounted_at = mount[3:5]
+        kind, _, options = mount[mount.index("-") + 1 :][:3]
+        if kind == "cgroup2":
+            yield from ((folder, _V2) for folder in _upwards(root, mounted_at, outside, paths.get("", "/")))
+        elif kind == "cgroup" and "memory" in options.split(","):
+            yield from ((folder, _V1) for folder in _upwards(root, mounted_at, outside, memory))
 
 
-class _MemoryStatus(ctypes.Structure):
-    """MEMORYSTATUSEX of the Windows API."""
-
-    _fields_ = (
-        ("dwLength", ctypes.c_uint32),
-        ("dwMemoryLoad", ctypes.c_uint32),
-        ("ullTotalPhys", ctypes.c_uint64),
-        ("ullAvailPhys", ctypes.c_uint64),
-        ("ullTotalPageFile", ctypes.c_uint64),
-        ("ullAvailPageFile", ctypes.c_uint64),
-        ("ullTotalVirtual", ctypes.c_uint64),
-        ("ullAvailVirtual", ctypes.c_uint64),
-        ("ullAvailExtendedVirtual", ctypes.c_uint64),
-    )
+def _upwards(root: Path, mounted_at: str, outside: str, group: str) -> Iterator[Path]:
+    """Yield the folders from a group's up to the mount point; ``outside`` is the group that the mount point shows."""
+    inner, top = PurePosixPath(group), root / mounted_at.lstrip("/")
+    is_seen = inner.is_relative_to(outside) and ".." not in inner.parts  # not the case within some containers
+    below = inner.relative_to(outside) if is_seen else PurePosixPath()
+    for part in (below, *below.parents):
+        yield top / part
 
 
-def _windows() -> int:
-    status = _MemoryStatus(dwLength=ctypes.sizeof(_MemoryStatus))
-    kernel32 = getattr(ctypes, "windll").kernel32  # noqa: B009  # the attribute exists, and has types, on Windows only
-    return int(status.ullAvailPhys) if kernel32.GlobalMemoryStatusEx(ctypes.byref(status)) else 0
+def _left(group: Path, names: _Names) -> float:
+    try:
+        limit, used = int(_text(group / names.limit)), int(_text(group / names.used))
+        statistics = {name: int(value) for name, value in _fields(group / "memory.stat", " ")}
+    except (OSError, ValueError):  # no such file in the outermost group, "max" where there is no limit
+        return math.inf
+    return max(0, limit - used + statistics.get(names.reclaimable, 0))
 
 
-def _posix() -> int:
-    sysconf = getattr(os, "sysconf")  # noqa: B009  # missing on Windows
-    pages, page_size = sysconf("SC_PHYS_PAGES"), sysconf("SC_PAGE_SIZE")
-    return int(pages) * int(page_size) if pages > 0 and page_size > 0 else 0  # -1 means unknown
+def _fields(file: Path, separator: str, most: int = -1) -> list[list[str]]:
+    try:
+        return [line.split(separator, most) for line in _text(file).splitlines()]
+    except (OSError, ValueError):  # not Linux
+        return []
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

@@ -60,6 +60,7 @@ def staged(folder: Path) -> Iterator[Path]:
         try:
             yield stage
             with Lock.taken(folder, wait=WAIT) or Lock(None):
+                own.release()  # it is a file in there; with the folder's lock nobody removes orphans
                 for file in sorted(stage.iterdir()):
                     os.replace(file, folder / file.name)
             made.clear()
@@ -77,8 +78,8 @@ def _remove_orphans(folder: Path) -> None:
     for stage in folder.glob(f"{STAGE}*"):
         lock = Lock.taken(stage)
         if lock is not None:
-            shutil.rmtree(stage, ignore_errors=True)
             lock.release()
+            shutil.rmtree(stage, ignore_errors=True)
 
 
 _WHOLE = re.compile("0|[1-9][0-9]{0,14}")  # more digits than 15 are lost in a sheet
