@@ -15,6 +15,7 @@ import scipy.io
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity
 from hyphc.io import ColumnsError, match_leaves, read_points, read_tree, unique_names, write_tree
+from hyphc.similarity.lookalikes import names_nuisance, nuisance_columns
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -209,6 +210,26 @@ def test_a_column_that_only_numbers_the_rows_is_no_feature_and_names_them(write)
 def test_whole_numbers_that_differ_are_left_out_where_they_are_called_an_id(name, is_feature, write):
     path = write("x.csv", f"{name},a,b\n" + "".join(f"{7 * i % 11},{i * i},0.5\n" for i in range(1, 9)))
     assert (name in read_points(path).columns) == is_feature
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        *(
+            (name, True)
+            for name in ["batch", "Batch", "plate_no", "PlateID", "sequencing run", "site2", "DONOR", "run date"]
+        ),
+        *((name, False) for name in ["donor_age", "run_time", "rundown", "website", "update", "count", "", "id", "2"]),
+    ],
+)
+def test_a_nuisance_column_is_recognised_by_the_last_word_of_its_name(name, is_one):
+    assert names_nuisance(name) is is_one
+
+
+def test_only_a_few_whole_numbers_are_codes_of_a_batch():
+    few, many, measured = np.repeat([1.0, 2.0, np.nan], 4), np.arange(12.0), np.linspace(0, 1, 12)
+    names = ["batch", "batch", "batch", "age"]
+    assert nuisance_columns(names, np.column_stack([few, many, measured, few])) == [0]
 
 
 def test_a_table_of_nothing_but_counters_keeps_them(write):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -12,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import is_valid_y, squareform
 
-from .._shared.arrays import Floats
+from ..similarity.lookalikes import identifier_columns
 from .annotated import read_h5ad
 from .arrays import read_array_file
 from .arrow import read_arrow
@@ -29,10 +28,8 @@ from .sources import PathLike, Source, open_source
 Kind = Literal["features", "similarities", "distances", "graph"]
 Missing = Literal["keep", "refuse", "drop", "impute"]
 
-_COUNTS_FROM = 5  # rows: fewer may count up by chance
 # What the two ends of an edge are called.
 _ENDS = {("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("u", "v")}
-_ID = re.compile(r"(^|[\W_])(id|ids|index|key|nr|no)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,14 +258,9 @@ def _refuse_matrix(points: Points) -> None:
 def _without_identifiers(points: Points) -> Points:
     """Columns that only number the rows are no features; the first of them names the rows, if nothing else does."""
     called = points.columns
-    if (
-        not isinstance(points.data, np.ndarray)
-        or points.kind != "features"
-        or called is None
-        or points.n < _COUNTS_FROM
-    ):
+    if not isinstance(points.data, np.ndarray) or points.kind != "features" or called is None:
         return points
-    found = [c for c, name in enumerate(called) if _identifies(name, points.data[:, c])]
+    found = identifier_columns(called, points.data)
     if not found or len(found) == len(called):
         return points
     kept = [c for c in range(len(called)) if c not in found]
@@ -283,15 +275,6 @@ def _without_identifiers(points: Points) -> Points:
         notes.append(f"no feature: {column} (it only numbers the rows; ask for it as a feature to use it)")
     data = np.ascontiguousarray(points.data[:, kept])
     return replace(points, data=data, columns=columns, names=names, notes=tuple(notes))
-
-
-def _identifies(name: str, values: Floats) -> bool:
-    """Whether a column counts the rows, or has a whole number of its own for each and is called an id."""
-    with np.errstate(invalid="ignore", over="ignore"):  # NaN of the signalling kind; counts beyond a float16
-        if np.array_equal(values, values[0] + np.arange(len(values))):
-            return True
-        whole = bool((values == np.round(values)).all())
-    return bool(_ID.search(name)) and whole and len(np.unique(values)) == len(values)
 
 
 def _warnings(points: Points) -> tuple[str, ...]:

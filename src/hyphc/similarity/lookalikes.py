@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,65 @@ N_PAIRS, N_THIRDS = 300, 100
 CORRELATED, BY_CHANCE, FEWEST = 0.2, 5.0, 8
 FEW_ZEROS = 0.1
 ROUNDING = 1e-9
+# Names of columns. Fewer rows than this may count up by chance.
+COUNTS_FROM = 5
+_IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|index|key|nr|no)$", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+# What says where, when, by whom or on whom rows were measured, and not what was measured; and what such names end in.
+_NUISANCE = re.compile(
+    "batch|plate|run|lane|chip|slide|flowcell|array|site|center|centre|lab|laboratory|hospital|scanner|instrument|machine|"
+    "operator|technician|date|donor|subject|patient|replicate|cohort|study"
+)
+_NUMBERED = re.compile("ids?|nr|no|num|number|code|index|key")
+
+
+def identifier_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
+    """Return the positions of columns that count the rows, or hold a different whole number for each and are called an id.
+
+    Examples
+    --------
+    >>> identifier_columns(["patient id", "age"], np.array([[7, 50], [3, 61], [9, 50], [4, 47], [1, 33]]))
+    [0]
+    """
+    return [c for c, name in enumerate(names) if len(X) >= COUNTS_FROM and _identifies(name, X[:, c])]
+
+
+def nuisance_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
+    """Return the positions of columns that are called a batch, plate, run, site, donor or the like and hold a few whole numbers.
+
+    Few: each value occurs twice on average. Such numbers are codes: their differences mean nothing, and clusters of them are
+    clusters of how rows were measured.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 50, 7], [1, 61, 7], [2, 50, 8], [2, 47, 8]])
+    >>> nuisance_columns(["batch_no", "donor age", "SequencingRun"], X)
+    [0, 2]
+    """
+    return [c for c, name in enumerate(names) if names_nuisance(name) and _holds_codes(X[:, c])]
+
+
+def names_nuisance(name: str) -> bool:
+    """Return whether a column is called a batch or the like, by the last word of its name that is no "id" or "number"."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    while len(words) > 1 and _NUMBERED.fullmatch(words[-1]):
+        words.pop()
+    return bool(words) and _NUISANCE.fullmatch(words[-1]) is not None
+
+
+def _identifies(name: str, values: npt.NDArray[Any]) -> bool:
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN of the signalling kind; counts beyond a float16
+        if np.array_equal(values, values[0] + np.arange(len(values))):
+            return True
+        whole = bool((values == np.round(values)).all())
+    return bool(_IDENTIFIER.search(name)) and whole and len(np.unique(values)) == len(values)
+
+
+def _holds_codes(values: npt.NDArray[Any]) -> bool:
+    present = values[~np.isnan(values)]
+    with np.errstate(invalid="ignore"):
+        whole = bool((present == np.round(present)).all())
+    return whole and 2 <= len(np.unique(present)) <= len(present) / 2
 
 
 def warn_of_one_wide_column(X: Any) -> None:
