@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from types import FrameType, TracebackType
@@ -16,6 +15,7 @@ from typing import Any, Self
 from .ending import Terminated, terminate
 from .progress import Callback, Display, Progress, cost_of, line, minutes
 from .trail import Trail
+from .warn import warn
 
 _MAY_BE_REPLACED = (signal.default_int_handler, terminate)
 STOPPING = "\nhyphc: stopping after this step with what there is; Ctrl-C again stops at once."
@@ -136,7 +136,7 @@ class Clock:
             self._display.close(f"{end} after {minutes(self.seconds())}{cost_of(self.news)}")
         if self.interrupted and kind is None:
             message = f"Interrupted after {self.seconds():.1f} s; {self._left}."
-            warnings.warn(message, UserWarning, stacklevel=3)
+            warn(message, UserWarning, stacklevel=3)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.interrupted:

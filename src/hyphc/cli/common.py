@@ -6,7 +6,6 @@ import argparse
 import re
 import sys
 import textwrap
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._shared.text import cut_short, visible
+from .._shared.warn import collected
 from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
 from ..io.points import Missing
 from ..similarity import Similarity, as_similarity, standardize
@@ -187,11 +187,13 @@ def _given(points: Points) -> tuple[Similarity, tuple[str, ...]]:
 @contextmanager
 def _warnings_told(points: Points) -> Iterator[None]:
     """What the library warns of, in the words of the command line."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with collected(lambda message: say(_in_options(message, points))):
         yield
-    for warning in caught:
-        print(f"hyphc: {visible(_in_options(str(warning.message), points))}", file=sys.stderr)
+
+
+def say(message: str) -> None:
+    """Print a warning beside the results."""
+    print(f"hyphc: {visible(message)}", file=sys.stderr)
 
 
 _OPTIONS = {

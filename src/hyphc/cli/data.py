@@ -7,7 +7,6 @@ import csv
 import io
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
@@ -90,8 +89,7 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 def _load(name: str) -> datasets.Dataset:
     try:
-        with warnings.catch_warnings(action="ignore"):  # scikit-learn warns of each failed try to fetch
-            return datasets.load(name)
+        return datasets.load(name)
     except FileNotFoundError:
         files = " and ".join(_files(name))
         raise ValueError(

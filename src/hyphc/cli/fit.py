@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
 from .._shared.ending import NO_THREAD
+from .._shared.warn import collected
 from ..estimator import HypHC
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
 from .annotated import check_annotated, write_annotated
 from .annotations import read_annotations
-from .common import check_usage, print_note, print_notes, read_data, similarity_of
+from .common import check_usage, print_note, print_notes, read_data, say, similarity_of
 from .fit_by_parts import run_fit_by_parts
 from .fit_files import Fitted, Judgement, brief, judged, write_all, write_tree_alone
 from .known import constraints_of, known_columns, known_note
@@ -111,15 +111,14 @@ def _fitted(arguments: argparse.Namespace, similarity: Similarity, known: Constr
         random_state=arguments.seed,
         verbose=verbose,
     )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Interrupted")  # run_fit says so in its own words
-        warnings.filterwarnings("always", message="The checkpoint")
-        warnings.showwarning = _say  # type: ignore[assignment]  # of a checkpoint that cannot be written
+    with collected(_say_unless_interrupted):
         return model.fit(similarity)
 
 
-def _say(message: Warning, *_: object) -> None:
-    print(f"hyphc: {message}", file=sys.stderr)
+def _say_unless_interrupted(message: str) -> None:
+    """``_written`` tells of an interrupt in its own words."""
+    if not message.startswith("Interrupted"):
+        say(message)
 
 
 def _default_folder(file: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from typing import Any
 
+from .._shared.warn import collected
 from ..io import Points
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity, standardize
@@ -23,8 +23,7 @@ def supported(
     """Support of the tree's clusters, drawn as asked for or as fits the data, within what is known."""
     usual: Resample = _WAYS.get(points.kind, "rows")
     data, parameters = _as_fitted(arguments, points, similarity)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Interrupted")  # the number of refits says it
+    with collected(lambda message: None):  # the number of refits says that there was an interrupt
         return support(
             tree,
             data,

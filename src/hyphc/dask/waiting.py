@@ -7,7 +7,6 @@ worker was lost, Dask closes the process that watches over it unless it is back,
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ from typing import Any
 
 from distributed import Client, KilledWorker, LocalCluster
 from distributed.scheduler import NoValidWorkerError, NoWorkerError
+
+from .._shared.warn import warn
 
 LOOK = 2.0  # seconds between two looks at the workers
 ALONE = 30.0  # seconds without any worker after which the user is told
@@ -85,7 +86,7 @@ class _Workers:
         self._alone = now if self._alone is None else self._alone
         if now - self._alone >= ALONE and not self._warned:
             self._warned = True
-            warnings.warn(
+            warn(
                 f"The cluster has had no worker for {now - self._alone:.0f} s; the fit waits for one. Start workers, or end the "
                 f"fit (Dask ends it by itself after distributed.scheduler.no-workers-timeout, if that is set). {_STAYS}",
                 RuntimeWarning,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -20,6 +19,7 @@ from .._shared.clock import Clock
 from .._shared.locks import Lock
 from .._shared.places import Folder, place_of
 from .._shared.trail import Frame, KeptTrail
+from .._shared.warn import warn
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
@@ -103,7 +103,7 @@ class Keeper:
 
     def _warn(self, why: str) -> None:
         if not self._warned:
-            warnings.warn(f"The checkpoint {str(self._store.place)!r} failed: {why}.", UserWarning, stacklevel=2)
+            warn(f"The checkpoint {str(self._store.place)!r} failed: {why}.", UserWarning, stacklevel=2)
         self._warned = True
 
     def close(self) -> None:

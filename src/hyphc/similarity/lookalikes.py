@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.arrays import Ints
+from .._shared.warn import warn
 
 # A column with more than this share of the variance decides the similarity alone.
 WIDE_SHARE = 0.9
@@ -90,7 +90,7 @@ def warn_of_one_wide_column(X: Any) -> None:
     variances = np.ldexp(X, -exponent).var(axis=0, dtype=np.float64)  # the square of 1e200 would overflow
     share = float(variances.max() / variances.sum()) if variances.sum() > 0 else 0.0
     if share > WIDE_SHARE:
-        warnings.warn(
+        warn(
             f"Column {int(variances.argmax())} carries {share:.0%} of the variance and decides the similarity nearly alone; if "
             "columns have units of their own, use metric='auto' or hyphc.similarity.standardize.",
             UserWarning,
@@ -101,7 +101,7 @@ def warn_of_one_wide_column(X: Any) -> None:
 def warn_of_square_rows(X: Any) -> None:
     """For the default metric, which takes rows of features."""
     if isinstance(X, np.ndarray) and len(X) > 2 and X.shape[0] == X.shape[1] and np.array_equal(X, X.T):
-        warnings.warn(
+        warn(
             f"X is a symmetric matrix of {len(X)} rows and columns but is taken as features; pass metric='precomputed' if it "
             "holds similarities, metric='precomputed_distances' if it holds distances.",
             UserWarning,
@@ -112,7 +112,7 @@ def warn_of_square_rows(X: Any) -> None:
 def warn_of_distances(W: Any) -> None:
     """For precomputed similarities."""
     if isinstance(W, np.ndarray) and W.ndim == 2 and looks_like_distances(W):
-        warnings.warn(
+        warn(
             "X looks like distances: its diagonal is 0, it obeys the triangle inequality, and rows with small entries between "
             "them are alike. Similarities are large for alike points; pass metric='precomputed_distances' for distances.",
             UserWarning,
@@ -126,7 +126,7 @@ def warn_of_similarities(D: Any) -> None:
         return
     own = np.diagonal(D)
     if (own > 0).all() and (own >= D.max(axis=1)).all() and (own > D.mean(axis=1)).all():
-        warnings.warn(
+        warn(
             "X looks like similarities: every row is largest on the diagonal, where distances are 0; pass metric='precomputed' "
             "for similarities.",
             UserWarning,

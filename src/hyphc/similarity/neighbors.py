@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import require_choice
+from .._shared.warn import warn
 from .directions import DIRECTIONS
 from .edge_weights import graph_of, require_edge_weights
 from .exact_neighbors import TREE_DIMENSIONS, closest_among, exact_candidates
@@ -255,7 +255,7 @@ def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | N
 def warn_of_poor(recall: float) -> None:
     """Warn of a search that missed many neighbours."""
     if recall < POOR_RECALL:
-        warnings.warn(
+        warn(
             f"The approximate search found {recall:.0%} of the true neighbours in a sample: the rows have little structure "
             "in so many columns. Fewer columns (PCA, TruncatedSVD) make it better.",
             stacklevel=6,
