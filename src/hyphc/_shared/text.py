@@ -9,6 +9,8 @@ import re
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # What a spreadsheet takes for the beginning of a formula.
 _FORMULA = re.compile(r"[=+\-@\t\r]")
+# Cells of a file that say that a value is missing, in small letters: of numbers, labels, annotations and categories alike.
+MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?"})
 LONGEST_MESSAGE = 2_000  # characters: of a message that quotes a cell of a megabyte, the rest says nothing
 
 
@@ -39,6 +41,17 @@ def cell(text: str) -> str:
     ("'=1+2", '-1', "'- none")
     """
     return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
+
+
+def is_blank(cell: str) -> bool:
+    """Return whether a cell of a file says that its value is missing.
+
+    Examples
+    --------
+    >>> is_blank(" NA"), is_blank("0")
+    (True, False)
+    """
+    return cell.strip().lower() in MISSING
 
 
 def is_number(text: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..io import read_points
 from .common import how_to_read
@@ -32,8 +33,13 @@ def called(column: str) -> str:
 
 
 def _values(texts: Sequence[str]) -> Any:
-    """Numbers, NaN for empty cells, where every other cell is one; else the texts."""
+    """Numbers, NaN where missing, if every other cell is one; else the texts, None where missing."""
     try:
-        return np.array([float(text) if text.strip() else np.nan for text in texts])
+        return np.array([float(text) if text else np.nan for text in texts])
     except ValueError:
-        return np.array(texts, dtype=object)
+        return as_classes(texts)
+
+
+def as_classes(labels: Sequence[str]) -> npt.NDArray[np.object_]:
+    """Return labels for a picture: None where one is missing, which is drawn in grey and is no class."""
+    return np.array([label or None for label in labels], dtype=object)

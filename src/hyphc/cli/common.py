@@ -19,6 +19,7 @@ from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, uni
 from ..io.points import Missing
 from ..similarity import Similarity, as_similarity, standardize
 from ..similarity.build import metric_named
+from ..similarity.lookalikes import nuisance_columns
 from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
 from ..similarity.neighborhoods import N_NEIGHBORS, Auto
 from ..tree import Tree
@@ -97,10 +98,15 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
             transpose=arguments.transpose,
             sequence_distance=arguments.sequence_distance,
         )
-    longest = max(map(len, points.labels or ()), default=0)
+    labels = [label for label in points.labels or () if label]
+    if points.labels is not None and not labels:
+        raise ValueError(
+            f"{points.source}: no row has a label; name a column of groups with --labels, or leave it out."
+        )
+    longest = max(map(len, labels), default=0)
     if longest > LONGEST_LABEL:  # arrays of text have room for the longest in every row
         raise ValueError(f"{points.source}: a label has {longest} characters; name a column of groups with --labels.")
-    if points.labels is not None and len(set(points.labels)) == points.n:
+    if labels and len(set(labels)) == len(labels):
         raise ValueError(f"{points.source}: no two rows have the same label; name a column of groups with --labels.")
     return points
 
@@ -263,6 +269,19 @@ def tree_for(path: str, points: Points) -> tuple[Tree, str]:
     by_order = Path(path).suffix.lower() not in NEWICK_SUFFIXES
     with options_named():
         return match_leaves(tree, leaf_names(points), source=path, by_order=by_order)
+
+
+def nuisance_notes(
+    columns: Sequence[str] | None, X: Any, also: str = " or show it beside the tree with --annotate"
+) -> list[str]:
+    """A note for each column that was clustered by and is called a batch, plate, run, site or the like."""
+    if columns is None or not isinstance(X, np.ndarray):
+        return []
+    return [
+        f"batch?: {columns[c]} is clustered by, and looks like where, when or on whom rows were measured: leave it out with "
+        f"--exclude {columns[c]},{also} {columns[c]}"
+        for c in nuisance_columns(columns, X)
+    ]
 
 
 def print_notes(points: Points, notes: Sequence[str]) -> None:

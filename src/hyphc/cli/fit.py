@@ -15,11 +15,11 @@ from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
 from .annotated import check_annotated, write_annotated
 from .annotations import read_annotations
-from .common import check_usage, print_note, print_notes, read_data, say, similarity_of
+from .common import check_usage, nuisance_notes, print_note, print_notes, read_data, say, similarity_of
 from .fit_by_parts import run_fit_by_parts
 from .fit_files import Fitted, Judgement, brief, judged, write_all, write_tree_alone
 from .known import constraints_of, known_columns, known_note
-from .outputs import require_writable_folder
+from .outputs import checkpoint_kept, require_writable_folder
 from .report import how_many, print_rows
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -34,7 +34,6 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     require_writable_folder(folder)
     check_annotated(arguments)
     if arguments.scheduler or arguments.workers or arguments.memory:
-        folder.mkdir(parents=True, exist_ok=True)
         run_fit_by_parts(arguments, folder)
         return None
     points = read_data(arguments, arguments.file, known_columns(arguments))
@@ -42,9 +41,13 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     _check_clusters(arguments, points.n)
     known = constraints_of(arguments, points)
     similarity, notes = similarity_of(points, arguments)
+    notes += (
+        () if arguments.features or points.kind != "features" else tuple(nuisance_notes(points.columns, points.data))
+    )
     notes += () if known is None else (known_note(known, points.n),)
     print_notes(points, notes)
-    model = _fitted(arguments, similarity, known)
+    with checkpoint_kept(arguments.checkpoint):
+        model = _fitted(arguments, similarity, known)
     told = replace(model.plan_, rows="")  # the notes have said it
     fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {told}", model, beside, known)
     print_note(fitted.plan)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .._shared.arrays import Ints
 from ..estimator import HypHC
 from ..io import Points, write_tree
@@ -17,7 +15,7 @@ from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree
-from .annotations import called
+from .annotations import as_classes, called
 from .common import leaf_names
 from .differences import cluster_differences
 from .outputs import clusters_csv, staged
@@ -125,7 +123,7 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
     files, model, points = [], fitted.model, fitted.points
     label_name = called(fitted.arguments.labels or "label")
     given: dict[str, Any] = {
-        "labels": None if points.labels is None else np.asarray(points.labels),
+        "labels": None if points.labels is None else as_classes(points.labels),
         "clusters": model.labels_,
         "title": points.source,
         "label_name": label_name,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from .._shared.text import is_blank
 from ..io import ColumnsError, Points
 from ..io.trees import read_family
 from ..pipeline.constraints import Constraints, groups_of
@@ -15,7 +16,6 @@ from .common import leaf_names, options_named
 
 # Options that name a column.
 COLUMNS = ("must_link", "cannot_link", "classes", "order")
-_MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 
 
 def known_columns(arguments: argparse.Namespace) -> dict[str, str]:
@@ -71,7 +71,7 @@ def _many(count: int, thing: str) -> str:
 
 def _cells(values: Sequence[str]) -> list[str]:
     """The cells without blanks around them; "" where nothing is known."""
-    return ["" if value.strip().lower() in _MISSING else value.strip() for value in values]
+    return ["" if is_blank(value) else value.strip() for value in values]
 
 
 def _groups(values: list[str]) -> list[list[int]]:

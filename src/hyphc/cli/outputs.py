@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.locks import Lock
+from .._shared.places import is_address
 from .._shared.text import cell, visible
 
 STAGE = ".new."  # how the names of folders begin in which files wait until all are there
@@ -80,6 +81,32 @@ def _remove_orphans(folder: Path) -> None:
         if lock is not None:
             lock.release()
             shutil.rmtree(stage, ignore_errors=True)
+
+
+@contextmanager
+def checkpoint_kept(place: str | Path | None) -> Iterator[None]:
+    """Say, where an interrupt ends the block, that the checkpoint in this place stays, how large it is, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        size = 0 if place is None or is_address(str(place)) else _size_of(Path(place))
+        if str(interrupt) or place is None or not (size or is_address(str(place))):
+            raise
+        large = f" ({_in_words(size)})" if size else ""
+        raise type(interrupt)(
+            f"no result was written, but the checkpoint was kept in {place}{large}: the same command goes on from there"
+        ) from None
+
+
+def _size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _in_words(n_bytes: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.1f} {unit}"
+    return f"{n_bytes} bytes"
 
 
 _WHOLE = re.compile("0|[1-9][0-9]{0,14}")  # more digits than 15 are lost in a sheet

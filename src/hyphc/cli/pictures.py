@@ -16,7 +16,7 @@ from ..io import Points, read_tree
 from ..io.missing import shown_numbers
 from ..io.trees import row_numbers
 from ..tree import Tree
-from .annotations import called, read_annotations
+from .annotations import as_classes, called, read_annotations
 from .common import COLUMN_OPTIONS, leaf_names, read_data, tree_for
 from .outputs import require_writable_file
 from .trees import own_number, require_weights
@@ -49,7 +49,7 @@ def run_plot(arguments: argparse.Namespace) -> None:
     tree, points = _tree_and_points(arguments)
     colours: dict[str, Any] = {"title": Path(arguments.tree).name if points is None else points.source}
     if points is not None and points.labels is not None and arguments.n_clusters is None:
-        colours |= {"labels": np.asarray(points.labels), "label_name": called(arguments.labels)}
+        colours |= {"labels": as_classes(points.labels), "label_name": called(arguments.labels)}
     else:
         colours |= {"clusters": _clusters(tree, arguments)}
     if arguments.kind == "clustermap":

@@ -17,6 +17,7 @@ from ..scores.certificate import OptimalityGap, optimality_gap
 from ..scores.metrics import dasgupta_cost, dendrogram_purity, in_units
 from ..similarity import Similarity
 from ..tree import Tree
+from ..tree.transfer import restricted
 from .differences import ClusterDifferences
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
@@ -56,7 +57,7 @@ def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed
         in_units(cost, similarity, "mean") if similarity.total() > 0 else None,
         bounds,
         optimality_gap(tree, similarity, effort=CERTIFICATE_EFFORT * effort, random_state=seed, n_jobs=-1),
-        None if labels is None else dendrogram_purity(tree, np.asarray(labels)),
+        None if labels is None else purity_of(tree, labels),
         bounds.exact and tree.n_leaves > 2 and _same(bounds.lower, bounds.upper),
     )
 
@@ -71,8 +72,14 @@ def compare(similarity: Similarity, labels: Sequence[str] | None) -> Comparison 
     if similarity.n > LINKAGE_UP_TO:
         return None
     tree = baselines.average_linkage(similarity)
-    purity = None if labels is None else dendrogram_purity(tree, np.asarray(labels))
+    purity = None if labels is None else purity_of(tree, labels)
     return Comparison(dasgupta_cost(tree, similarity), purity)
+
+
+def purity_of(tree: Tree, labels: Sequence[str]) -> float:
+    """Return the dendrogram purity of the leaves that have a label; the others are left out of the tree."""
+    known = np.flatnonzero(np.asarray(labels) != "")
+    return dendrogram_purity(restricted(tree, known)[0], np.asarray(labels)[known])
 
 
 def score_rows(result: Score) -> list[tuple[str, str, str]]:
@@ -143,10 +150,21 @@ def agreement_rows(clusters: npt.NDArray[np.int64], labels: Sequence[str] | None
     """How well flat clusters agree with the labels, if there are any."""
     if labels is None:
         return []
+    known = np.asarray(labels) != ""
+    codes = np.full(len(clusters), -1)
+    codes[known] = np.unique(np.asarray(labels)[known], return_inverse=True)[1]
+    return [agreement_row(clusters, codes)]
+
+
+def agreement_row(clusters: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]) -> tuple[str, str, str]:
+    """The adjusted Rand index of the rows that have a label; those numbered −1 have none."""
     from sklearn.metrics import adjusted_rand_score
 
-    value = float(adjusted_rand_score(np.asarray(labels), clusters))
-    return [("agreement", f"{value:.4f}", "adjusted Rand index of flat clusters and labels; 1 is perfect, 0 chance")]
+    known = labels >= 0
+    value = float(adjusted_rand_score(labels[known], clusters[known]))
+    left_out = "" if known.all() else f"; {int((~known).sum())} rows without a label are left out"
+    text = f"adjusted Rand index of flat clusters and labels; 1 is perfect, 0 chance{left_out}"
+    return ("agreement", f"{value:.4f}", text)
 
 
 def how_many(model: HypHC) -> str:
@@ -213,8 +231,8 @@ def _cluster_table(flat: FlatClusters) -> list[str]:
         cells = [str(cluster), str(sizes[cluster])]
         if flat.labels:
             members = np.flatnonzero(flat.of == cluster).tolist()
-            label, count = Counter(flat.labels[i] for i in members).most_common(1)[0]
-            cells.append(f"{plain(label)} ({count})")
+            common = Counter(flat.labels[i] for i in members if flat.labels[i]).most_common(1)
+            cells.append("".join(f"{plain(label)} ({count})" for label, count in common) or "–")
         lines.append(f"| {' | '.join(cells if told is None else [*cells, plain(told[cluster])])} |")
     if len(sizes) > len(largest):
         lines += ["", f"The {len(sizes) - len(largest)} smaller clusters are in clusters.csv."]

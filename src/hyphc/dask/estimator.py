@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._shared.places import Folder, Place, place_of
 from ..estimator import HypHC
-from ..pipeline.blocks import Source, open_rows
+from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows
 from ..pipeline.flat import Cut, predicted, tree_of
 from ..pipeline.npy_rows import Rows
 from ..pipeline.parts import fit_by_parts
@@ -212,6 +212,8 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         """Blocks of a Dask collection, None of a file, and the rows as tasks read them."""
         if isinstance(X, str | os.PathLike):
             return None, open_rows(X)
+        if isinstance(X, ParquetRows | PickedRows):
+            return None, X
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
             return stored_rows(as_array(X), place, None)
         raise TypeError(

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._shared.columns import is_missing
 from .._shared.files import most_bytes, replaced_atomically
 from ..tree import Tree
 from .arrays import Arrays, check_numbers, reading
@@ -107,7 +108,7 @@ def _embedding(source: Source, data: Any, key: str) -> tuple[Any, tuple[str, ...
 def _observed(source: Source, data: Any, column: str) -> tuple[str, ...]:
     header = [str(name) for name in data.obs.columns]
     c = find_column(f"{source.label} (obs)", header, column)
-    return tuple(map(str, data.obs.iloc[:, c]))
+    return tuple("" if is_missing(value) else str(value) for value in data.obs.iloc[:, c])
 
 
 def write_h5ad(

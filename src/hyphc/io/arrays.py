@@ -126,10 +126,12 @@ def _by_column(source: Source, X: npt.NDArray[Any], wanted: Wanted) -> Arrays:
 
 
 def _texts(values: npt.NDArray[Any]) -> tuple[str, ...]:
-    """Values as text; whole numbers without a decimal point."""
-    if values.dtype.kind == "f" and np.isfinite(values).all() and np.array_equal(values, np.floor(values)):
-        values = values.astype(np.int64)
-    return tuple(map(str, values.tolist()))
+    """Values as text; whole numbers without a decimal point, "" for NaN."""
+    if values.dtype.kind != "f":
+        return tuple(map(str, values.tolist()))
+    known = values[~np.isnan(values)]
+    whole = bool(np.isfinite(known).all()) and np.array_equal(known, np.floor(known))
+    return tuple("" if value != value else str(int(value) if whole else value) for value in values.tolist())
 
 
 def _read_npz(source: Source, wanted: Wanted) -> Arrays:

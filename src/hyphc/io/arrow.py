@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._shared.files import most_bytes
+from ..pipeline.blocks import is_number_type
 from .arrays import Arrays, check_numbers, missing_value, reading
 from .columns import Column, Roles, Wanted, assign_roles
 from .delimited import assembled
@@ -40,7 +41,12 @@ def _table(source: Source, found: str) -> tuple[Any, list[Column]]:
     with reading(source, found), source.open() as file:
         table = _parquet(source, file) if found == "parquet" else _feather(source, file)
         table.validate(full=True)  # text that is no UTF-8, offsets out of bounds
-        return table, [_describe(name, column) for name, column in zip(table.column_names, table.columns, strict=True)]
+        return table, described(table)
+
+
+def described(table: Any) -> list[Column]:
+    """What the columns of a table hold."""
+    return [describe_column(name, column) for name, column in zip(table.column_names, table.columns, strict=True)]
 
 
 def _parquet(source: Source, file: IO[bytes]) -> Any:
@@ -82,13 +88,11 @@ def _all_numbers(
     return X
 
 
-def _describe(name: str, column: Any) -> Column:
-    from pyarrow import types
-
-    kind = column.type
-    if types.is_null(kind) or column.null_count == len(column):
+def describe_column(name: str, column: Any) -> Column:
+    """What a column holds."""
+    if column.null_count == len(column):
         return Column(name, "empty", 0, len(column))
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+    if is_number_type(column.type):
         return Column(name, "number", len(column), len(column))
     sample = column.slice(0, _SAMPLE).to_pylist()
     return Column(name, "text", len(set(map(str, sample))), len(sample))

@@ -40,6 +40,7 @@ class Wanted:
     categories: tuple[str, ...] | None = None
     keep_missing: bool = True  # False: a missing value is a mistake
     known: Mapping[str, str] = field(default_factory=dict)
+    in_memory: bool = True  # False: rows are read block by block; then there are no names and no categories
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -83,7 +84,8 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
     categories = frozenset(c for column in wanted.categories or () for c in find_columns(source, header, column))
     taken = {labels, *known.values()}
     text = [c for c, column in enumerate(columns) if column.kind == "text" and c not in taken | categories]
-    inferred_names = next((c for c in text if _tells_apart(columns[c])), None) if names is None else None
+    infer = names is None and wanted.in_memory
+    inferred_names = next((c for c in text if _tells_apart(columns[c])), None) if infer else None
     if wanted.features is None:
         taken.add(names)
         numbers = {c for c, column in enumerate(columns) if column.kind == "number" and c not in taken}
@@ -164,9 +166,9 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]
             continue
         if column.kind == "text" and not _tells_apart(column) and roles.labels is None:
             about = (
-                f"text with {column.n_different} different values; choose it as labels to compare the tree with them, or as "
-                "categories to cluster by"
+                f"text with {column.n_different} different values; choose it as labels to compare the tree with them"
             )
+            about += ", or as categories to cluster by" if wanted.in_memory else ""
         else:
             about = {"text": "text", "empty": "empty", "number": "not asked for"}[column.kind]
         notes.append(f"not used: {column.name} ({about})")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._shared.arrays import Floats
-from .._shared.text import is_number
+from .._shared.text import is_blank, is_number
 from ..similarity.mixed import Table, coded
 from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
 from .lines import COMMENT, NumberedRow, rows_of_text
@@ -22,7 +22,6 @@ from .sources import Source, decoded
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
 LARGEST = 1e100  # squares and products of three such numbers still fit a float64 with room for a sum over all rows
-_MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 
 
 @dataclass
@@ -76,9 +75,8 @@ def read_rows(source: Source, rows: Iterator[NumberedRow], wanted: Wanted) -> De
     notes = roles.notes if header else ("header: none, so columns are called 1, 2, 3, …", *roles.notes)
     notes = notes if written is None else (written.words, *notes)
     called = tuple(columns[c].name for c in roles.features)
-    grouped = {
-        roles.features.index(c): [None if is_blank(cell) else cell.strip() for cell in words[c]]
-        for c in roles.categories
+    grouped: dict[int, list[Any]] = {
+        roles.features.index(c): [cell.strip() for cell in words[c]] for c in roles.categories
     }
     return Delimited(
         tuple(column.name for column in columns),
@@ -91,8 +89,8 @@ def read_rows(source: Source, rows: Iterator[NumberedRow], wanted: Wanted) -> De
     )
 
 
-def assembled(source: str, numbers: Floats, grouped: dict[int, list[str | None]], called: tuple[str, ...]) -> Any:
-    """The numbers as they are, or a table of them and of columns of categories in their places."""
+def assembled(source: str, numbers: Floats, grouped: dict[int, list[Any]], called: tuple[str, ...]) -> Any:
+    """The numbers as they are, or a table of them and of columns of categories in their places; blank categories are missing."""
     if not grouped:
         return numbers
     values = np.empty((len(numbers), len(called)))
@@ -100,7 +98,8 @@ def assembled(source: str, numbers: Floats, grouped: dict[int, list[str | None]]
     kinds: list[tuple[str, ...] | None] = [None] * len(called)
     for k, words in grouped.items():
         try:
-            values[:, k], kinds[k] = coded(words, called[k])
+            present = [None if word is None or is_blank(str(word)) else word for word in words]
+            values[:, k], kinds[k] = coded(present, called[k])
         except ValueError as error:
             raise ValueError(f"{source}, {error}") from None
     return Table(values, tuple(kinds), called)
@@ -204,11 +203,6 @@ def _numbers(
     if not keep_missing or any(not is_blank(cell) and _trouble(cell) for cells in picked for cell in cells):
         raise _first_bad_cell(source, rows, columns, wanted, keep_missing)
     return np.array([[np.nan if is_blank(cell) else float(cell) for cell in cells] for cells in picked])
-
-
-def is_blank(cell: str) -> bool:
-    """Whether a cell says that its value is missing."""
-    return cell.strip().lower() in _MISSING
 
 
 def _first_bad_cell(

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import is_valid_y, squareform
 
+from .._shared.text import is_blank
 from ..similarity.lookalikes import identifier_columns
 from .annotated import read_h5ad
 from .arrays import read_array_file
@@ -45,7 +46,7 @@ class Points:
         also has columns of categories. An NPY file is memory-mapped.
     kind : {"features", "similarities", "distances", "graph"}
     names, labels : tuples of n str, or None
-        As the file writes them; names need not differ.
+        As the file writes them; names need not differ. A missing label is "".
     columns : tuple of d str, or None
         What the features are called.
     notes : tuple of str
@@ -144,6 +145,7 @@ def read_points(
         points = _without_identifiers(points)
     points = transposed(points) if transpose else points
     points = settled(points, missing)
+    points = _with_missing_labels(points)
     return replace(points, notes=points.notes + _warnings(points))
 
 
@@ -275,6 +277,16 @@ def _without_identifiers(points: Points) -> Points:
         notes.append(f"no feature: {column} (it only numbers the rows; ask for it as a feature to use it)")
     data = np.ascontiguousarray(points.data[:, kept])
     return replace(points, data=data, columns=columns, names=names, notes=tuple(notes))
+
+
+def _with_missing_labels(points: Points) -> Points:
+    """Labels that say they are missing, as a number would, are empty; how many is told."""
+    if points.labels is None:
+        return points
+    labels = tuple("" if is_blank(label) else label for label in points.labels)
+    n_missing = labels.count("")
+    note = f"unlabelled: {n_missing} of {points.n} rows have no label; purity and agreement are those of the others"
+    return replace(points, labels=labels, notes=(*points.notes, *[note] * bool(n_missing)))
 
 
 def _warnings(points: Points) -> tuple[str, ...]:

@@ -74,9 +74,10 @@ class ZarrRows:
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """The columns of numbers of a Parquet file, or of a folder of them in the order of their names."""
+    """Columns of a Parquet file, or of a folder of them in the order of their names: those given, else all of numbers."""
 
     path: str
+    columns: tuple[str, ...] | None = None
 
     @cached_property
     def _groups(self) -> list[tuple[str, int, int, int]]:
@@ -114,11 +115,27 @@ class ParquetRows:
 
     @cached_property
     def _columns(self) -> list[str]:
-        types = require_package("pyarrow", "Parquet files", "dask").types
-        numbers = [f for f in self._schema if types.is_floating(f.type) or types.is_integer(f.type)]
+        if self.columns is not None:
+            return list(self.columns)
+        numbers = [field.name for field in self._schema if is_number_type(field.type)]
         if not numbers:
             raise ValueError(f"{self.path!r} has no column of numbers.")
-        return [field.name for field in numbers]
+        return numbers
+
+    def head(self, n_rows: int) -> Any:
+        """Return the first rows with all their columns, as a pyarrow table."""
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        file = parquet.ParquetFile(self._files[0], filesystem=self._filesystem)
+        batches = [next(file.iter_batches(n_rows), None)]
+        return require_package("pyarrow", "Parquet files", "dask").Table.from_batches(
+            [batch for batch in batches if batch is not None], self._schema
+        )
+
+    def column(self, name: str) -> Any:
+        """Return one column of all files, as a pyarrow chunked array."""
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        tables = [parquet.read_table(file, columns=[name], filesystem=self._filesystem) for file in self._files]
+        return require_package("pyarrow", "Parquet files", "dask").concat_tables(tables).column(name)
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -139,12 +156,44 @@ class ParquetRows:
                     group, columns=self._columns
                 )
                 for j, name in enumerate(self._columns):
-                    column = table.column(name).to_numpy()
+                    column = _as_numbers(table.column(name))
                     rows[low - start : high - start, j] = column[low - begin : high - begin]
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}
+        return {"path": self.path, "columns": self.columns}
+
+
+def is_number_type(kind: Any) -> bool:
+    """Return whether a type of Arrow is one of numbers; booleans are the numbers 0 and 1."""
+    types = require_package("pyarrow", "Parquet files", "dask").types
+    return any(check(kind) for check in (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal))
+
+
+def _as_numbers(column: Any) -> Rows:
+    pyarrow = require_package("pyarrow", "Parquet files", "dask")
+    if not (pyarrow.types.is_boolean(column.type) or pyarrow.types.is_decimal(column.type)):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy())
+
+
+@dataclass(frozen=True)
+class PickedRows:
+    """Some columns of other rows."""
+
+    rows: Source
+    columns: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.shape[0], len(self.columns)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.rows.dtype
+
+    def read(self, start: int, stop: int) -> Rows:
+        return np.ascontiguousarray(self.rows.read(start, stop)[:, list(self.columns)])
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Colours {
 
   /** Number of the colour of a class of a column. */
   of(column, code) {
-    return code < 0 ? this.neutral : column.offset + code;
+    return code < 0 || column.classes[code] === "" ? this.neutral : column.offset + code; // a label without a name is missing
   }
 
   label(code) {

@@ -1,0 +1,110 @@
+"""Columns of a file that is read block by block: which are clustered by, which are labels, and what is said of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._shared.arrays import Ints
+from .._shared.text import is_blank
+from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows
+from ..similarity.lookalikes import identifier_columns
+from .arrow import described
+from .columns import Column, ColumnsError, Roles, Wanted, assign_roles, listed
+
+HEAD = 4_096  # rows that decide what a column holds, as of tables of text
+
+
+@dataclass(frozen=True, eq=False)
+class BlockColumns:
+    """Rows of the columns that are clustered by, their names, and one note for each choice; ``labels`` is a column, or None."""
+
+    rows: Source
+    columns: tuple[str, ...]
+    notes: tuple[str, ...]
+    labels: str | None = None
+    all_rows: Source | None = None
+
+    def label_codes(self) -> Ints:
+        """Return the number of each row's label, −1 where it is missing; labels are numbered from 0."""
+        assert self.labels is not None
+        if isinstance(self.all_rows, ParquetRows):
+            return _codes_of_text(self.all_rows.column(self.labels))
+        assert self.all_rows is not None
+        c, n = int(self.labels) - 1, self.all_rows.shape[0]
+        step = max(1, HEAD)
+        values = np.concatenate([self.all_rows.read(b, min(b + step, n))[:, c] for b in range(0, n, step)])
+        codes = np.full(n, -1)
+        known = ~np.isnan(values)
+        codes[known] = np.unique(values[known], return_inverse=True)[1]
+        return codes
+
+    def head(self) -> np.ndarray[Any, Any]:
+        """Return the first rows."""
+        return self.rows.read(0, min(HEAD, self.rows.shape[0]))
+
+
+def read_block_columns(path: str, wanted: Wanted) -> BlockColumns:
+    """Choose columns of a Parquet, NPY or Zarr file as ``read_points`` does; text is left out, and said to be."""
+    source = open_rows(path)
+    columns = _described(source)
+    roles = assign_roles(path, columns, wanted)
+    _require_numbers(path, columns, roles)
+    called = tuple(columns[c].name for c in roles.features)
+    rows = _picked(source, called, roles)
+    labels = None if roles.labels is None else columns[roles.labels].name
+    chosen = BlockColumns(rows, called, roles.notes, labels, source)
+    return chosen if wanted.features is not None else _without_identifiers(chosen)
+
+
+def _described(source: Source) -> list[Column]:
+    if isinstance(source, ParquetRows):
+        return described(source.head(HEAD))
+    n, d = source.shape
+    return [Column(str(c + 1), "number", n, n) for c in range(d)]
+
+
+def _require_numbers(path: str, columns: list[Column], roles: Roles) -> None:
+    text = [columns[c].name for c in roles.features if columns[c].kind == "text"]
+    if text:
+        message = f"{path}: {listed(text)} holds text, which is not read block by block; leave it out of the features."
+        raise ColumnsError(message, "features", "exclude")
+
+
+def _picked(source: Source, called: tuple[str, ...], roles: Roles) -> Source:
+    if isinstance(source, ParquetRows):
+        return ParquetRows(source.path, called)
+    return PickedRows(source, roles.features)
+
+
+def _without_identifiers(chosen: BlockColumns) -> BlockColumns:
+    """Leave out columns that only number the rows, as far as the first rows and the last tell."""
+    if not isinstance(chosen.rows, ParquetRows):
+        return chosen  # columns without names
+    n, head = chosen.rows.shape[0], chosen.head()
+    if n == 0:
+        return chosen
+    last = chosen.rows.read(n - 1, n)[0]
+    by_name = identifier_columns(chosen.columns, head[::-1])  # backwards, nothing counts the rows
+    found = [c for c in identifier_columns(chosen.columns, head) if c in by_name or last[c] == head[0, c] + n - 1]
+    if not found or len(found) == len(chosen.columns):
+        return chosen
+    kept = tuple(name for c, name in enumerate(chosen.columns) if c not in found)
+    notes = [note for note in chosen.notes if not note.startswith("features:")]
+    notes.insert(0, f"features: {listed(kept)} (the columns with numbers)")
+    about = "it only numbers the rows; ask for it as a feature to use it"
+    notes += [f"no feature: {chosen.columns[c]} ({about})" for c in found]
+    rows = ParquetRows(chosen.rows.path, kept)
+    return BlockColumns(rows, kept, tuple(notes), chosen.labels, chosen.all_rows)
+
+
+def _codes_of_text(column: Any) -> Ints:
+    """By dictionary, so that no text is ever held for each row."""
+    encoded = column.cast("string").dictionary_encode().combine_chunks()
+    words = encoded.dictionary.to_pylist()
+    kept = np.cumsum([0 if is_blank(word) else 1 for word in words]) - 1
+    numbers = np.where([is_blank(word) for word in words], -1, kept) if words else np.empty(0, dtype=np.int64)
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.asarray(np.append(numbers, -1)[codes])
