@@ -26,9 +26,6 @@ from ..tree import Tree
 
 NEWICK_SUFFIXES = (".nwk", ".newick")
 LONGEST_LABEL = 1_000  # characters: what is longer is a text and no group
-# Options that say how DATA is to be read, and mean nothing without it.
-COLUMN_OPTIONS: tuple[str, ...] = ("features", "exclude", "categories", "drop_missing", "impute", "transpose")
-COLUMN_OPTIONS += ("precomputed", "distances", "graph", "sheet", "obsm")
 _NOTE_WIDTH = 106  # characters; with the column before it, a line of 120
 
 
@@ -45,8 +42,12 @@ def check_usage(arguments: argparse.Namespace) -> None:
     if taken_as_they_are and given:
         what = "distances" if arguments.distances else "similarities"
         error(f"{taken_as_they_are[0]} {what} are taken as they are; leave out --{given[0].replace('_', '-')}")
-    if taken_as_they_are and (arguments.categories or arguments.transpose):
-        error(f"{taken_as_they_are[0]} numbers relate rows to each other; leave out --categories and --transpose")
+    of_tables = [
+        option for option in ("categories", "transpose", "drop_missing", "impute") if getattr(arguments, option)
+    ]
+    if taken_as_they_are and of_tables:
+        flag = f"--{of_tables[0].replace('_', '-')}"
+        error(f"{taken_as_they_are[0]} numbers relate rows to each other; leave out {flag}")
     if arguments.transpose and getattr(arguments, "annotate", None):
         error("--annotate is about rows, and --transpose clusters columns; leave out one of them")
     if arguments.categories and (arguments.metric or "auto") != "auto":
@@ -120,6 +121,7 @@ def how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
         "missing": _about_missing(arguments),
         "embedding": arguments.obsm,
         "sheet": arguments.sheet,
+        "header": arguments.header,
     }
 
 
@@ -134,6 +136,10 @@ def _about_missing(arguments: argparse.Namespace) -> Missing:
 
 def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
     """The similarity that the options ask for, and notes that say what it is."""
+    given = [f"--{name.replace('_', '-')}" for name in _OF_ROWS if getattr(arguments, name) not in (None, False)]
+    if points.kind != "features" and given:
+        what = {"graph": "edges of a graph"}.get(points.kind, points.kind)
+        raise ValueError(f"{points.source} holds {what}, which are taken as they are; leave out {given[0]}.")
     with _warnings_told(points):
         if points.kind != "features":
             return _given(points)

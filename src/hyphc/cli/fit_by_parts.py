@@ -16,6 +16,7 @@ from ..io.columns import Wanted
 from ..pipeline.from_disk import n_bytes
 from ..pipeline.problem import METRICS
 from .common import nuisance_notes, options_named, print_note
+from .options import given_options
 from .outputs import checkpoint_kept
 from .report import agreement_row, print_rows
 
@@ -58,11 +59,9 @@ def check_out_of_core(arguments: argparse.Namespace) -> None:
     error = arguments.parser.error
     if arguments.scheduler is not None and (arguments.workers is not None or arguments.memory is not None):
         error("--scheduler brings workers of its own; leave out --workers and --memory")
-    for action in arguments.parser._actions:
-        given = getattr(arguments, action.dest, action.default) != action.default
-        if given and action.dest not in CARRIED_OUT:
-            reason = _REASONS.get(action.dest, _OTHERWISE)
-            error(f"{action.option_strings[0]} cannot be used with an out-of-core fit: {reason}")
+    for option, flag in given_options(arguments).items():
+        if option not in CARRIED_OUT:
+            error(f"{flag} cannot be used with an out-of-core fit: {_REASONS.get(option, _OTHERWISE)}")
     metric = arguments.metric or "auto"
     if metric not in METRICS:
         error(f"--metric {metric} cannot be fitted out of core; choose {' or '.join(METRICS)}")
@@ -74,7 +73,9 @@ def check_out_of_core(arguments: argparse.Namespace) -> None:
 def _print_columns(arguments: argparse.Namespace, chosen: BlockColumns) -> None:
     print(f"{arguments.file}: {chosen.rows.shape[0]} rows")
     asked = arguments.features is not None
-    notes = () if asked else nuisance_notes(chosen.columns, chosen.head(), " or compare the clusters with it by --labels")
+    notes = (
+        () if asked else nuisance_notes(chosen.columns, chosen.head(), " or compare the clusters with it by --labels")
+    )
     for note in (*chosen.notes, *notes):
         print_note(note)
 

@@ -109,6 +109,13 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         help="the file lists edges (two nodes and perhaps a weight a line), or is a matrix of them",
     )
     group.add_argument("--sheet", metavar="SHEET", help="of an Excel file: by name or number (default: the first)")
+    group.add_argument(
+        "--header",
+        type=whole(1),
+        metavar="ROW",
+        help="of a table of text or an Excel file: the line with the names of the columns, counted from 1; lines above it are "
+        "passed over (default: the first line, if it has names)",
+    )
     group.add_argument("--obsm", metavar="KEY", help="of an AnnData file: an embedding, such as X_pca (default: X)")
     group.add_argument(
         "--sequence-distance",
@@ -116,6 +123,24 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         default="p",
         help="of aligned FASTA: share of sites that differ, or corrected by Jukes and Cantor (default: %(default)s)",
     )
+
+
+def data_options() -> list[str]:
+    """Return the names of all options that say how DATA is read, and mean nothing without it."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_columns(parser)
+    add_annotations(parser)
+    return [action.dest for action in parser._actions]
+
+
+def given_options(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the options that were given another value than their default: name to flag, as the parser has them."""
+    values = vars(arguments)
+    return {
+        action.dest: action.option_strings[0]
+        for action in arguments.parser._actions
+        if action.option_strings and values.get(action.dest, action.default) != action.default
+    }
 
 
 def add_annotations(parser: argparse.ArgumentParser) -> None:

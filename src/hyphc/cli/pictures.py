@@ -17,7 +17,8 @@ from ..io.missing import shown_numbers
 from ..io.trees import row_numbers
 from ..tree import Tree
 from .annotations import as_classes, called, read_annotations
-from .common import COLUMN_OPTIONS, leaf_names, read_data, tree_for
+from .common import leaf_names, read_data, tree_for
+from .options import data_options, given_options
 from .outputs import require_writable_file
 from .trees import own_number, require_weights
 
@@ -46,11 +47,12 @@ def run_plot(arguments: argparse.Namespace) -> None:
     require_picture(path)
     if arguments.kind == "clustermap" and arguments.data is None:
         arguments.parser.error("--kind clustermap shows DATA beside the tree; name that file after the tree")
+    _check_colours(arguments)
     tree, points = _tree_and_points(arguments)
     colours: dict[str, Any] = {"title": Path(arguments.tree).name if points is None else points.source}
-    if points is not None and points.labels is not None and arguments.n_clusters is None:
+    if points is not None and points.labels is not None:
         colours |= {"labels": as_classes(points.labels), "label_name": called(arguments.labels)}
-    else:
+    if arguments.labels is None or arguments.kind == "clustermap":
         colours |= {"clusters": _clusters(tree, arguments)}
     if arguments.kind == "clustermap":
         assert points is not None
@@ -58,6 +60,18 @@ def run_plot(arguments: argparse.Namespace) -> None:
     else:
         draw(tree, path, kind=arguments.kind, **colours)
     print(f"wrote {path}")
+
+
+def _check_colours(arguments: argparse.Namespace) -> None:
+    """End with a usage error for an option that this kind of picture has no place for."""
+    error = arguments.parser.error
+    if arguments.kind == "clustermap":
+        return
+    if arguments.annotate:
+        error("--annotate goes with --kind clustermap, which shows columns beside the tree; leave it out")
+    for option, flag in given_options(arguments).items():
+        if arguments.labels is not None and option in ("n_clusters", "criterion", "min_size"):
+            error(f"{flag} is about colours by cluster, and --labels asks for others; leave out one of them")
 
 
 def run_explore(arguments: argparse.Namespace) -> None:
@@ -79,9 +93,10 @@ def run_explore(arguments: argparse.Namespace) -> None:
 def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None]:
     """The tree, with names, and the data if it was given."""
     if arguments.data is None:
-        for option in (*COLUMN_OPTIONS, "labels", "names", "annotate"):
-            if getattr(arguments, option):
-                arguments.parser.error(f"--{option.replace('_', '-')} is about DATA; name that file after the tree")
+        given = given_options(arguments)
+        for option in data_options():
+            if option in given:
+                arguments.parser.error(f"{given[option]} is about DATA; name that file after the tree")
         return read_tree(arguments.tree), None
     points = read_data(arguments, arguments.data)
     tree, _ = tree_for(arguments.tree, points)

@@ -46,10 +46,20 @@ def read_h5ad(source: Source, wanted: Wanted, embedding: str | None) -> Arrays:
     if wanted.names is not None or wanted.categories is not None:
         chosen = "names" if wanted.names is not None else "categories"
         raise ColumnsError(f"{source.label} has names of its own and no categories to cluster by.", chosen)
+    if embedding is not None:
+        _refuse_columns(source, data, wanted)
     X, columns, notes = _embedding(source, data, embedding) if embedding is not None else _table(source, data, wanted)
     labels = None if wanted.labels is None else _observed(source, data, wanted.labels)
     known = {what: _observed(source, data, column) for what, column in wanted.known.items()}
     return Arrays(X, tuple(map(str, data.obs_names)), labels, columns, notes, known)
+
+
+def _refuse_columns(source: Source, data: Any, wanted: Wanted) -> None:
+    """The columns of an embedding have no names to choose by; columns of ``obs`` are no features anyway."""
+    excluded = {*(wanted.exclude or ())}.difference(map(str, data.obs.columns))
+    for argument, given in (("features", wanted.features is not None), ("exclude", bool(excluded))):
+        if given:
+            raise ColumnsError(f"{source.label}: all columns of an embedding are clustered by; leave it out.", argument)
 
 
 def _require_claims(path: Path) -> None:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from .._shared.checks import CHUNK_BYTES
 from .._shared.files import most_bytes
 from .._shared.numpy_files import damage_told, require_plausible
-from .columns import Column, ColumnsError, Wanted, assign_roles, find_column, listed
+from .columns import Column, ColumnsError, Wanted, assign_roles, find_column, find_columns, listed
 from .delimited import LARGEST
 from .matrix_market import parse_matrix_market
 from .sources import FORMAT_NAMES, Source, decoded
@@ -149,10 +149,14 @@ def _read_npz(source: Source, wanted: Wanted) -> Arrays:
         return _sparse(source, matrix, wanted)
     if {"children", "heights"} <= set(keys):
         raise ValueError(f"{source.label} holds a tree and no points; give the file that the tree was made from.")
+    if wanted.categories is not None:
+        raise ColumnsError(f"{source.label} holds arrays of numbers, which have no categories.", "categories")
+    left_out = {keys[c] for key in wanted.exclude or () for c in find_columns(source.label, keys, key)}
     if wanted.features is not None:
         tables = [keys[find_column(source.label, keys, key)] for key in wanted.features]
     else:
         tables = [key for key, array in arrays.items() if array.ndim == 2 and array.dtype.kind in _NUMBERS]
+    tables = [key for key in tables if key not in left_out]
     if len(tables) != 1:
         raise ColumnsError(
             f"{source.label} has {len(tables)} tables of numbers among its arrays ({listed(keys)}); choose one as features.",

@@ -13,6 +13,7 @@ from ..pipeline.blocks import is_number_type
 from .arrays import Arrays, check_numbers, missing_value, reading
 from .columns import Column, Roles, Wanted, assign_roles
 from .delimited import assembled
+from .notation import unit_of
 from .sources import FORMAT_NAMES, Source
 
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows
@@ -95,7 +96,8 @@ def describe_column(name: str, column: Any) -> Column:
     if is_number_type(column.type):
         return Column(name, "number", len(column), len(column))
     sample = column.slice(0, _SAMPLE).to_pylist()
-    return Column(name, "text", len(set(map(str, sample))), len(sample))
+    texts = ["" if value is None else str(value) for value in sample]
+    return Column(name, "text", len(set(texts)), len(sample), unit_of(texts))
 
 
 def _numbers(source: Source, name: str, column: Any, keep_missing: bool) -> npt.NDArray[np.float64]:

@@ -18,8 +18,13 @@ from .sources import Source, decoded
 MOST_ROWS = 1 << 20  # of a sheet
 
 
-def excel_rows(source: Source, sheet: str | None) -> tuple[Iterator[NumberedRow], tuple[str, ...]]:
-    """The rows of a sheet, by its name or its number from 1, by default the first; and a note where there are several."""
+def excel_rows(
+    source: Source, sheet: str | None, header: int | None = None
+) -> tuple[Iterator[NumberedRow], tuple[str, ...]]:
+    """The rows of a sheet, by its name or its number from 1, by default the first; and a note where there are several.
+
+    Rows above the ``header``, a number from 1, are passed over.
+    """
     if find_spec("openpyxl") is None:
         raise ValueError(f"{source.label} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
     from openpyxl import load_workbook
@@ -34,7 +39,7 @@ def excel_rows(source: Source, sheet: str | None) -> tuple[Iterator[NumberedRow]
         raise ValueError(f"{source.label} has no sheet; add one with the data.")
     name = sheets[0] if sheet is None else sheets[find_column(f"{source.label} (its sheets)", sheets, sheet)]
     with reading(source, "excel"):
-        rows = _filled_rows(book[name])
+        rows = [row for row in _filled_rows(book[name]) if row[0] >= (header or 1)]
     book.close()
     why = "as asked for" if sheet is not None else f"the first of {len(sheets)}"
     return iter(_trimmed(rows)), (f"sheet: {name} ({why})",) if len(sheets) > 1 else ()

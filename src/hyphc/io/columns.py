@@ -55,12 +55,16 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of a column before its role is chosen; ``n_different`` counts values among the rows looked at."""
+    """What is known of a column before its role is chosen; ``n_different`` counts values among the rows looked at.
+
+    ``unit`` is what follows the numbers of a column of text.
+    """
 
     name: str
     kind: Kind
     n_different: int
     n_seen: int
+    unit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,10 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
     excluded = {c for column in wanted.exclude or () for c in find_columns(source, header, column)}
     features = tuple(c for c in features if c not in excluded)
     if not features:
+        units = [f"{column.name} has numbers followed by {column.unit!r}" for column in columns if column.unit]
+        hint = f" ({listed(units)}: remove the unit)" if units else ""
         raise ColumnsError(
-            f"{source} has no column of numbers to cluster by; its columns are {listed(header)}: choose features.",
+            f"{source} has no column of numbers to cluster by{hint}; its columns are {listed(header)}: choose features.",
             "features",
         )
     chosen = inferred_names if names is None else names
@@ -107,7 +113,7 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
 
 
 def _tells_apart(column: Column) -> bool:
-    return column.n_different > NAMES_DIFFER * column.n_seen
+    return column.unit is None and column.n_different > NAMES_DIFFER * column.n_seen
 
 
 def find_columns(source: str, header: Sequence[str], wanted: str) -> list[int]:
@@ -164,7 +170,9 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]
     for c, column in enumerate(columns):
         if c in used:
             continue
-        if column.kind == "text" and not _tells_apart(column) and roles.labels is None:
+        if column.unit is not None:
+            about = f"text: numbers followed by {column.unit!r}; remove that from the file to cluster by them"
+        elif column.kind == "text" and not _tells_apart(column) and roles.labels is None:
             about = (
                 f"text with {column.n_different} different values; choose it as labels to compare the tree with them"
             )

@@ -17,7 +17,7 @@ from .._shared.text import is_blank, is_number
 from ..similarity.mixed import Table, coded
 from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
 from .lines import COMMENT, NumberedRow, rows_of_text
-from .notation import AmbiguousNumbers, Notation, notation_of, with_commas
+from .notation import AmbiguousNumbers, Notation, notation_of, unit_of, with_commas
 from .sources import Source, decoded
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
@@ -45,22 +45,29 @@ class Delimited:
     known: dict[str, list[str]]
 
 
-def read_delimited(source: Source, wanted: Wanted) -> Delimited:
-    """Read a table of text; the first line is its header unless the columns of numbers have numbers there too."""
+def read_delimited(source: Source, wanted: Wanted, header: int | None = None) -> Delimited:
+    """Read a table of text; the first line is its header unless the columns of numbers have numbers there too.
+
+    ``header`` says which line it is, from 1; those above it are passed over.
+    """
     try:
-        table, note = decoded(source, lambda file: read_rows(source, rows_of_text(source, file), wanted))
+        table, note = decoded(
+            source, lambda file: read_rows(source, rows_of_text(source, file, header), wanted, header)
+        )
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a table of text ({error}); save it as CSV with UTF-8.") from None
     return replace(table, notes=note + table.notes)
 
 
-def read_rows(source: Source, rows: Iterator[NumberedRow], wanted: Wanted) -> Delimited:
-    """A table of rows of cells, whatever they come from."""
+def read_rows(source: Source, rows: Iterator[NumberedRow], wanted: Wanted, at: int | None = None) -> Delimited:
+    """A table of rows of cells, whatever they come from; the first is the header if somebody has said ``at`` which line it is."""
     blocks = _blocks(source, rows)
     first = next(blocks, Rows())
+    if at is None:
+        _refuse_title(source, first)
     written, commas = _notation(source, first)
     first, blocks = _plain(first, written, commas), (_plain(rows, written, commas) for rows in blocks)
-    header, columns = _describe(source, first)
+    header, columns = _describe(source, first, at is not None)
     roles = assign_roles(source.label, columns, wanted)
     if header:
         first = Rows(first.cells[1:], first.lines[1:])
@@ -120,6 +127,8 @@ def _blocks(source: Source, numbered: Iterator[NumberedRow]) -> Iterator[Rows]:
         if len(cells) != width:
             if cells and cells[0].startswith(COMMENT):
                 continue
+            if width == 1 < len(cells) and not any(is_number(row[0]) for row in rows.cells):
+                raise _title(source, rows.lines[0], rows.cells[0][0], line)
             raise ValueError(
                 f"{source.label}, line {line}: {_count(len(cells), 'cell')} where the first line has {width}; add or "
                 "remove cells, or put text that holds the separator in double quotes."
@@ -131,6 +140,21 @@ def _blocks(source: Source, numbered: Iterator[NumberedRow]) -> Iterator[Rows]:
             rows = Rows()
     if rows.cells:
         yield rows
+
+
+def _refuse_title(source: Source, first: Rows) -> None:
+    """Raise for a table whose first row has one cell and stands above another that has names and no numbers."""
+    filled = [[cell for cell in cells if not is_blank(cell)] for cells in first.cells]
+    below = next((k for k, cells in enumerate(filled) if len(cells) > 1), 0)
+    if below == 0 or any(map(is_number, chain.from_iterable(filled[: below + 1]))):
+        return
+    if any(map(is_number, chain.from_iterable(filled[below + 1 :]))):
+        raise _title(source, first.lines[0], "".join(filled[0]), first.lines[below])
+
+
+def _title(source: Source, line: int, title: str, header: int) -> ColumnsError:
+    place = f"{source.label}, line {line}: {title!r} stands alone, as a title above the table does"
+    return ColumnsError(f"{place}; if line {header} is the header, say so.", "header")
 
 
 def _count(n: int, thing: str) -> str:
@@ -158,8 +182,8 @@ def _plain(rows: Rows, written: Notation | None, commas: list[int]) -> Rows:
     return rows
 
 
-def _describe(source: Source, first: Rows) -> tuple[bool, list[Column]]:
-    """Whether the first row is a header, and what the columns hold."""
+def _describe(source: Source, first: Rows, has_header: bool) -> tuple[bool, list[Column]]:
+    """Whether the first row is a header, which somebody may know, and what the columns hold."""
     if not first.cells:
         raise ValueError(f"{source.label} holds only blank lines; give a file with data.")
     top, body = first.cells[0], first.cells[1:]
@@ -167,7 +191,7 @@ def _describe(source: Source, first: Rows) -> tuple[bool, list[Column]]:
     kinds = [_kind(column) for column in values]
     numeric = [c for c, kind in enumerate(kinds) if kind == "number"]
     decisive = numeric or range(len(top))
-    header = 2 * sum(not is_number(top[c]) for c in decisive) > len(decisive)
+    header = has_header or 2 * sum(not is_number(top[c]) for c in decisive) > len(decisive)
     if header and not body:
         raise ValueError(f"{source.label} has a header and no rows; add the data.")
     if not header:
@@ -175,7 +199,10 @@ def _describe(source: Source, first: Rows) -> tuple[bool, list[Column]]:
         kinds = [_kind(column) for column in values]
     called = [name.strip() for name in top] if header else [str(c + 1) for c in range(len(top))]
     described = zip(called, kinds, values, strict=True)
-    return header, [Column(name, kind, len(set(column)), len(column)) for name, kind, column in described]
+    return header, [
+        Column(name, kind, len(set(column)), len(column), unit_of(column) if kind == "text" else None)
+        for name, kind, column in described
+    ]
 
 
 def _kind(cells: Sequence[str]) -> Kind:
@@ -224,6 +251,9 @@ def _trouble(cell: str) -> str | None:
     if is_blank(cell):
         what = "the cell is empty" if not cell.strip() else f"{cell.strip()!r} means that the value is missing"
         return f"{what}; fill it in, or remove the row or the column"
+    unit = unit_of([cell])
+    if unit is not None:
+        return f"{cell!r} is a number followed by a unit; remove {unit!r}, or leave the column out of the features"
     if not is_number(cell):
         return f"{cell!r} is not a number; correct it, or leave the column out of the features"
     if not math.fabs(float(cell)) <= LARGEST:

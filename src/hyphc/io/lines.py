@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import IO
 
 from .._shared.text import is_number
@@ -21,14 +21,16 @@ def delimiter_in(line: str) -> str:
     return max(SEPARATORS, key=line.count)
 
 
-def rows_of_text(source: Source, file: IO[str]) -> Iterator[NumberedRow]:
-    """Rows of cells; blank lines and comments before the table are passed over.
+def rows_of_text(source: Source, file: IO[str], header: int | None = None) -> Iterator[NumberedRow]:
+    """Rows of cells; blank lines and comments before the table are passed over, or all lines before the ``header``, from 1.
 
     The separator is the one of comma, semicolon and tab that the first line has most of; without any, blanks separate. The last
     of the lines that begin with # is the header if it has as many cells as the line below it, and that one has numbers.
     """
-    skipped, comment, top = 0, "", ""
+    skipped, comment, top = sum(1 for _ in islice(file, (header or 1) - 1)), "", ""
     for top in file:
+        if header is not None:
+            break
         if top.strip() and not top.startswith(COMMENT):
             break
         skipped, comment = skipped + 1, top if top.strip() else comment
@@ -44,7 +46,7 @@ def rows_of_text(source: Source, file: IO[str]) -> Iterator[NumberedRow]:
 
 
 def _separator(top: str, below: str) -> str:
-    found = delimiter_in(top)
+    found = delimiter_in(top if any(separator in top for separator in SEPARATORS) else below)
     by_blanks = len((below or top).split()) > 1 and not any(separator in top + below for separator in SEPARATORS)
     return " " if by_blanks else found
 

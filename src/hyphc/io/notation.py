@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from .._shared.text import is_blank, is_number
 
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")  # 3,14 or 1.234,5
 _THOUSANDS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")  # 1,234 or 1,234.5
 _THOUSANDS_DOT = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")  # 1.234 where commas are decimal
+
+
+_WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)*\s*([^\W\d_]{1,6}(?:/[^\W\d_]{1,6})?\d?|%|°[CF]?|[€$£])")  # 70.3 kg, 12%
+
+
+def unit_of(cells: Sequence[str]) -> str | None:
+    """Return the unit that follows a number in most of the cells that are not blank; None where none does.
+
+    Examples
+    --------
+    >>> unit_of(["70.3 kg", "81 kg", "NA"]), unit_of(["1A", "2B", "3C"]), unit_of(["red", "blue"])
+    ('kg', None, None)
+    """
+    present = [cell.strip() for cell in cells if not is_blank(cell)]
+    units = Counter(found[1] for found in map(_WITH_UNIT.fullmatch, present) if found is not None)
+    unit, count = units.most_common(1)[0] if units else ("", 0)
+    return unit if 2 * count > len(present) and not is_number(present[0]) else None
 
 
 @dataclass(frozen=True)

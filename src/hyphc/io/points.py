@@ -92,6 +92,7 @@ def read_points(
     missing: Missing = "keep",
     embedding: str | None = None,
     sheet: str | None = None,
+    header: int | None = None,
     sequence_distance: str = "p",
 ) -> Points:
     """Points from a file: docs/files.md lists what is read, and by which package; ``-`` is standard input.
@@ -117,6 +118,8 @@ def read_points(
         Of an AnnData file: the key in ``obsm``, such as "X_pca", in place of ``X``.
     sheet : str, optional
         Of an Excel file: by its name or its number from 1, in place of the first.
+    header : int, optional
+        Of a table of text or an Excel file: the line with the names of the columns, from 1; those above it are passed over.
     sequence_distance : {"p", "jukes-cantor"}
         Of a FASTA file.
 
@@ -129,7 +132,7 @@ def read_points(
     chosen, left_out, grouped = (None if c is None else tuple(c) for c in (features, exclude, categories))
     keep = missing != "refuse" and not (precomputed or distances)
     wanted = Wanted(chosen, labels, names, left_out, grouped, keep, known or {})
-    own = Options(graph, distances, embedding, sheet, sequence_distance)
+    own = Options(graph, distances, embedding, sheet, sequence_distance, header, precomputed)
     found = format_of(source)
     points = _read(source, found, wanted, own)
     if points.kind == "features":
@@ -144,6 +147,11 @@ def read_points(
         _refuse_matrix(points)
         points = _without_identifiers(points)
     points = transposed(points) if transpose else points
+    if missing in ("drop", "impute") and points.kind != "features":
+        message = (
+            f"{points.source} relates rows to each other, and no row of it can be left out or filled in; leave it out."
+        )
+        raise ColumnsError(message, "drop-missing" if missing == "drop" else "impute")
     points = settled(points, missing)
     points = _with_missing_labels(points)
     return replace(points, notes=points.notes + _warnings(points))
@@ -158,14 +166,33 @@ class Options:
     embedding: str | None = None
     sheet: str | None = None
     sequence_distance: str = "p"
+    header: int | None = None
+    precomputed: bool = False
+
+    def require(self, source: Source, found: Format) -> None:
+        """Raise for what a file of this format has no place for."""
+        of_text = found in ("text", "excel") and not self.graph
+        sequences = found in ("fasta", "phylip")
+        for argument, given, has, what in (
+            ("obsm", self.embedding is not None, found == "h5ad", "is no AnnData file, which alone has embeddings"),
+            ("sheet", self.sheet is not None, found == "excel", "is no Excel file, which alone has sheets"),
+            (
+                "header",
+                self.header is not None,
+                of_text,
+                "is no table of text or Excel, which alone has a line of names",
+            ),
+            ("sequence-distance", self.sequence_distance != "p", found == "fasta", "has no sequences to compare"),
+            ("graph", self.graph, not sequences, "holds sequences or their distances and no edges"),
+            ("precomputed", self.precomputed, not sequences, "holds sequences or distances and no similarities"),
+        ):
+            if given and not has:
+                raise ColumnsError(f"{source.label} {what}; leave it out.", argument)
 
 
 def _read(source: Source, found: Format, wanted: Wanted, own: Options) -> Points:
     """The file as its format has it."""
-    if own.embedding is not None and found != "h5ad":
-        raise ColumnsError(f"{source.label} is no AnnData file, which alone has embeddings; leave it out.", "obsm")
-    if own.sheet is not None and found != "excel":
-        raise ColumnsError(f"{source.label} is no Excel file, which alone has sheets; leave it out.", "sheet")
+    own.require(source, found)
     if found in ("edges", "graphml", "fasta", "phylip") or (found == "text" and own.graph):
         return _without_columns(source, found, wanted, own)
     if found in ("text", "excel", "jsonl"):
@@ -199,9 +226,9 @@ def _without_columns(source: Source, found: Format, wanted: Wanted, own: Options
 
 def _table(source: Source, found: Format, wanted: Wanted, own: Options) -> tuple[Delimited, tuple[str, ...]]:
     if found == "text":
-        return read_delimited(source, wanted), ()
-    rows, notes = excel_rows(source, own.sheet) if found == "excel" else (json_rows(source), ())
-    return read_rows(source, rows, wanted), notes
+        return read_delimited(source, wanted, own.header), ()
+    rows, notes = excel_rows(source, own.sheet, own.header) if found == "excel" else (json_rows(source), ())
+    return read_rows(source, rows, wanted, own.header), notes
 
 
 def _as_distances(points: Points) -> Points:
