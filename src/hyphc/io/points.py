@@ -134,7 +134,13 @@ def read_points(
     wanted = Wanted(chosen, labels, names, left_out, grouped, keep, known or {})
     own = Options(graph, distances, embedding, sheet, sequence_distance, header, precomputed)
     found = format_of(source)
-    points = _read(source, found, wanted, own)
+    try:
+        points = _read(source, found, wanted, own)
+    except ColumnsError as error:
+        if "impute" not in error.arguments or not (precomputed or distances):
+            raise
+        # no remedy here: a row of such a table is a column too
+        raise ColumnsError(str(error), "precomputed" if precomputed else "distances") from None
     if points.kind == "features":
         if not (wanted or precomputed or distances or graph):
             _refuse_edges(points)
@@ -233,9 +239,8 @@ def _table(source: Source, found: Format, wanted: Wanted, own: Options) -> tuple
 
 def _as_distances(points: Points) -> Points:
     if points.kind == "graph":
-        raise ValueError(
-            f"{points.source} is a sparse matrix, whose absent entries are no distances; write all of them."
-        )
+        message = f"{points.source} is a graph, whose absent entries are no distances; write all of them."
+        raise ColumnsError(message, "distances")
     return replace(points, kind="distances")
 
 
