@@ -157,7 +157,7 @@ def test_graphs_have_no_columns_but_may_have_a_constraint_tree(table, capsys):
 def test_columns_of_what_is_known_come_from_arrays_too(tmp_path):
     X = np.column_stack([np.arange(6.0)[::-1] ** 2, np.ones(6) + np.arange(6) % 2, [1, 1, 2, 2, np.nan, 3]])
     np.save(tmp_path / "x.npy", X)
-    assert read_points(tmp_path / "x.npy", known={"must-link": "3"}).known["must-link"][0] == "1.0"
+    assert read_points(tmp_path / "x.npy", known={"must-link": "3"}).known["must-link"][0] == "1"
     np.savez(tmp_path / "x.npz", X=X[:, :2], group=np.array([*"aabb", "", "c"]))
     found = read_points(tmp_path / "x.npz", known={"classes": "group"})
     assert found.known == {"classes": ("a", "a", "b", "b", "", "c")}

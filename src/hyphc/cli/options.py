@@ -80,7 +80,9 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--exclude", type=column_list, metavar="COL,COL", help="columns not to cluster by, given alike")
     group.add_argument(
-        "--labels", metavar="COL", help="known groups, to measure how pure the tree is; not clustered by"
+        "--labels",
+        metavar="COL",
+        help="known groups, to measure how pure the tree is; not clustered by. Rows without one are left out of that",
     )
     group.add_argument(
         "--names", metavar="COL", help="names of the rows (default: the first text column that tells rows apart)"
@@ -96,7 +98,8 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     missing.add_argument(
         "--impute",
         action="store_true",
-        help="put means of columns in place of missing values (default: auto skips them, other metrics refuse them)",
+        help="put means of columns, of categories the commonest, in place of missing values (default: auto skips them, other "
+        "metrics refuse them)",
     )
     group.add_argument("--transpose", action="store_true", help="cluster the columns, not the rows")
     group.add_argument("--precomputed", action="store_true", help="the numbers are similarities, a square table")
@@ -148,7 +151,7 @@ def add_annotations(parser: argparse.ArgumentParser) -> None:
         "--annotate",
         type=column_list,
         metavar="COLUMNS",
-        help="columns of the data shown beside the tree, and not clustered: classes or numbers (needs a file)",
+        help="columns of the data shown beside the tree, and not clustered by: classes or numbers; not of standard input",
     )
 
 
@@ -180,7 +183,7 @@ def add_similarity(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--standardize",
         action="store_true",
-        help="bring columns to mean 0 and deviation 1 first; with auto the same as --scale yes",
+        help="bring columns to mean 0 and standard deviation 1 first; with auto the same as --scale yes",
     )
 
 
@@ -223,21 +226,22 @@ def add_support(parser: argparse.ArgumentParser) -> None:
         "--support",
         type=whole(1),
         metavar="N",
-        help="fit again N times on data drawn anew, and say how sure each cluster is; 100 is usual",
+        help="fit again N times on resampled data, and say how often each cluster recurs; 100 is usual",
     )
     parser.add_argument(
         "--resample",
         choices=("columns", "rows", "edges"),
-        help="of --support: what is drawn anew (default: columns, of a graph edges, of a table of similarities rows)",
+        help="of --support: what is resampled (default: columns, of a graph edges, of a table of similarities rows)",
     )
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "rows beyond memory or one machine",
-        "NPY, Parquet or Zarr files are then fitted by parts with Dask (pip install 'hyphc[dask]').\n"
-        "The results are labels.npy and checkpoint/tree; begun again with the same --output, a fit\n"
-        "goes on where it stopped.",
+        "NPY, Parquet or Zarr files are then fitted out of core with Dask (pip install 'hyphc[dask]').\n"
+        "The results are labels.npy and checkpoint/tree. An interrupt keeps the checkpoint: begun again\n"
+        "with the same --output, a fit goes on where it stopped. Options that cannot be carried out\n"
+        "are refused.",
     )
     group.add_argument("--workers", type=whole(1), metavar="N", help="so many processes of this machine")
     group.add_argument("--memory", metavar="SIZE", help="of each worker, such as 2GB; without --workers there is one")

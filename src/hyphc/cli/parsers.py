@@ -139,7 +139,10 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
     add_seed(parser)
     add_workers(parser)
     parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="folder for the results (default: FILE's name + -hyphc)"
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder for the results (default: FILE's name without its extension, and -hyphc)",
     )
     parser.add_argument(
         "--h5ad", type=Path, metavar="COPY", help="of an AnnData FILE: a copy with clusters in obs and the tree in uns"
