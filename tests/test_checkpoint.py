@@ -60,7 +60,7 @@ def test_the_same_fit_opens_it_again_and_another_is_told_the_difference(store):
     assert Checkpoint.opened(store.place.path, {"data": "abc", "seed": 0}).place == store.place
     with pytest.raises(ValueError, match=r"a fit with seed=0, not 1"):
         Checkpoint.opened(store.place.path, {"data": "abc", "seed": 1})
-    with pytest.raises(ValueError, match=r"a fit with data='abc', not 'xyz'"):
+    with pytest.raises(ValueError, match="a fit of other data"):
         Checkpoint.opened(store.place.path, {"data": "xyz", "seed": 0})
 
 

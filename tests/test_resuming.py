@@ -109,8 +109,8 @@ def test_a_finished_fit_is_not_done_again(tmp_path, monkeypatch):
         ({"effort": 2.0}, r"effort=1\.0, not 2\.0"),
         ({"random_state": 1}, "random_state=0, not 1"),
         ({"metric": "cosine"}, "metric='auto', not 'cosine'"),
-        ({"init": np.ones((90, 2))}, "init='auto', not '[0-9a-f]{64}'"),
-        ({"constraints": Constraints(must_link=[[1, 2]])}, "constraints=None, not '[0-9a-f]{64}'"),
+        ({"init": np.ones((90, 2))}, "init='auto', not the one given"),
+        ({"constraints": Constraints(must_link=[[1, 2]])}, "constraints=None, not the one given"),
     ],
 )
 def test_other_parameters_are_named(change, told, tmp_path):
@@ -122,7 +122,7 @@ def test_other_parameters_are_named(change, told, tmp_path):
 def test_other_data_and_weights_are_named(tmp_path):
     HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     model = HypHC(3, random_state=0, checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="a fit with data="):
+    with pytest.raises(ValueError, match="a fit of other data; choose"):
         model.fit(np.nextafter(ROWS, 9.0))
     with pytest.raises(ValueError, match="a fit with sample_weight=None"):
         model.fit(ROWS, sample_weight=np.ones(len(ROWS)))

@@ -15,6 +15,7 @@ import hashlib
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import wraps
@@ -29,6 +30,7 @@ from .._shared.places import Storage, place_of
 from .reopened import reopened
 
 FORMAT, MANIFEST = 1, "manifest.json"
+SHOWN = 8  # digits of a checksum in messages
 Arrays = dict[str, npt.NDArray[Any]]
 Facts = dict[str, Any]  # what JSON can hold
 
@@ -111,9 +113,9 @@ class Checkpoint:
             ) from None
         for name in sorted(wanted.keys() | there.keys()):
             if wanted.get(name) != there.get(name):
+                differs = _difference(name, there.get(name), wanted.get(name))
                 raise ValueError(
-                    f"{str(self.place)!r} holds a fit with {name}={there.get(name)!r}, not {wanted.get(name)!r}; "
-                    "choose another folder, or remove it to begin anew."
+                    f"{str(self.place)!r} holds a fit {differs}; choose another folder, or remove it to begin anew."
                 )
 
     @_told
@@ -271,6 +273,21 @@ def _manifest_of(facts: Facts) -> Facts:
     all_of_it = {"format": FORMAT, "package": f"hyphc {version('hyphc')}", **facts}
     normal: Facts = json.loads(json.dumps(all_of_it))
     return normal
+
+
+def _difference(name: str, there: Any, wanted: Any) -> str:
+    """In words how a fit that is kept differs from the one wanted."""
+    if name == "data":
+        return "of other data"
+    if _is_checksum(there) and _is_checksum(wanted):
+        return f"with other {name} ({there[:SHOWN]}…, not {wanted[:SHOWN]}…)"
+    if _is_checksum(there):
+        return f"with {name} of its own, not {wanted!r}"
+    return f"with {name}={there!r}, not {'the one given' if _is_checksum(wanted) else repr(wanted)}"
+
+
+def _is_checksum(fact: Any) -> bool:
+    return isinstance(fact, str) and re.fullmatch("[0-9a-f]{64}", fact) is not None
 
 
 def _flush(path: Path) -> None:
