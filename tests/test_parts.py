@@ -290,7 +290,7 @@ def test_new_rows_join_the_clusters_of_rows_like_them(fit, rows):
 
 def test_other_rows_or_parameters_in_one_storage_are_an_error(rows, tmp_path):
     problem_of(rows, tmp_path / "store")
-    with pytest.raises(ValueError, match="a fit with data="):
+    with pytest.raises(ValueError, match="a fit of other data"):
         problem_of(rows + 1, tmp_path / "store")
     with pytest.raises(ValueError, match="a fit with part_size=200, not 100"):
         problem_of(rows, tmp_path / "store", part_size=100)

@@ -16,14 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from ._shared.arrays import Floats, Ints
 from ._shared.checks import require_finite
 from ._shared.clock import Clock
+from ._shared.estimators import defaults_of, forget_fit
 from .continuous.solver import EmbedSettings
 from .parameters import Parameters
 from .pipeline.blocks import Source
 from .pipeline.constrained_cuts import forced_splits
 from .pipeline.constraints import Known, within
-from .pipeline.duplicates import Distinct
+from .pipeline.duplicates import Distinct, n_told_apart, warn_of_few_distinct
 from .pipeline.fit import Fit, Seed, carry_out, placed
-from .pipeline.flat import Cut, tree_of
+from .pipeline.flat import Cut, n_distinct, tree_of
 from .pipeline.from_disk import fit_from_disk, is_on_disk, is_too_large, opened
 from .pipeline.given_rows import checked_rows
 from .pipeline.grouping import twins, weighted
@@ -41,6 +42,7 @@ from .search.in_order import best_in_order
 from .similarity import Similarity
 from .similarity.given import as_given
 from .similarity.metrics import metric_of
+from .similarity.neighborhoods import Auto
 from .tree import Tree
 from .views import Views, grown_names, row_names
 
@@ -169,7 +171,13 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         Returns
         -------
         self
+
+        Notes
+        -----
+        Nothing is left of a fit before: one that raises leaves the model unfitted.
         """
+        forget_fit(self)
+        self._check_parameters()
         if is_on_disk(X):
             source = opened(X)
             if is_too_large(source, self.memory_limit):
@@ -179,7 +187,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         names = row_names(X)
         X = self._checked(X, reset=True)
         n = X.n if isinstance(X, Similarity) else X.shape[0]
-        self._check_parameters(n)
+        self._cut().check(n)
         known = self._known(n)
         given = self.get_params(deep=False)
         with resuming(self.checkpoint, lambda: facts_of(given, X, sample_weight), clock, self.random_state) as seed:
@@ -191,7 +199,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
             with clock:
                 plan, found = self._carried_out(similarity, clock, seed, known)
         told = "" if similarity.metric is None else similarity.metric.told(similarity)
-        self.plan_, self.interrupted_, self._signal = replace(plan, rows=told), clock.interrupted, clock.signal
+        self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=told), clock.interrupted, clock.signal
         self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
         self._settle(found.tree.with_names(names), similarity, found.embedding, known)
         return self
@@ -225,17 +233,19 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         """Fit rows that memory cannot hold, on threads of this process."""
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be given for rows that are fitted by parts; raise memory_limit.")
-        self._check_parameters(source.shape[0])
-        fitted = fit_from_disk(source, {**self.get_params(), "n_clusters": self._n_wanted})
+        self._cut().check(source.shape[0])
+        fitted = fit_from_disk(source, self.get_params(deep=False), self._cut(), defaults_of(type(self)))
         weakref.finalize(self, fitted.discard)
         self.similarity_: Any = None
-        self._parts = fitted
-        self._embedding: Floats | None = None
+        self._parts_ = fitted
+        self._embedding_: Floats | None = None
         self.tree_, self.labels_, self.cost_ = fitted.tree, fitted.labels, fitted.cost
         self.n_leaves_, self.n_features_in_ = source.shape
         self.cluster_number_: ClusterNumber | None = None
         self.n_clusters_, self.interrupted_ = fitted.n_clusters, False
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
+        if self._n_wanted is not None:
+            warn_of_few_distinct(n_distinct(fitted.problem), self.n_clusters_)
         return self
 
     @classmethod
@@ -284,7 +294,8 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
             return self.fit(X)
         self._require_in_memory("partial_fit")
         similarity = self._with_new(X)
-        self._check_parameters(similarity.n)
+        self._check_parameters()
+        self._cut().check(similarity.n)
         known = None if self.constraints is None else self.constraints.grown(similarity.n).of(similarity.n)
         names = grown_names(self.tree_, row_names(X), similarity.n)
         self._settle(insert(self.tree_, similarity).with_names(names), similarity, None, known)
@@ -320,7 +331,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         X = self._checked(X, reset=False)
         if self.similarity_ is None:
             require_finite(X, "X")
-            return self._parts.predicted(X)
+            return self._parts_.predicted(X)
         if isinstance(X, Similarity):
             return joined_clusters(self.tree_, self.labels_, X, self.n_jobs)
         rows = metric_of(self.similarity_).rows(self.similarity_, X)
@@ -329,9 +340,11 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     def score(self, X: Any, y: Any = None) -> float:
         """Minus Dasgupta's cost of new points per unit of their similarity, where the tree would have them: more is better.
 
-        The points are inserted into the tree, each where the cost rises least, and the tree is cut down to them; its cost is
-        divided by their total similarity. For ``GridSearchCV`` over parameters of the search. Figures of different metrics, or
-        numbers of neighbours, measure different things and cannot be compared.
+        The points are inserted into the tree, each where the cost by the fitted similarity rises least, and the tree is cut down
+        to them. Its cost is then measured by the default similarity of the new rows alone (``as_similarity(X)``), whatever the
+        parameters of the model are, and divided by their total similarity. So scores of the same rows can be compared between
+        all models, as ``GridSearchCV`` does: also between metrics, numbers of neighbours and scalings. The yardstick favours
+        metrics that agree with nearest neighbours; known classes are a better judge where there are any.
 
         Parameters
         ----------
@@ -342,13 +355,14 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         Returns
         -------
         float
-            NaN where the points have no similarity at all.
+            Between −m for m points and −2. NaN where the points have no similarity at all, as a single one.
         """
         check_is_fitted(self)
         self._require_in_memory("score")
         if not metric_of(self.similarity_).takes_rows:
             raise ValueError(f"score needs rows of features, and metric={self.metric!r} has none; take optimality_gap.")
-        return -cost_of_new(self.tree_, self._with_new(X))
+        rows = self._checked(X, reset=False)
+        return -cost_of_new(self.tree_, self._with_new(X), Auto(random_state=0).build(rows))
 
     def optimality_gap(self, **settings: Any) -> OptimalityGap:
         """How far the tree can be from the optimum, with a confidence interval; settings as of ``hyphc.optimality_gap``."""
@@ -363,6 +377,8 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     def _checked(self, X: Any, reset: bool) -> Any:
         """The rows as an array or CSR matrix, or a Table; a Similarity as it is."""
         X = as_given(X, self.metric)
+        if reset and isinstance(X, Similarity):
+            self._require_similarity_alone()
         return X if isinstance(X, Similarity) else checked_rows(self, self._metric(), X, reset)
 
     def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None, known: Known | None = None) -> None:
@@ -378,8 +394,10 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         n_found = None if self.cluster_number_ is None else self.cluster_number_.n_clusters
         self.labels_ = self._cut().labels(fitted, n_found)
         self.n_clusters_ = int(self.labels_.max()) + 1
+        if self._n_wanted is not None and (known is None or known.fewest == 1):
+            warn_of_few_distinct(n_told_apart(similarity, self.labels_), self.n_clusters_)
         self.tree_ = fitted.with_n_clusters(self.n_clusters_)
-        self._embedding = embedding
+        self._embedding_ = embedding
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
 
@@ -388,9 +406,9 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         """Positions that decode to the tree: those learned, or else made for it when first asked for."""
         if not hasattr(self, "tree_"):
             raise AttributeError("This HypHC is not fitted yet and has no embedding_; call fit first.")
-        if self._embedding is None:
-            self._embedding = placed(self.tree_, self.n_components)
-        return self._embedding
+        if self._embedding_ is None:
+            self._embedding_ = placed(self.tree_, self.n_components)
+        return self._embedding_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,19 +10,19 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
-from ._shared.checks import check_effort, require_choice
+from ._shared.estimators import named_parameters
 from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
 from .pipeline.constraints import Constraints, Known
 from .pipeline.fit import Seed
 from .pipeline.flat import Cut
 from .pipeline.grouping import weighted
-from .pipeline.plan import FitPlan, check_parameters, plan_fit
+from .pipeline.plan import FitPlan, plan_fit
+from .pipeline.validation import check_values
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named
 from .similarity.metric import Metric
 from .tree import Tree
-from .tree.cut import CRITERIA
 
 # Parameters that concern the continuous stage alone; ``embed`` has them too.
 CONTINUOUS = (
@@ -41,6 +40,7 @@ CONTINUOUS = (
 class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The parameters of ``HypHC``, which tells what each is."""
 
+    @named_parameters
     def __init__(
         self,
         n_clusters: int | str | None = None,
@@ -105,24 +105,32 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         """How many clusters are asked for; None if the number is to be found."""
         return None if isinstance(self.n_clusters, str) and self.n_clusters == "auto" else self.n_clusters
 
-    def _check_parameters(self, n: int) -> None:
-        check_parameters(n, self._n_wanted, self.distance_threshold, self.time_budget)
-        check_effort(self.effort)
+    def _check_parameters(self) -> None:
+        """Raise for values that are never possible, and for settings that another one makes void."""
+        check_values(self.get_params(deep=False))
         self._settings()
-        require_choice("criterion", self.criterion, CRITERIA)
-        if self.distance_threshold is not None and self.min_size != 1:
+        self._metric()
+        if not self.refine and self.effort != 1:
+            raise ValueError(f"effort={self.effort!r} is of the search, and refine=False leaves it out; leave out one.")
+
+    def _require_similarity_alone(self) -> None:
+        """Raise for settings of a metric where the similarity itself is given, and no metric used."""
+        if self.metric not in ("auto", "precomputed"):
             raise ValueError(
-                f"min_size={self.min_size} goes with a number of clusters, not with distance_threshold; leave it out."
+                f"X holds similarities, and metric={self.metric!r} makes them of rows; leave the metric out."
             )
-        if not isinstance(self.min_size, Real) or not 1 <= self.min_size < np.inf:
-            raise ValueError(f"min_size={self.min_size!r} is no size of a cluster; choose a number of at least 1.")
+        metric_named(
+            "precomputed",
+            n_neighbors=self.n_neighbors,
+            edge_weights=self.edge_weights,
+            scale=self.scale,
+            background=self.background,
+        )
 
     def _known(self, n: int) -> Known | None:
         """What is known of n points, checked."""
         if self.constraints is None:
             return None
-        if not isinstance(self.constraints, Constraints):
-            raise ValueError(f"constraints={self.constraints!r} is no hyphc.Constraints; make one of what is known.")
         if not isinstance(self.init, str):
             raise ValueError(
                 "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."

@@ -21,7 +21,7 @@ CHUNK_BYTES = 64 << 20  # temporary arrays of a blocked pass stay about this lar
 
 def require_choice(parameter: str, value: Any, choices: Collection[str]) -> None:
     """Raise for a value that is none of the choices, naming them."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{parameter}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
 
 

@@ -33,18 +33,22 @@ def thread_map(
 ) -> list[Result]:
     """``[function(chunk) for chunk in chunks]`` on the threads of ``n_jobs``, results in order.
 
-    On an interrupt ``abort`` is called before waiting for the threads, so that it can tell them to stop.
+    On an interrupt ``abort`` is called, so that it can tell the threads to stop; chunks that wait are dropped, and those at work
+    are not waited for: the interrupt goes on at once, without the frames of the pool.
     """
     chunks = list(chunks)
     if n_threads(n_jobs) == 1 or len(chunks) < 2:
         return [function(chunk) for chunk in chunks]
-    with ThreadPoolExecutor(n_threads(n_jobs)) as pool:
-        try:
-            return list(pool.map(function, chunks))
-        except KeyboardInterrupt:
-            if abort is not None:
-                abort()
-            raise
+    pool, interrupted = ThreadPoolExecutor(n_threads(n_jobs)), False
+    try:
+        return list(pool.map(function, chunks))
+    except KeyboardInterrupt as error:
+        interrupted = True
+        if abort is not None:
+            abort()
+        raise error.with_traceback(None) from None
+    finally:
+        pool.shutdown(wait=not interrupted, cancel_futures=True)
 
 
 class _Limit:

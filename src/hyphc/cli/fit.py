@@ -61,7 +61,7 @@ def _written(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None
         write_tree_alone(fitted, folder)  # at once: who has interrupted may not wait for pictures
         _write_and_say(fitted, brief(fitted), folder)
         print("hyphc: interrupted; the best tree found until then was written.", file=sys.stderr)
-        return TERMINATED if fitted.model._signal == signal.SIGTERM else INTERRUPTED
+        return TERMINATED if fitted.model._signal_ == signal.SIGTERM else INTERRUPTED
     try:
         judgement = judged(fitted, similarity)
         _write_and_say(fitted, judgement, folder)

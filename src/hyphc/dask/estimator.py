@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import shutil
 import tempfile
@@ -17,16 +16,17 @@ from distributed import Client
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._shared.estimators import forget_fit, named_parameters
 from .._shared.places import Folder, Place, place_of
 from ..estimator import HypHC
 from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows
-from ..pipeline.flat import Cut, predicted, tree_of
+from ..pipeline.duplicates import warn_of_few_distinct
+from ..pipeline.flat import Cut, n_distinct, predicted, tree_of
 from ..pipeline.npy_rows import Rows
 from ..pipeline.parts import fit_by_parts
-from ..pipeline.plan import check_parameters
 from ..pipeline.problem import PART_SIZE, Problem, Recipe
 from ..pipeline.telling import Telling
-from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
+from ..pipeline.validation import check_values
 from ..tree import Tree
 from .collections import as_array, labels_array, stored_rows, write_rows
 from .scheduling import chosen_client, on_dask, require_seen
@@ -85,9 +85,10 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     ((60,), 60)
     """
 
+    @named_parameters
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | str | None = None,
         *,
         distance_threshold: float | None = None,
         metric: str = "auto",
@@ -131,13 +132,20 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
             NPY, Parquet (a file, or a folder of them) or Zarr: read block by block on the workers. Blocks of a Dask
             collection are computed once and written to the storage.
         y : ignored
+
+        Notes
+        -----
+        Nothing is left of a fit before: one that raises leaves the model unfitted.
         """
+        forget_fit(self)
+        check_values(self.get_params(deep=False))
+        recipe, cut = self._recipe(), self._cut()
         self.client_ = chosen_client(self.client)
         place = self._place()
         self.storage_ = str(place)
         blocks, source = self._rows(X, place)
-        check_parameters(source.shape[0], self.n_clusters, self.distance_threshold, None)
-        problem, cut, told = Problem(source, self._recipe(), place), self._cut(), Telling()
+        cut.check(source.shape[0])
+        problem, told = Problem(source, recipe, place), Telling()
         with told.shown(self.verbose):
             problem.open()
             require_seen(self.client_, place)
@@ -147,19 +155,21 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         return self._settle(problem, cut)
 
     def _settle(self, problem: Problem, cut: Cut) -> Self:
-        self._problem, self._fitted_cut = problem, cut
+        self._problem_, self._fitted_cut_ = problem, cut
         self.cost_ = float(problem.store.one("tree", 0, "cost"))
         self.n_clusters_ = int(problem.store.one(cut.stage().name, 0, "n_clusters"))
         self.n_leaves_, self.n_features_in_ = problem.source.shape
         self.labels_ = labels_array(problem.storage, cut.stage().name, problem.n, problem.block_rows)
+        if cut.n_clusters is not None:
+            warn_of_few_distinct(n_distinct(problem), self.n_clusters_)
         return self
 
     @property
     def tree_(self) -> Tree:
         """The tree, its arrays memory-mapped."""
-        if not hasattr(self, "_problem"):
+        if not hasattr(self, "_problem_"):
             raise AttributeError("This DaskHypHC is not fitted yet and has no tree_; call fit first.")
-        return tree_of(self._problem)
+        return tree_of(self._problem_)
 
     def predict(self, X: Any) -> Any:
         """The flat cluster that each new row would join: of a Dask array or frame, or a path, as a Dask array.
@@ -169,11 +179,11 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         check_is_fitted(self, "cost_")
         if isinstance(X, str | os.PathLike):
             source = open_rows(X)
-            return _predicted_file(self._problem, self._fitted_cut, source)
+            return _predicted_file(self._problem_, self._fitted_cut_, source)
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
             rows = as_array(X).rechunk({1: -1})
-            return rows.map_blocks(_predict, self._problem, self._fitted_cut, drop_axis=1, dtype=np.int64, meta=_NONE)
-        return _predict(np.asarray(X), self._problem, self._fitted_cut)
+            return rows.map_blocks(_predict, self._problem_, self._fitted_cut_, drop_axis=1, dtype=np.int64, meta=_NONE)
+        return _predict(np.asarray(X), self._problem_, self._fitted_cut_)
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
         """``fit(X).labels_``."""
@@ -182,23 +192,14 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def to_local(self) -> HypHC:
         """A fitted ``HypHC`` with this tree and all rows in memory, independent of cluster and storage."""
         check_is_fitted(self, "cost_")
-        return HypHC.of_parts(self._problem, self._fitted_cut)
+        return HypHC.of_parts(self._problem_, self._fitted_cut_)
 
     def _recipe(self) -> Recipe:
-        return Recipe(
-            metric=self.metric,
-            n_neighbors=N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors,
-            edge_weights=self.edge_weights,
-            scale=self.scale,
-            background=BACKGROUND if self.background is None else self.background,
-            effort=self.effort,
-            seed=0 if self.random_state is None else operator.index(self.random_state),
-            part_size=self.part_size,
-            sample_size=self.sample_size,
-        )
+        return Recipe.of(self.get_params(deep=False), part_size=self.part_size, sample_size=self.sample_size)
 
     def _cut(self) -> Cut:
-        return Cut(self.n_clusters, self.distance_threshold, self.criterion, self.min_size)
+        wanted: Any = None if self.n_clusters == "auto" else self.n_clusters
+        return Cut(wanted, self.distance_threshold, self.criterion, self.min_size)
 
     def _place(self) -> Place:
         if self.storage is not None:

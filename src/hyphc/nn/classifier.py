@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import require_choice
+from .._shared.estimators import forget_fit, named_parameters
 from ..hyperbolic.decode import decode
 from ..similarity import Similarity, as_similarity, unit_rows
 from .training import Plan, Range, fit_leaves_and_head
@@ -114,6 +115,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     array([0, 0, 0, 1, 1, 1])
     """
 
+    @named_parameters
     def __init__(
         self,
         joint: bool = True,
@@ -161,12 +163,13 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         y : array (n,)
             Labels; −1 is unknown.
         """
+        forget_fit(self)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=3)
         check_classification_targets(y)
         similarity, plan = self._similarity(X), self._plan()
         codes, labelled = self._encode_labels(y)
         # the similarity of a point to itself: the largest there is
-        self._largest = 1.0 if self.metric == "cosine" else max(float(X.max()), np.finfo(np.float64).tiny)
+        self._largest_ = 1.0 if self.metric == "cosine" else max(float(X.max()), np.finfo(np.float64).tiny)
         smoother = self._smoother_of_fitted(similarity) if self.smoothing > 0 else None
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_init)
         fits = [
@@ -180,7 +183,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.tree_ = decode(self.embedding_)
         self.label_distributions_ = self._probabilities(smoother)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
-        self._fitted = similarity.features()
+        self._fitted_ = similarity.features()
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -197,7 +200,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return np.concatenate(parts)
 
     def _classify(self, X: Floats) -> Floats:
-        weights = X if self._fitted is None else 0.5 + 0.5 * unit_rows(X) @ self._fitted.T
+        weights = X if self._fitted_ is None else 0.5 + 0.5 * unit_rows(X) @ self._fitted_.T
         if not self.smoothing > 0:
             return np.asarray(self.label_distributions_[weights.argmax(axis=1)])
         return self._probabilities(self._smoother(weights))
@@ -209,12 +212,12 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def _smoother_of_fitted(self, similarity: Similarity) -> torch.Tensor:
         weights = similarity.to_dense()
-        np.fill_diagonal(weights, self._largest)
+        np.fill_diagonal(weights, self._largest_)
         return self._smoother(weights)
 
     def _smoother(self, weights: Floats) -> torch.Tensor:
         """Similarities (m, n) to the power of smoothing, in rows that sum to 1."""
-        powers = np.clip(weights / self._largest, 0.0, None) ** self.smoothing
+        powers = np.clip(weights / self._largest_, 0.0, None) ** self.smoothing
         powers += np.finfo(np.float64).tiny  # a row without any similarity gets equal weights, not 0/0
         return torch.from_numpy(powers / powers.sum(axis=1, keepdims=True)).to(self.device)
 

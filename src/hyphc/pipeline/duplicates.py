@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._shared.arrays import Floats, Ints
 from .._shared.progress import Progress
+from .._shared.rows import equal_rows
 from ..baselines import random_tree
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
-from .grouping import expanded, grouped
+from .grouping import expanded, grouped, twins
 
 
 class Distinct:
@@ -53,3 +58,24 @@ class Distinct:
             decoded_cost=progress.decoded_cost + self._constant,
             embedding=progress.embedding[self._groups],
         )
+
+
+def n_told_apart(similarity: Similarity, labels: Ints) -> int:
+    """Return how many points the similarity tells apart; only a lower bound where that is at least the number of clusters."""
+    firsts = np.unique(labels, return_index=True)[1]
+    signatures = similarity.signatures()
+    # all points are compared only where two clusters begin with equal ones
+    if equal_rows(lambda some: signatures(firsts[some]), len(firsts)) is None:
+        return len(firsts)
+    groups = twins(similarity)
+    return similarity.n if groups is None else int(groups.max()) + 1
+
+
+def warn_of_few_distinct(n_distinct: int, n_clusters: int) -> None:
+    """Warn if there are more clusters than distinct points."""
+    if n_distinct < n_clusters:
+        message = (
+            f"The number of distinct points ({n_distinct}) is smaller than n_clusters ({n_clusters}): equal points were put into "
+            f"different clusters by chance. Choose at most {n_distinct}."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)

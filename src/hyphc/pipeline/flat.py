@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from typing import Any
 
@@ -34,6 +34,23 @@ class Cut:
     criterion: str = "dasgupta"
     min_size: float = 1
 
+    def check(self, n: int) -> None:
+        """Raise for clusters that no tree of n points has, and for settings that would be ignored."""
+        if self.distance_threshold is None:
+            if self.n_clusters is not None and not 1 <= self.n_clusters <= n:
+                raise ValueError(
+                    f"n_clusters={self.n_clusters} is not between 1 and the {n} points; choose one that is."
+                )
+            return
+        if self.n_clusters is not None:
+            raise ValueError("Give n_clusters or distance_threshold, not both.")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name != "distance_threshold" and value != field.default:
+                raise ValueError(
+                    f"{field.name}={value!r} goes with a number of clusters, not with distance_threshold; leave it out."
+                )
+
     def labels(self, tree: Tree, n_found: int | None = None) -> Ints:
         """The flat cluster of each leaf: as many as asked for, else as near to ``n_found`` as the tree allows."""
         if self.distance_threshold is not None:
@@ -57,6 +74,11 @@ def _labels(problem: Problem, _: int, cut: Cut) -> Arrays:
 def tree_of(problem: Problem) -> Tree:
     """The whole tree, memory-mapped."""
     return Tree.load(problem.store.place.inside(FOLDER))
+
+
+def n_distinct(problem: Problem) -> int:
+    """Return the number of different rows of a finished fit; rows of two parts differ."""
+    return sum(len(piece["frontier"]) for piece in problem.pieces("fits", problem.n_parts(), "frontier"))
 
 
 def predicted(problem: Problem, cut: Cut, raw: Rows) -> Ints:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,6 @@ from .._shared.arrays import Ints
 from .._shared.memory import available_memory
 from .._shared.parallel import n_threads
 from .._shared.places import place_of
-from ..continuous.solver import TEMPERATURE
-from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
 from ..tree import Tree
 from .blocks import Source, open_rows, rows_of_a_block
 from .flat import Cut, predicted, tree_of
@@ -155,30 +153,21 @@ def _block(rows: Rows, begin: int, step: int) -> Rows:
     return rows[begin : begin + step]
 
 
-# What a fit of all rows at once knows and one by parts does not, and what it is there if nobody has asked for it.
-_AT_ONCE_ONLY: dict[str, Any] = {
-    "refine": True,
-    "time_budget": None,
-    "callback": None,
-    "constraints": None,
-    "init": "auto",
-    "n_init": 1,
-    "n_components": 2,
-    "temperature": TEMPERATURE,
-    "max_iter": None,
-    "max_triplets": None,
-    "spread_penalty": 0.0,
-}
+# Parameters of ``HypHC`` that a fit by parts carries out: those of its recipe and of the cut, and these. It refuses all others.
+CARRIED_OUT = {field.name for kind in (Recipe, Cut) for field in fields(kind)}
+CARRIED_OUT |= {"random_state", "memory_limit", "checkpoint", "n_jobs", "verbose"}
 
 
-def fit_from_disk(source: Source, parameters: dict[str, Any]) -> FromDisk:
+def fit_from_disk(source: Source, parameters: dict[str, Any], cut: Cut, defaults: dict[str, Any]) -> FromDisk:
     """Fit by parts, with the parameters of ``HypHC``, in its checkpoint or in a temporary folder."""
+    require_carried_out(parameters, defaults)
     sizes = sizes_within(allowed(parameters["memory_limit"]), *source.shape, parameters["n_jobs"])
     folder, is_kept = parameters["checkpoint"], parameters["checkpoint"] is not None
+    recipe = Recipe.of(
+        parameters, part_size=sizes.part, sample_size=sizes.sample, block_rows=sizes.block, top_size=sizes.top
+    )
     storage = place_of(folder if is_kept else tempfile.mkdtemp(prefix="hyphc-"))
-    problem = Problem(source, recipe_of(parameters, sizes), storage)
-    cut = Cut(*(parameters[name] for name in ("n_clusters", "distance_threshold", "criterion", "min_size")))
-    told = Telling()
+    problem, told = Problem(source, recipe, storage), Telling()
     try:
         with told.shown(parameters["verbose"]):
             problem.open()
@@ -189,25 +178,16 @@ def fit_from_disk(source: Source, parameters: dict[str, Any]) -> FromDisk:
     return FromDisk(problem, cut, is_kept)
 
 
-def recipe_of(parameters: dict[str, Any], sizes: Sizes) -> Recipe:
-    """The parameters of ``HypHC`` that a fit by parts has."""
-    neighbors, background, seed = (parameters[name] for name in ("n_neighbors", "background", "random_state"))
-    for name, default in _AT_ONCE_ONLY.items():
-        value = parameters.get(name, default)
-        if not (isinstance(value, type(default)) and value == default):
+def require_carried_out(parameters: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Raise for parameters that a fit by parts does not carry out, unless they are as if nobody had given them."""
+    for name, value in parameters.items():
+        if name not in CARRIED_OUT and not _is_default(value, defaults[name]):
             raise ValueError(
                 f"{name}={value!r} has no meaning for a fit by parts; leave it out, or raise memory_limit."
             )
-    return Recipe(
-        metric=parameters["metric"],
-        n_neighbors=N_NEIGHBORS if neighbors is None else neighbors,
-        edge_weights=parameters["edge_weights"],
-        scale=parameters["scale"],
-        background=BACKGROUND if background is None else background,
-        effort=parameters["effort"],
-        seed=0 if seed is None else operator.index(seed),
-        part_size=sizes.part,
-        sample_size=sizes.sample,
-        block_rows=sizes.block,
-        top_size=sizes.top,
-    )
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether they are equal; arrays, trees and the like are no defaults."""
+    plain = isinstance(value, bool | int | float | str | tuple | np.generic)
+    return value is default or (plain and bool(value == default))

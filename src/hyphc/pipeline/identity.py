@@ -120,7 +120,8 @@ def _taken_apart(value: Any) -> tuple[str, Iterable[Any]]:
     if isinstance(getattr(value, "py_func", None), FunctionType):  # compiled by numba
         return _taken_apart(value.py_func)
     if sp.issparse(value):
-        rows = value.tocsr()
+        matrix: Any = value
+        rows = matrix.tocsr()
         return "sparse", (rows.shape, rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data)
     if hasattr(value, "__array__"):  # of other packages: frames, series, tensors
         return "array-like", (np.asarray(value), *(getattr(value, name, None) for name in ("columns", "index", "name")))
@@ -183,8 +184,10 @@ def _is_importable(value: Any) -> bool:
     module = getattr(value, "__module__", None)
     if module in (None, "__main__") or module not in sys.modules:
         return False
-    names = value.__qualname__.split(".")
-    return functools.reduce(lambda found, name: getattr(found, name, None), names, sys.modules[module]) is value
+    found: Any = sys.modules[module]
+    for name in value.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is value
 
 
 def _object(value: Any) -> tuple[str, Iterable[Any]]:

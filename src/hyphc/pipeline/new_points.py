@@ -45,13 +45,13 @@ def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: in
     return joined
 
 
-def cost_of_new(tree: Tree, similarity: Similarity) -> float:
-    """Dasgupta's cost of the further points of the similarity per unit of their own, in the tree into which they are inserted.
+def cost_of_new(tree: Tree, similarity: Similarity, yardstick: Similarity) -> float:
+    """Return the cost of the further points of the similarity, in the tree into which they are inserted by it.
 
-    NaN where they have no similarity at all.
+    The yardstick, a similarity of these points alone, measures the cost, per unit of its total. NaN where that is 0.
     """
+    total = yardstick.total()
+    if not total > 0:
+        return float("nan")
     new = np.arange(tree.n_leaves, similarity.n)
-    own = similarity.subset(new)
-    total = own.total()
-    cost = dasgupta_cost(restricted(insert(tree, similarity), new)[0], own)
-    return cost / total if total > 0 else float("nan")
+    return dasgupta_cost(restricted(insert(tree, similarity), new)[0], yardstick) / total

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -158,22 +157,3 @@ def _before_search(settings: EmbedSettings, similarity: Similarity) -> EmbedSett
 
 def _spaced(number: int) -> str:
     return f"{number:,}".replace(",", " ")
-
-
-def check_parameters(
-    n: int, n_clusters: int | None, distance_threshold: float | None, time_budget: float | None
-) -> None:
-    """Raise for what a fit of n points would only stumble over at its end."""
-    if n_clusters is not None and distance_threshold is not None:
-        raise ValueError("Give n_clusters or distance_threshold, not both.")
-    if n_clusters is not None:
-        if isinstance(n_clusters, bool) or not isinstance(n_clusters, Integral):
-            raise ValueError(f"n_clusters={n_clusters!r} must be a whole number, or None for an automatic cut.")
-        if not 1 <= n_clusters <= n:
-            raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} points; choose one that is.")
-    if distance_threshold is not None:
-        number = isinstance(distance_threshold, Real) and not isinstance(distance_threshold, bool)
-        if not number or not distance_threshold >= 0:
-            raise ValueError(f"distance_threshold={distance_threshold!r} must be a number of at least 0, or None.")
-    if time_budget is not None and not time_budget > 0:
-        raise ValueError(f"time_budget={time_budget} must be a positive number of seconds.")

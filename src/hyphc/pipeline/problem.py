@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._shared.places import Storage
+from ..similarity.build import metric_named
 from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
 from ..similarity.scaling import SCALES
 from .blocks import Source, checked_block, fingerprint, rows_of_a_block
@@ -40,6 +41,22 @@ class Recipe:
     sample_size: int | None = None
     block_rows: int | None = None
     top_size: int | None = None  # subtrees at most whose tree is made above the parts
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any], **sizes: Any) -> Recipe:
+        """Return the recipe of an estimator's parameters; None stands for the defaults here."""
+        given = {name: parameters[name] for name in ("metric", "n_neighbors", "edge_weights", "scale", "background")}
+        if given["metric"] in METRICS:
+            metric_named(**given)  # raises for settings that the metric does not have
+        if given["metric"] != "auto" and given["n_neighbors"] is not None:
+            raise ValueError(
+                f"n_neighbors={given['n_neighbors']!r} with metric={given['metric']!r} cannot be fitted by parts; leave one out."
+            )
+        seed = parameters["random_state"]
+        if isinstance(seed, np.random.RandomState):
+            raise ValueError(f"random_state={seed!r} cannot be fitted by parts; give a whole number.")
+        known = {name: value for name, value in given.items() if value is not None}
+        return cls(**known, effort=parameters["effort"], seed=0 if seed is None else int(seed), **sizes)
 
     def check(self) -> None:
         """Raise for what a fit by parts cannot do."""

@@ -124,6 +124,10 @@ def metric_named(
                 f"metric={metric!r} cannot be used with n_neighbors; choose one of {NEIGHBOR_METRICS}, or a function of two rows."
             )
         return Neighbors(metric, n_neighbors, edge_weights, n_jobs, random_state)
+    if edge_weights != "fuzzy":
+        raise ValueError(
+            f"edge_weights={edge_weights!r} goes with a graph of neighbours; give n_neighbors, or leave it out."
+        )
     if callable(metric):
         if is_distance(metric):
             raise ValueError(f"metric={metric!r} takes two rows, as a distance does; give n_neighbors.")

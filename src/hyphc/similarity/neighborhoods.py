@@ -234,6 +234,10 @@ class Auto(Metric):
         if isinstance(X, np.ndarray):
             scaling = column_scaling(X, self.scale, sizes)
             return Placed(scaling, None, scaling(X))
+        if self.scale is True:
+            raise ValueError(
+                "scale=True is of dense rows, and X is sparse: its columns are taken as they are; leave it out."
+            )
         n_components = min(N_COMPONENTS, min(X.shape) - 1)
         if n_components < 1:
             return Placed(None, np.ones((X.shape[1], 1)), X)
