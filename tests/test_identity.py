@@ -107,7 +107,9 @@ def changed(value):
 
 
 def test_every_kind_of_similarity_is_walked():
-    kinds = {kind for kind in subclasses(Similarity) if kind.__module__.startswith("hyphc.") and not inspect.isabstract(kind)}
+    kinds = {
+        kind for kind in subclasses(Similarity) if kind.__module__.startswith("hyphc.") and not inspect.isabstract(kind)
+    }
     assert {kind.__name__ for kind in kinds} <= set(OBJECTS)
 
 
@@ -151,7 +153,9 @@ def test_fields_of_a_similarity_that_are_exempt_leave_the_tree_as_it_is():
 )
 def test_a_checkpoint_refuses_other_constraints(one, other, tmp_path):
     HypHC(constraints=one, random_state=0, checkpoint=tmp_path).fit(ROWS)
-    with pytest.raises(ValueError, match=r"holds a fit with other constraints \([0-9a-f]{8}…, not [0-9a-f]{8}…\); choose"):
+    with pytest.raises(
+        ValueError, match=r"holds a fit with other constraints \([0-9a-f]{8}…, not [0-9a-f]{8}…\); choose"
+    ):
         HypHC(constraints=other, random_state=0, checkpoint=tmp_path).fit(ROWS)
 
 
@@ -211,7 +215,9 @@ def test_what_has_no_content_is_refused_by_name_with_the_remedy(tmp_path):
         pass
 
     for metric in (Local(1), functools.partial(compare, shift=(one for one in ()))):
-        with pytest.raises(TypeError, match="checkpoint= must tell metric from any other.*define functions and classes in a"):
+        with pytest.raises(
+            TypeError, match="checkpoint= must tell metric from any other.*define functions and classes in a"
+        ):
             HypHC(metric=metric, checkpoint=tmp_path / "kept").fit(ROWS)
 
 

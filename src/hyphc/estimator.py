@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._shared.arrays import Floats, Ints
 from ._shared.checks import require_finite
 from ._shared.clock import Clock
-from ._shared.estimators import defaults_of, forget_fit
+from ._shared.estimators import defaults_of, fitted_anew
 from .continuous.solver import EmbedSettings
 from .parameters import Parameters
 from .pipeline.blocks import Source
@@ -176,33 +176,33 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         -----
         Nothing is left of a fit before: one that raises leaves the model unfitted.
         """
-        forget_fit(self)
-        self._check_parameters()
-        if is_on_disk(X):
-            source = opened(X)
-            if is_too_large(source, self.memory_limit):
-                return self._fit_by_parts(source, sample_weight)
-            X = source.read(0, source.shape[0])
-        clock = Clock(self.time_budget, self.callback, self.verbose)
-        names = row_names(X)
-        X = self._checked(X, reset=True)
-        n = X.n if isinstance(X, Similarity) else X.shape[0]
-        self._cut().check(n)
-        known = self._known(n)
-        given = self.get_params(deep=False)
-        with resuming(self.checkpoint, lambda: facts_of(given, X, sample_weight), clock, self.random_state) as seed:
-            similarity = self._similarity(X, sample_weight, seed)
-            if self.criterion == "sse" and similarity.squared_distances() is None:
-                raise ValueError(
-                    f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
-                )
-            with clock:
-                plan, found = self._carried_out(similarity, clock, seed, known)
-        told = "" if similarity.metric is None else similarity.metric.told(similarity)
-        self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=told), clock.interrupted, clock.signal
-        self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
-        self._settle(found.tree.with_names(names), similarity, found.embedding, known)
-        return self
+        with fitted_anew(self):
+            self._check_parameters()
+            if is_on_disk(X):
+                source = opened(X)
+                if is_too_large(source, self.memory_limit):
+                    return self._fit_by_parts(source, sample_weight)
+                X = source.read(0, source.shape[0])
+            clock = Clock(self.time_budget, self.callback, self.verbose)
+            names = row_names(X)
+            X = self._checked(X, reset=True)
+            n = X.n if isinstance(X, Similarity) else X.shape[0]
+            self._cut().check(n)
+            known = self._known(n)
+            given = self.get_params(deep=False)
+            with resuming(self.checkpoint, lambda: facts_of(given, X, sample_weight), clock, self.random_state) as seed:
+                similarity = self._similarity(X, sample_weight, seed)
+                if self.criterion == "sse" and similarity.squared_distances() is None:
+                    raise ValueError(
+                        f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
+                    )
+                with clock:
+                    plan, found = self._carried_out(similarity, clock, seed, known)
+            told = "" if similarity.metric is None else similarity.metric.told(similarity)
+            self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=told), clock.interrupted, clock.signal
+            self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
+            self._settle(found.tree.with_names(names), similarity, found.embedding, known)
+            return self
 
     def _carried_out(
         self, similarity: Similarity, clock: Clock, seed: Seed, known: Known | None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -37,7 +38,18 @@ def named_parameters(
     return construct
 
 
-def forget_fit(estimator: Any) -> None:
+@contextmanager
+def fitted_anew(estimator: Any) -> Iterator[None]:
+    """Begin a fit without the attributes of one before, and leave the estimator unfitted if it raises."""
+    _forget_fit(estimator)
+    try:
+        yield
+    except BaseException:
+        _forget_fit(estimator)
+        raise
+
+
+def _forget_fit(estimator: Any) -> None:
     """Remove all fitted attributes: by scikit-learn's convention those, and only those, whose names end with an underscore."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)

@@ -16,7 +16,7 @@ from distributed import Client
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._shared.estimators import forget_fit, named_parameters
+from .._shared.estimators import fitted_anew, named_parameters
 from .._shared.places import Folder, Place, place_of
 from ..estimator import HypHC
 from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows
@@ -137,22 +137,22 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         -----
         Nothing is left of a fit before: one that raises leaves the model unfitted.
         """
-        forget_fit(self)
-        check_values(self.get_params(deep=False))
-        recipe, cut = self._recipe(), self._cut()
-        self.client_ = chosen_client(self.client)
-        place = self._place()
-        self.storage_ = str(place)
-        blocks, source = self._rows(X, place)
-        cut.check(source.shape[0])
-        problem, told = Problem(source, recipe, place), Telling()
-        with told.shown(self.verbose):
-            problem.open()
-            require_seen(self.client_, place)
-            if blocks is not None:
-                write_rows(blocks, place, self.client_)
-            fit_by_parts(problem, on_dask(self.client_, told), cut.stage())
-        return self._settle(problem, cut)
+        with fitted_anew(self):
+            check_values(self.get_params(deep=False))
+            recipe, cut = self._recipe(), self._cut()
+            self.client_ = chosen_client(self.client)
+            place = self._place()
+            self.storage_ = str(place)
+            blocks, source = self._rows(X, place)
+            cut.check(source.shape[0])
+            problem, told = Problem(source, recipe, place), Telling()
+            with told.shown(self.verbose):
+                problem.open()
+                require_seen(self.client_, place)
+                if blocks is not None:
+                    write_rows(blocks, place, self.client_)
+                fit_by_parts(problem, on_dask(self.client_, told), cut.stage())
+            return self._settle(problem, cut)
 
     def _settle(self, problem: Problem, cut: Cut) -> Self:
         self._problem_, self._fitted_cut_ = problem, cut

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import require_choice
-from .._shared.estimators import forget_fit, named_parameters
+from .._shared.estimators import fitted_anew, named_parameters
 from ..hyperbolic.decode import decode
 from ..similarity import Similarity, as_similarity, unit_rows
 from .training import Plan, Range, fit_leaves_and_head
@@ -163,28 +163,30 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         y : array (n,)
             Labels; −1 is unknown.
         """
-        forget_fit(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=3)
-        check_classification_targets(y)
-        similarity, plan = self._similarity(X), self._plan()
-        codes, labelled = self._encode_labels(y)
-        # the similarity of a point to itself: the largest there is
-        self._largest_ = 1.0 if self.metric == "cosine" else max(float(X.max()), np.finfo(np.float64).tiny)
-        smoother = self._smoother_of_fitted(similarity) if self.smoothing > 0 else None
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_init)
-        fits = [
-            fit_leaves_and_head(similarity, smoother, labelled, codes[labelled], len(self.classes_), plan, int(seed))
-            for seed in seeds
-        ]
-        self.fits_ = sorted(fits, key=lambda fit: fit.final_loss)
-        best = self.fits_[0]
-        self.embedding_, self.head_, self.loss_curve_ = best.place(smoother).cpu().numpy(), best.head, best.losses
-        self.n_iter_ = len(self.loss_curve_)
-        self.tree_ = decode(self.embedding_)
-        self.label_distributions_ = self._probabilities(smoother)
-        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
-        self._fitted_ = similarity.features()
-        return self
+        with fitted_anew(self):
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=3)
+            check_classification_targets(y)
+            similarity, plan = self._similarity(X), self._plan()
+            codes, labelled = self._encode_labels(y)
+            # the similarity of a point to itself: the largest there is
+            self._largest_ = 1.0 if self.metric == "cosine" else max(float(X.max()), np.finfo(np.float64).tiny)
+            smoother = self._smoother_of_fitted(similarity) if self.smoothing > 0 else None
+            seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_init)
+            fits = [
+                fit_leaves_and_head(
+                    similarity, smoother, labelled, codes[labelled], len(self.classes_), plan, int(seed)
+                )
+                for seed in seeds
+            ]
+            self.fits_ = sorted(fits, key=lambda fit: fit.final_loss)
+            best = self.fits_[0]
+            self.embedding_, self.head_, self.loss_curve_ = best.place(smoother).cpu().numpy(), best.head, best.losses
+            self.n_iter_ = len(self.loss_curve_)
+            self.tree_ = decode(self.embedding_)
+            self.label_distributions_ = self._probabilities(smoother)
+            self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+            self._fitted_ = similarity.features()
+            return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Classes (m,) of points (m, d), or of their similarities (m, n) to the fitted points."""

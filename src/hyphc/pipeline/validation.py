@@ -13,6 +13,7 @@ from .._shared.checks import check_effort, require_choice
 from ..similarity.edge_weights import require_edge_weights
 from ..similarity.metrics import METRICS, choices
 from ..similarity.scaling import require_scale
+from ..tree import Tree
 from ..tree.cut import CRITERIA
 from .constraints import Constraints
 from .from_disk import n_bytes
@@ -53,6 +54,10 @@ def _is_yes_or_no(value: Any) -> bool:
 def _is_temperature(value: Any) -> bool:
     ends = value if isinstance(value, tuple | list | np.ndarray) and len(value) == 2 else (value,)
     return all(_is_number(one) and 0 < one < np.inf for one in ends)
+
+
+def _is_start(value: Any) -> bool:
+    return isinstance(value, str | list | tuple | Tree) or hasattr(value, "__array__")
 
 
 def _is_seed(value: Any) -> bool:
@@ -98,9 +103,7 @@ CHECKS: dict[str, Check] = {
     "background": _optional(_not_negative),
     "criterion": lambda name, value: require_choice(name, value, CRITERIA),
     "min_size": _check_min_size,
-    "init": _require(
-        lambda value: value is not None and not isinstance(value, Real), "is no start; give a name, an array or a Tree"
-    ),
+    "init": _require(_is_start, "is no start; give a name, an array or a Tree"),
     "n_init": _whole(1),
     "n_components": _whole(1),
     "temperature": _require(_is_temperature, "must be a positive number, or two of them, the first and the last"),
@@ -121,7 +124,8 @@ CHECKS: dict[str, Check] = {
     "random_state": _optional(_require(_is_seed, "is no seed; give a whole number of at least 0, or a RandomState")),
     "n_jobs": _optional(_check_threads),
     "verbose": _require(
-        lambda value: _is_yes_or_no(value) or (_is_whole(value) and value >= 0), "must be 0 or 1: whether progress is shown"
+        lambda value: _is_yes_or_no(value) or (_is_whole(value) and value >= 0),
+        "must be 0 or 1: whether progress is shown",
     ),
     "callback": _optional(_require(callable, "cannot be called; give a function of a hyphc.Progress")),
     "part_size": _whole(1),
