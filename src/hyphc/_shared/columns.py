@@ -87,6 +87,22 @@ def is_missing(value: object) -> bool:
     return value is None or not isinstance(same, bool | np.bool_) or not same
 
 
+def label_classes(labels: npt.NDArray[Any]) -> tuple[Ints, tuple[str, ...]]:
+    """Return labels of any type as codes (n,), −1 where missing, and the names of their classes in order.
+
+    Examples
+    --------
+    >>> label_classes(np.array(["b", None, "a"], dtype=object))
+    (array([ 1, -1,  0]), ('a', 'b'))
+    """
+    if labels.dtype.kind == "O":  # mixed types have no order of their own
+        labels = np.array(["" if is_missing(value) else str(value) for value in labels.tolist()])
+    missing = ~np.isfinite(labels) if labels.dtype.kind == "f" else labels.astype(str) == ""
+    found = _classed("", labels, missing)
+    assert found.codes is not None
+    return found.codes, found.classes
+
+
 def _numbers_classes(numbers: Floats) -> bool:
     present = numbers[np.isfinite(numbers)]
     if len(present) == 0 or (present != np.round(present)).any():

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -138,11 +138,11 @@ def draw(
         kind = "dendrogram"
     figure = Figure(figsize=(14, 6.5) if kind == "both" else (8, 7), layout="constrained")
     axes = figure.subplots(1, 2 if kind == "both" else 1, squeeze=False)[0]
-    colours = clusters if labels is None else labels
+    shown = _Clustered(tree, clusters)
     if kind != "dendrogram":
-        plot.disk(tree, embedding=embedding, labels=colours, ax=axes[0])
+        plot.disk(shown, embedding=embedding, labels=labels, ax=axes[0])
     if kind != "disk":
-        plot.dendrogram(tree, labels=colours, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
+        plot.dendrogram(shown, labels=labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
     legends = [legend for legend in (ax.get_legend() for ax in axes) if legend is not None]
     for legend in legends[:-1]:
         legend.remove()
@@ -177,9 +177,8 @@ def draw_clustermap(
     strips = annotations if labels is None else {label_name: labels, **annotations}
     plot.clustermap(
         table,
-        tree,
+        _Clustered(tree, clusters),
         annotations=strips or None,
-        labels=None if clusters is None else _Named(clusters, "cluster"),
         names=tree.names or row_numbers(tree.n_leaves),
         title=title,
         ax=figure.add_axes((0.015, 0.015, 0.97, 0.97)),
@@ -201,14 +200,11 @@ def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any
     explore(tree, path, rows_from=1, **options)
 
 
-class _Named:
-    """A column with its name: as much of a series as the pictures look at."""
+class _Clustered(NamedTuple):
+    """A tree with its flat clusters: as much of a fitted model as the pictures look at."""
 
-    def __init__(self, values: npt.ArrayLike, name: str) -> None:
-        self.name, self._values = name, values
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        return np.asarray(self._values, dtype=dtype)
+    tree_: Tree
+    labels_: npt.ArrayLike | None
 
 
 class _Frame:

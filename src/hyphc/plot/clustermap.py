@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import ListedColormap
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
 from .. import baselines
+from .._shared import palette
 from .._shared.arrays import Floats, Ints
 from .._shared.columns import columns_of
 from .._shared.short_names import shortened
@@ -23,13 +25,17 @@ from ..tree import Tree
 from ..tree.layout import layout
 from .common import (
     BRANCH_COLOR,
+    GREY_IS_MISSING,
     LINE_HEIGHT,
     LONGEST_NAME,
+    MISSING_COLOR,
     Groups,
     Scale,
     colours_of,
     groups_of,
+    height_label,
     names_of,
+    note_thinned,
     settle_layout,
     tree_of,
 )
@@ -44,8 +50,8 @@ MOST_ORDERED = 1000
 ENDS, WITHIN = 2.5, 0.98
 FONT, SMALLEST_FONT = 8.0, 5.0
 LETTER = 0.62  # width of a letter, as a share of the font's size
-# Points of print: a strip, the gap between parts, the tree of columns, a title, a scale's bar.
-STRIP, GAP, COLUMN_TREE, TITLE, BAR = 11.0, 5.0, 48.0, 20.0, 9.0
+# Points of print: a strip, the gap between parts, the tree of columns, a title, a scale's bar, a line that says what is left out.
+STRIP, GAP, COLUMN_TREE, TITLE, BAR, NOTE = 11.0, 5.0, 48.0, 20.0, 9.0, 14.0
 TREE_SHARE = 0.2  # of the whole width
 
 
@@ -71,7 +77,7 @@ def clustermap(
     tree : Tree, linkage matrix, fitted HypHC or EmbedResult
         Of the rows.
     annotations : frame, table of names and columns, or one column, optional
-        A strip for each, under its own name: classes by colour, numbers on a scale.
+        A strip for each, under its own name and in its own colours: classes by colour, numbers on a scale, grey where missing.
     labels : array (n,), optional
         The colours of the branches and of the first strip. Default: the model's clusters, or an automatic cut.
     columns : {"similar", "given"}
@@ -79,7 +85,7 @@ def clustermap(
     standardize : bool
         Colours are standard deviations from each column's mean, or the numbers themselves.
     names : sequence of str, optional
-        Of the rows, written at the right where there is room. Default: the tree's.
+        Of the rows, written at the right of up to 110 of them; the picture says when some are not. Default: the tree's.
     max_rows : int
         Above so many rows each line of the picture is the mean of a run of neighbouring ones.
     title : str, optional
@@ -106,15 +112,17 @@ def clustermap(
     order = np.arange(len(called)) if ordered is None else ordered.leaf_order()
     strips = [groups_of(source, tree, labels)]
     if annotations is not None:
-        strips += [colours_of(column) for column in columns_of(annotations, tree.n_leaves, "annotations")]
+        beside = columns_of(annotations, tree.n_leaves, "annotations")
+        strips += [colours_of(column, k) for k, column in enumerate(beside, labels is not None)]
     leaves, rows = tree.leaf_order(), names_of(tree, names)
+    unnamed = rows is not None and tree.n_leaves > MOST_NAMES
     frame = Frame(
         _new_axes() if ax is None else ax,
         tree=TREE_SHARE,
         left=len(strips) * STRIP,
         above=(0.0 if ordered is None else COLUMN_TREE) + (0.0 if title is None else TITLE),
-        below=_length([*called, *(groups.title for groups in strips)]),
-        right=0.0 if rows is None or tree.n_leaves > MOST_NAMES else _length(rows),
+        below=_length([*called, *(groups.title for groups in strips)]) + NOTE,
+        right=0.0 if rows is None else NOTE + (0.0 if unnamed else _length(rows)),
         legends=_legend_widths(strips),
     )
     cells = run_means(shown[leaves][:, order], max_rows)
@@ -127,7 +135,10 @@ def clustermap(
         (written,), style = printable([title])
         frame.ax.set_title(written, **style, y=1.0, pad=GAP + (0.0 if ordered is None else COLUMN_TREE))
     _write(frame, [called[c] for c in order.tolist()], "x")
-    if rows is not None and tree.n_leaves <= MOST_NAMES:
+    if unnamed:
+        frame.ax.yaxis.set_label_position("right")
+        frame.ax.set_ylabel(f"names are written of up to {MOST_NAMES} rows", fontsize=FONT, color=BRANCH_COLOR)
+    elif rows is not None:
         _write(frame, [rows[leaf] for leaf in leaves.tolist()], "y")
     _draw_legends(frame, strips, picture, "standard deviations" if standardize else "value")
     return frame.ax
@@ -216,7 +227,8 @@ def run_means(values: Floats, max_rows: int) -> Floats:
 def _draw_table(ax: Axes, cells: Floats, n: int, standardize: bool) -> Any:
     low, high = _ends(cells, standardize)
     diverging = low < 0 < high
-    cmap = matplotlib.colormaps["RdBu_r" if diverging else "viridis"].with_extremes(bad="0.82")
+    colours = ListedColormap(palette.diverging().tolist()) if diverging else matplotlib.colormaps["viridis"]
+    cmap = colours.with_extremes(bad=MISSING_COLOR)
     extent = (-0.5, cells.shape[1] - 0.5, n - 0.5, -0.5)
     picture = ax.imshow(cells, aspect="auto", cmap=cmap, vmin=low, vmax=high, extent=extent, interpolation="nearest")
     ax.spines[:].set_visible(False)
@@ -262,7 +274,7 @@ def _draw_tree(frame: Frame, tree: Tree, strips: Sequence[Groups]) -> None:
     top = float(tree.heights[-1]) if tree.n_leaves > 1 else 1.0
     low = float(part.lines[..., 1].min(initial=top)) if len(part.tips) < tree.n_leaves else 0.0
     beside.set(xlim=(top + 0.02 * (top - low or 1.0), low), ylim=(tree.n_leaves - 0.5, -0.5), yticks=[])
-    beside.set_xlabel("height", fontsize=FONT)
+    beside.set_xlabel(height_label(part), fontsize=FONT - 1)
     beside.tick_params(labelsize=FONT - 1)
     beside.spines[["top", "left", "right"]].set_visible(False)
 
@@ -285,9 +297,11 @@ def _write(frame: Frame, names: Sequence[str], axis: Literal["x", "y"]) -> None:
     if axis == "x":
         frame.ax.set_xticks(places, written, rotation=90, fontsize=size, **style)
     else:
-        frame.ax.yaxis.set_ticks_position("right")
+        frame.ax.yaxis.tick_right()
+        frame.ax.yaxis.set_label_position("right")
         frame.ax.set_yticks(places, written, fontsize=size, **style)
     frame.ax.tick_params(axis=axis, length=0)
+    note_thinned(frame.ax, axis, step)
 
 
 def _draw_legends(frame: Frame, strips: Sequence[Groups], picture: Any, label: str) -> None:
@@ -297,7 +311,7 @@ def _draw_legends(frame: Frame, strips: Sequence[Groups], picture: Any, label: s
     bar = _bar(frame, (x, y), scale, label)
     frame.figure.colorbar(picture, cax=bar)
     if np.ma.getmaskarray(picture.get_array()).any():
-        bar.set_xlabel("grey: missing", loc="left", fontsize=FONT - 1)
+        bar.set_xlabel(GREY_IS_MISSING, loc="left", fontsize=FONT - 1)
     y -= scale + 3 * line
     for groups in strips:
         if isinstance(groups, Scale):

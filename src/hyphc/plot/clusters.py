@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from .._shared.palette import CLUSTERS
 from ..tree.cut import NodeScores, cut_scores, default_criterion
-from .common import BASE_COLORS, axes_or_new, tree_of
+from .common import axes_or_new, tree_of
 
 _AXES = {
     "dasgupta": "cost saved, share of the most",
@@ -60,11 +61,11 @@ def cluster_scores(
         scores = scores / scores.max()
     ax = axes_or_new(ax, (6.0, 3.6))
     k = np.arange(1, len(scores) + 1)
-    ax.plot(k, scores, color=BASE_COLORS[0], linewidth=1.2, marker="o", markersize=3)
+    ax.plot(k, scores, color=CLUSTERS.base[0], linewidth=1.2, marker="o", markersize=3)
     found = getattr(source, "cluster_number_", None) if n_clusters is None else None
     others = [other for other, _ in found.runners_up if other <= len(scores)] if found is not None else []
     if chosen <= len(scores):
-        mark: dict[str, Any] = {"color": BASE_COLORS[5], "linestyle": "", "markersize": 9}
+        mark: dict[str, Any] = {"color": CLUSTERS.base[5], "linestyle": "", "markersize": 9}
         ax.plot([chosen], scores[[chosen - 1]], marker="o", label=_called(chosen, found is not None), **mark)
         if others:
             places = np.array(others) - 1

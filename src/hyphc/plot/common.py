@@ -6,68 +6,71 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, Normalize, to_rgb
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.lines import Line2D
 
 from .._kernels.tree.passes import smallest_leaves, subtree_sums
+from .._shared import palette
 from .._shared.arrays import Floats, Ints
-from .._shared.columns import Column
+from .._shared.columns import Column, label_classes
 from .._shared.short_names import shortened
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
+from ..tree.layout import Layout
 from .glyphs import printable
 
-# Okabe and Ito's colours; wine instead of yellow, which does not show on white, and of black.
-BASE_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255")
-# From the eighth group on the colours come again, darker and with another marker.
+# From the eighth group on the colours come again, in other shades and with another marker.
 MARKERS = ("o", "s", "^")
-SHADES = (1.0, 0.5, 0.75)
-BRANCH_COLOR = (0.45, 0.45, 0.45)
-MISSING_COLOR = (0.72, 0.72, 0.72)
+BRANCH_COLOR, OTHERS_COLOR, MISSING_COLOR = ((grey,) * 3 for grey in (palette.BRANCH, palette.OTHERS, palette.MISSING))
 # Support from which on a cluster is marked as sure, and as fair; the fills of these marks and of all others.
 SUPPORT_STEPS, SUPPORT_FILLS = (0.95, 0.8), ("black", "0.6", "white")
 LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
-MAX_GROUPS = len(BASE_COLORS) * len(MARKERS)
 LONGEST_NAME = 28  # letters
-# A scale of numbers has so many steps; its light end would not show on white.
-STEPS, LIGHTEST = 24, 0.9
+GREY_IS_MISSING = "grey: missing"
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Leaves by colour: ``codes`` (n,) count groups from 0; −1 is a leaf without one (missing, or of a rare group)."""
+    """Leaves by colour: ``codes`` (n,) count groups from 0; −1 is a missing value, −2 one of ``n_rare`` rare groups.
+
+    ``column`` chooses the palette: None is that of clusters, others count labels and annotations from 0.
+    """
 
     codes: Ints
     names: tuple[str, ...]
     title: str
     n_rare: int = 0
+    column: int | None = None
 
     def colors(self) -> Floats:
-        """A colour for each group and, last, that of leaves without one: (groups + 1, 3)."""
-        return np.array([*(group_color(k) for k in range(len(self.names))), MISSING_COLOR])
+        """Return a colour for each group, then those of rare groups and of missing values: (groups + 2, 3)."""
+        m = len(self.names)
+        own = palette.cluster_colors(m) if self.column is None else palette.class_colors(self.column, m)
+        return np.vstack([own, OTHERS_COLOR, MISSING_COLOR])
 
     def branch_colors(self, tree: Tree, nodes: Ints) -> Floats:
-        """A colour for each of the nodes, (nodes, 3): that of its leaves' group when they share one, else grey."""
+        """Return a colour for each of the nodes, (nodes, 3): that of its leaves' group when they share one, else grey."""
         lowest = smallest_leaves(np.array(tree.children), self.codes)
         highest = -smallest_leaves(np.array(tree.children), -self.codes)
-        palette = np.vstack([self.colors()[:-1], BRANCH_COLOR])
-        return np.asarray(palette[np.where(lowest == highest, lowest, -1)[nodes]])
+        colors = np.vstack([self.colors()[:-2], BRANCH_COLOR])
+        return np.asarray(colors[np.where(lowest == highest, np.maximum(lowest, -1), -1)[nodes]])
 
     def marker(self, k: int) -> str:
-        return group_marker(k)
+        return MARKERS[k // len(palette.CLUSTERS.base) % len(MARKERS)]
 
     def legend_entries(self) -> list[Line2D]:
+        colors = self.colors()
         named = enumerate(printable(shortened(self.names, LONGEST_NAME))[0])
-        entries = [_entry(group_color(k), group_marker(k), name) for k, name in named]
-        if (self.codes < 0).any():
-            rest = f"{self.n_rare} others" if self.n_rare else "none"
-            entries.append(_entry(MISSING_COLOR, "o", rest))
+        entries = [_entry(colors[k], self.marker(k), name) for k, name in named]
+        if self.n_rare:
+            entries.append(_entry(OTHERS_COLOR, MARKERS[0], f"{self.n_rare} others"))
+        if (self.codes == -1).any():
+            entries.append(_entry(MISSING_COLOR, MARKERS[0], "missing"))
         return entries
 
 
@@ -80,8 +83,7 @@ class Scale(Groups):
     high: float = 1.0
 
     def colors(self) -> Floats:
-        shades = matplotlib.colormaps["viridis"](np.linspace(0.0, LIGHTEST, STEPS))[:, :3]
-        return np.vstack([shades, MISSING_COLOR])
+        return np.vstack([palette.ramp(self.column or 0), OTHERS_COLOR, MISSING_COLOR])
 
     def branch_colors(self, tree: Tree, nodes: Ints) -> Floats:
         known = np.isfinite(self.values)
@@ -96,42 +98,35 @@ class Scale(Groups):
         return MARKERS[0]
 
     def colorbar(self, figure: Any, **options: Any) -> None:
-        """A bar of the scale beside the axes."""
-        colours = ListedColormap(self.colors()[:-1].tolist())
-        figure.colorbar(ScalarMappable(Normalize(self.low, self.high), colours), **{"label": self.title, **options})
+        """Draw a bar of the scale beside the axes; below it is said when values are missing."""
+        colours = ListedColormap(self.colors()[:-2].tolist())
+        bar = figure.colorbar(
+            ScalarMappable(Normalize(self.low, self.high), colours), **{"label": self.title, **options}
+        )
+        if (self.codes < 0).any():
+            bar.ax.set_xlabel(GREY_IS_MISSING, loc="left", fontsize=7)
 
 
 def _steps(values: Floats, low: float, high: float) -> Ints:
     """The step of each value, −1 where there is none."""
     share = (values - low) / (high - low) if high > low else np.zeros_like(values)
-    known = np.isfinite(share)
-    return np.where(known, np.clip(np.where(known, share, 0.0) * STEPS, 0, STEPS - 1), -1).astype(np.int64)
+    known, steps = np.isfinite(share), palette.STEPS
+    return np.where(known, np.clip(np.where(known, share, 0.0) * steps, 0, steps - 1), -1).astype(np.int64)
 
 
-def scale_of(name: str, numbers: Floats) -> Scale:
+def scale_of(name: str, numbers: Floats, column: int = 0) -> Scale:
     """The scale of a column of numbers, from its smallest to its largest."""
     known = numbers[np.isfinite(numbers)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    return Scale(_steps(numbers, low, high), ("",) * STEPS, name, 0, numbers, low, high)
+    return Scale(_steps(numbers, low, high), ("",) * palette.STEPS, name, 0, column, numbers, low, high)
 
 
-def colours_of(column: Column) -> Groups:
-    """A column as groups, or as a scale."""
+def colours_of(column: Column, number: int) -> Groups:
+    """A column as groups, or as a scale, in the colours of the column with this number."""
     if column.numbers is not None:
-        return scale_of(column.name, column.numbers)
+        return scale_of(column.name, column.numbers, number)
     assert column.codes is not None
-    values = np.array([*column.classes, None], dtype=object)[column.codes]
-    return _grouped(values, len(values), column.name)
-
-
-def group_color(k: int) -> tuple[float, float, float]:
-    r, g, b = to_rgb(BASE_COLORS[k % len(BASE_COLORS)])
-    shade = SHADES[k // len(BASE_COLORS) % len(SHADES)]
-    return shade * r, shade * g, shade * b
-
-
-def group_marker(k: int) -> str:
-    return MARKERS[k // len(BASE_COLORS) % len(MARKERS)]
+    return _in_groups(column.codes, column.classes, column.name, number)
 
 
 def tree_of(source: Any) -> Tree:
@@ -151,17 +146,17 @@ def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
         name, values = getattr(labels, "name", None) or "label", np.asarray(labels)
         if values.dtype.kind == "f" and _measures(values):
             return scale_of(str(name), _checked(values, tree.n_leaves).astype(np.float64))
-        return _grouped(values, tree.n_leaves, str(name))
+        return _grouped(values, tree.n_leaves, str(name), 0)
     clusters = getattr(source, "labels_", None)
     if clusters is None:
         clusters = tree.cut(n_clusters=tree.n_clusters)
-    return _grouped(np.asarray(clusters), tree.n_leaves, "cluster")
+    return _grouped(np.asarray(clusters), tree.n_leaves, "cluster", None)
 
 
 def _measures(values: npt.NDArray[Any]) -> bool:
-    """Whether numbers measure something: more of them than there are colours, and not all whole."""
+    """Whether numbers measure something: more of them than a palette has colours, and not all whole."""
     known = np.unique(values[np.isfinite(values)])
-    return len(known) > len(BASE_COLORS) and bool((known != np.round(known)).any())
+    return len(known) > len(palette.CLUSTERS.base) and bool((known != np.round(known)).any())
 
 
 def _checked(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
@@ -170,24 +165,46 @@ def _checked(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
     return labels
 
 
-def _grouped(labels: npt.NDArray[Any], n: int, title: str) -> Groups:
-    labels = _checked(labels, n)
-    if labels.dtype == object:
-        labels = np.array([-1 if label is None else label for label in labels], dtype=object).astype(str)
-    values, codes = np.unique(labels, return_inverse=True)
-    missing = np.array([value == -1 or str(value) == "-1" for value in values.tolist()])
-    counts = np.where(missing, -1, np.bincount(codes, minlength=len(values)))
-    kept = np.sort(np.argsort(-counts, kind="stable")[:MAX_GROUPS])
-    kept = kept[~missing[kept]]
-    number = np.full(len(values), -1)
+def _grouped(labels: npt.NDArray[Any], n: int, title: str, column: int | None) -> Groups:
+    codes, classes = label_classes(_checked(labels, n))
+    absent = np.array([name in ("-1", "-1.0") for name in classes] + [True])[codes]
+    return _in_groups(np.where(absent, -1, codes), classes, title, column)
+
+
+def _in_groups(codes: Ints, classes: Sequence[str], title: str, column: int | None) -> Groups:
+    """Classes by number, −1 missing, as groups: the most frequent have colours, the others share one."""
+    counts = np.bincount(codes[codes >= 0], minlength=len(classes))
+    present = int((counts > 0).sum())
+    kept = palette.own_colors(counts)
+    kept = kept[counts[kept] > 0]
+    number = np.append(np.full(len(classes), -2), -1)
     number[kept] = np.arange(len(kept))
-    n_rare = len(values) - int(missing.sum()) - len(kept)
-    return Groups(number[codes], tuple(str(value) for value in values[kept]), title, n_rare)
+    return Groups(number[codes], tuple(classes[k] for k in kept.tolist()), title, present - len(kept), column)
 
 
 def names_of(tree: Tree, names: Sequence[str] | None) -> tuple[str, ...] | None:
     """Names given, or the tree's own, or None."""
     return tree.names if names is None else check_names(names, tree.n_leaves)
+
+
+def note_thinned(ax: Axes, axis: Literal["x", "y"], step: int) -> None:
+    """Say along the axis of names that only every ``step``-th is written; nothing where all are."""
+    if step > 1:
+        text = f"every {ordinal(step)} name is shown"
+        (ax.set_xlabel if axis == "x" else ax.set_ylabel)(text, fontsize=8, color=BRANCH_COLOR)
+
+
+def ordinal(k: int) -> str:
+    """Return "2nd", "3rd", "4th", … of a number."""
+    ending = "th" if k % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
+    return f"{k}{ending}"
+
+
+def height_label(part: Layout) -> str:
+    """Return what the axis of heights says, with the rule by which low merges were raised, where any was."""
+    if not part.raised:
+        return "height"
+    return f"height (drawn at least {part.least:.2g}{' unless 0' if part.zero_is_equal else ''})"
 
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
@@ -241,5 +258,5 @@ def points_per_unit(ax: Axes, axis: str) -> float:
     return float(pixels / abs(high - low) * 72.0 / ax.figure.dpi)
 
 
-def _entry(color: tuple[float, float, float], marker: str, label: str) -> Line2D:
+def _entry(color: Any, marker: str, label: str) -> Line2D:
     return Line2D([], [], color=color, marker=marker, linestyle="", label=label.replace("$", r"\$"))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from .common import BASE_COLORS, axes_or_new
+from .._shared.palette import CLUSTERS
+from .common import axes_or_new
 
 
 def training_curve(fit: Any, ax: Axes | None = None) -> Axes:
@@ -33,7 +34,7 @@ def training_curve(fit: Any, ax: Axes | None = None) -> Axes:
         ax.plot(
             np.arange(1, len(losses) + 1),
             losses,
-            color=BASE_COLORS[0],
+            color=CLUSTERS.base[0],
             linewidth=1.0,
             marker=marker,
             label="continuous cost",
@@ -41,7 +42,7 @@ def training_curve(fit: Any, ax: Axes | None = None) -> Axes:
     else:
         ax.text(0.5, 0.5, "no iterations", transform=ax.transAxes, ha="center", va="center", color="0.4")
     if cost is not None:
-        ax.axhline(cost, color=BASE_COLORS[5], linestyle="--", linewidth=1.0, label="Dasgupta's cost of the tree kept")
+        ax.axhline(cost, color=CLUSTERS.base[5], linestyle="--", linewidth=1.0, label="Dasgupta's cost of the tree kept")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False)
     ax.set(xlabel="iteration", ylabel="cost (unordered pairs)")

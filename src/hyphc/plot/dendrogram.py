@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from .._shared.arrays import Floats, Ints
 from .._shared.short_names import shortened
 from ..tree import Tree
-from ..tree.layout import Layout, layout, node_heights
+from ..tree.layout import Layout, drawn_heights, layout, node_heights
 from .common import (
     LINE_HEIGHT,
     LONGEST_NAME,
@@ -21,8 +21,10 @@ from .common import (
     add_legend,
     axes_or_new,
     groups_of,
+    height_label,
     mark_support,
     names_of,
+    note_thinned,
     points_per_unit,
     settle_layout,
     tree_of,
@@ -47,7 +49,8 @@ def dendrogram(
 ) -> Axes:
     """Draw a dendrogram, or the top of one: a cluster whose inside is not shown is a triangle with its size in brackets.
 
-    When all that is shown lies high up, the axis of heights begins just below it.
+    When all that is shown lies high up, the axis of heights begins just below it. Duplicates are joined at height 0; other merges
+    are drawn a little above it however low they are, and the axis then says from which height on it is to scale.
 
     Parameters
     ----------
@@ -58,10 +61,11 @@ def dendrogram(
     max_depth : int, optional
         Only merges fewer than so many levels below the root are shown.
     labels : array (n,), optional
-        Colours: numbers or strings, −1 or None for a leaf without label. A branch has the colour that all leaves below it
+        Colours: numbers or strings, −1, None or NaN for a leaf without label, which is grey. A branch has the colour that all leaves below it
         share, a triangle that of most of its leaves. Default: the model's clusters, or an automatic cut.
     names : sequence of str, optional
-        Default: the tree's names, or numbers. Where there is no room for all, every second, third, … is written.
+        Default: the tree's names, or numbers. Where there is no room for all, every second, third, … is written, and the
+        picture says so.
     orientation : {"top", "bottom", "left", "right"}
         Where the root is.
     support : bool
@@ -86,7 +90,7 @@ def dendrogram(
     ax.add_collection(LineCollection(list(_turn(part.lines, upright)), colors=colors, linewidths=width), autolim=False)
     base = _base(tree, part)
     _draw_triangles(ax, tree, part, groups, base, upright)
-    _set_limits(ax, tree, len(part.tips), base, orientation)
+    _set_limits(ax, tree, part, base, orientation)
     add_legend(ax, groups, "left" if orientation == "left" else "right")  # leaves' names take the other side
     if support and tree.support is not None:
         inner = part.ends >= tree.n_leaves
@@ -109,7 +113,7 @@ def _draw_triangles(ax: Axes, tree: Tree, part: Layout, groups: Groups, base: fl
     slots = np.flatnonzero(part.tips >= tree.n_leaves)
     if len(slots) == 0:
         return
-    heights = node_heights(tree, part.tips[slots])
+    heights = drawn_heights(tree, part.tips[slots], part.least)
     corners = np.full((len(slots), 3, 2), base)
     corners[:, :, 0] = slots[:, None] + np.array([0.0, -0.4, 0.4])
     corners[:, 0, 1] = heights
@@ -122,22 +126,22 @@ def _draw_triangles(ax: Axes, tree: Tree, part: Layout, groups: Groups, base: fl
 
 def _commonest(tree: Tree, tips: Ints, groups: Groups) -> Ints:
     """The group of most leaves below each tip; tips together hold all leaves, in leaf order."""
-    n_codes = len(groups.names) + 1
+    n_codes = len(groups.colors())
     tip_of_leaf = np.repeat(np.arange(len(tips)), tree.sizes[tips])
-    codes = groups.codes[tree.leaf_order()] % n_codes  # −1 becomes the last
+    codes = groups.codes[tree.leaf_order()] % n_codes  # negative codes count from the end
     counts = np.bincount(tip_of_leaf * n_codes + codes, minlength=len(tips) * n_codes).reshape(-1, n_codes)
     return np.asarray(counts.argmax(axis=1))
 
 
-def _set_limits(ax: Axes, tree: Tree, n_tips: int, base: float, orientation: Orientation) -> None:
+def _set_limits(ax: Axes, tree: Tree, part: Layout, base: float, orientation: Orientation) -> None:
     top = float(tree.heights[-1]) if tree.n_leaves > 1 else 0.0
     height = top - base if top > base else 1.0
-    across, up = (-0.6, n_tips - 0.4), (base, base + 1.03 * height)
+    across, up, label = (-0.6, len(part.tips) - 0.4), (base, base + 1.03 * height), height_label(part)
     if orientation in ("top", "bottom"):
-        ax.set(xlim=across, ylim=up if orientation == "top" else up[::-1], ylabel="height")
+        ax.set(xlim=across, ylim=up if orientation == "top" else up[::-1], ylabel=label)
         ax.spines[["top", "right", "bottom"]].set_visible(False)
     else:
-        ax.set(ylim=across[::-1], xlim=up if orientation == "right" else up[::-1], xlabel="height")
+        ax.set(ylim=across[::-1], xlim=up if orientation == "right" else up[::-1], xlabel=label)
         ax.spines[["top", "left", "right"]].set_visible(False)
 
 
@@ -156,6 +160,8 @@ def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None,
     sides = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
     axis.set_ticks_position(sides[orientation])  # type: ignore[arg-type]  # each axis knows its own two sides
     axis.set_tick_params(labelsize=size, length=0, rotation=90 if upright else 0)
+    axis.set_label_position(sides[orientation])  # type: ignore[arg-type]
+    note_thinned(ax, "x" if upright else "y", step)
 
 
 def _tip_name(tree: Tree, v: int, names: tuple[str, ...] | None) -> str:

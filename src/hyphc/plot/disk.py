@@ -17,6 +17,7 @@ from ..hyperbolic.encode import encode_by_height
 from ..hyperbolic.geometry import check_ball
 from ..tree import Tree
 from .common import (
+    BRANCH_COLOR,
     LINE_HEIGHT,
     LONGEST_NAME,
     Groups,
@@ -58,9 +59,9 @@ def disk(
     embedding : array (n, 2), optional
         Leaves in the open unit disk. Default: the model's, and for a tree without one positions that decode to it.
     labels : array (n,), optional
-        Colours: numbers or strings, −1 or None for a leaf without label. Default: the model's clusters, or an automatic cut.
+        Colours: numbers or strings, −1, None or NaN for a leaf without label, which is grey. Default: the model's clusters, or an automatic cut.
     names : sequence of str, optional
-        Written outside the circle where there is room. Default: the tree's names.
+        Written outside the circle where there is room; the picture says of how many there was none. Default: the tree's names.
     support : bool
         Whether the largest clusters are marked by how sure they are, where the tree carries support (``Tree.with_support``).
     ax : Axes, optional
@@ -109,7 +110,7 @@ class Artists:
         ax.add_collection(self._branches, autolim=False)
         self._leaves: list[tuple[npt.NDArray[np.bool_], PathCollection]] = []
         colors = groups.colors()
-        for k in range(-1, len(groups.names)):
+        for k in range(-2, len(groups.names)):
             members = groups.codes == k
             if members.any():
                 points = ax.scatter([], [], s=area, color=colors[k], marker=groups.marker(max(k, 0)), linewidths=0)
@@ -191,11 +192,12 @@ def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
     angles = np.arctan2(points[:, 1], points[:, 0])
     order = np.argsort(angles, kind="stable")
     first = last = angles[order[0]] - 2.0 * np.pi
+    n_shown = 0
     for leaf in order.tolist():
         angle = angles[leaf]
         if angle - last < room or first + 4.0 * np.pi - angle < room:
             continue
-        last = angle
+        last, n_shown = angle, n_shown + 1
         leftward = abs(angle) > 0.5 * np.pi
         ax.text(
             1.03 * np.cos(angle),
@@ -208,3 +210,6 @@ def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
             va="center",
             **style,
         )
+    if n_shown < len(names):
+        note = f"{n_shown} of {len(names)} names are shown"
+        ax.text(0.5, 0.0, note, transform=ax.transAxes, ha="center", va="bottom", fontsize=8, color=BRANCH_COLOR)

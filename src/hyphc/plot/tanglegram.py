@@ -15,7 +15,7 @@ from .._shared.arrays import Floats
 from .._shared.short_names import shortened
 from ..tree import Tree
 from ..tree.compare import matched
-from ..tree.layout import layout
+from ..tree.layout import LEAST_DRAWN, layout
 from ..tree.ordering import untangle
 from ..tree.transfer import in_other
 from .common import (
@@ -76,8 +76,10 @@ def tanglegram(
     left, right, n_crossings = untangle(left, matched(left, right))
     groups = groups_of(source, left, labels)
     ax = axes_or_new(ax, (7.5, float(np.clip(0.14 * left.n_leaves, 3.5, 9.0))))
+    raised = []
     for shown, facing, flip in ((left, right, False), (right, left, True)):
         part = layout(shown)
+        raised.append(part.raised)
         lines = np.stack([_place(shown, part.lines[..., 1], flip), part.lines[..., 0]], axis=-1)
         colors, widths = groups.branch_colors(shown, part.ends), np.full(len(part.ends), _width(left, 1.2))
         if mark_differences:
@@ -95,7 +97,7 @@ def tanglegram(
         LineCollection(list(joins), colors=colors, alpha=alpha, linewidths=_width(left, 1.0)), autolim=False
     )
     ax.set(xlim=(-0.02, 2.02 + GAP), ylim=(left.n_leaves - 0.4, -0.6))
-    _scales(ax, left, right)
+    _scales(ax, left, right, any(raised))
     _headings(ax, titles, n_crossings)
     add_legend(ax, groups)
     _write_names(ax, left, here, names_of(left, names))
@@ -116,14 +118,15 @@ def _place(tree: Tree, heights: Floats, flip: bool) -> Floats:
     return np.asarray(1.0 + GAP + share if flip else 1.0 - share)
 
 
-def _scales(ax: Axes, left: Tree, right: Tree) -> None:
+def _scales(ax: Axes, left: Tree, right: Tree, raised: bool) -> None:
     ticks, texts = [], []
     for tree, flip in ((left, False), (right, True)):
         values = np.array([0.0, 0.5, 1.0]) * _highest(tree)
         ticks += _place(tree, values, flip).tolist()
         texts += [f"{value:.3g}" for value in values]
     ax.set_xticks(ticks, texts)
-    ax.set_xlabel("height, each tree on its own scale")
+    least = f" (drawn at least {LEAST_DRAWN:.1%} of the root's, unless 0)" if raised else ""
+    ax.set_xlabel(f"height, each tree on its own scale{least}")
     ax.set_yticks([])
     ax.spines[["left", "right", "top", "bottom"]].set_visible(False)
 
@@ -142,6 +145,9 @@ def _write_names(ax: Axes, tree: Tree, slots: npt.NDArray[np.int64], names: tupl
     settle_layout(ax)
     room = points_per_unit(ax, "y") / LINE_HEIGHT
     if room < SMALLEST_FONT:
+        note = f"names need a figure {SMALLEST_FONT / room:.1f} times as high"
+        above: Any = {"xycoords": "axes fraction", "xytext": (0.0, 14.0), "textcoords": "offset points"}
+        ax.annotate(note, (0.5, 1.0), ha="center", va="bottom", fontsize=8, color=BRANCH_COLOR, **above)
         return
     width = points_per_unit(ax, "x") * 0.8 * GAP
     size = min(LARGEST_FONT, room)

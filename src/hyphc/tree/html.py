@@ -21,6 +21,7 @@ def tree_html(tree: Tree) -> str:
     height = _LINE * len(shown.tips) + 6
     facts = f"Tree of {tree.n_leaves:,} leaves".replace(",", "\u202f") if tree.n_leaves > 1 else "Tree of one leaf"
     facts += f", height {tree.heights[-1]:.4g}, {tree.n_clusters} flat clusters" if tree.n_leaves > 1 else ""
+    facts += "; heights near 0 drawn larger" if shown.raised else ""
     more = "" if tree.n_leaves <= TIPS else f"; its top, {TIPS} clusters with their numbers of leaves"
     return (
         f'<div><p style="margin:0 0 4px">{facts}{more}</p>'
