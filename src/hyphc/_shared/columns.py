@@ -90,6 +90,8 @@ def is_missing(value: object) -> bool:
 def label_classes(labels: npt.NDArray[Any]) -> tuple[Ints, tuple[str, ...]]:
     """Return labels of any type as codes (n,), −1 where missing, and the names of their classes in order.
 
+    None, NaN, an empty text and −1 are missing labels.
+
     Examples
     --------
     >>> label_classes(np.array(["b", None, "a"], dtype=object))
@@ -97,7 +99,10 @@ def label_classes(labels: npt.NDArray[Any]) -> tuple[Ints, tuple[str, ...]]:
     """
     if labels.dtype.kind == "O":  # mixed types have no order of their own
         labels = np.array(["" if is_missing(value) else str(value) for value in labels.tolist()])
-    missing = ~np.isfinite(labels) if labels.dtype.kind == "f" else labels.astype(str) == ""
+    if labels.dtype.kind == "f":
+        missing = ~np.isfinite(labels) | (labels == -1)
+    else:
+        missing = np.isin(labels.astype(str), ["", "-1"])
     found = _classed("", labels, missing)
     assert found.codes is not None
     return found.codes, found.classes

@@ -36,9 +36,10 @@ COLUMNS = (
 # From the eighth class on the seven colours come again, mixed with the palette's grey.
 SHARES = (0.0, 0.5, 0.25)
 MOST_CLASSES = len(CLUSTERS.base) * len(SHARES)
-# Branches above what is coloured; classes too rare for a colour; missing values.
+# Greys of branches above what is coloured, of classes too rare for a colour, of missing values; the last two on dark ground.
 BRANCH, OTHERS, MISSING = 0.45, 0.6, 0.82
-# Hues of ramps in degrees of OKLCH, and the steps of a ramp from light (small) to dark (large).
+OTHERS_ON_DARK, MISSING_ON_DARK = 0.5, 0.32
+# Hues of ramps in degrees of OKLCH, and the steps of a ramp.
 RAMP_HUES = (300.0, 195.0, 60.0, 0.0, 130.0, 255.0)
 STEPS = 24
 DIVERGING_STEPS = 256
@@ -63,15 +64,27 @@ def _colors(palette: Palette, count: int) -> Floats:
     return np.asarray((1.0 - share) * base[k % len(base)] + share * palette.towards)
 
 
-def own_colors(counts: npt.ArrayLike) -> Ints:
-    """Return which of the classes with these counts have a colour of their own: the ``MOST_CLASSES`` largest, in their order."""
-    return np.sort(np.argsort(-np.asarray(counts), kind="stable")[:MOST_CLASSES])
+def slots(counts: npt.ArrayLike) -> Ints:
+    """Return which colour of its palette each class has: the ``MOST_CLASSES`` largest in their order, −2 for the others.
+
+    Examples
+    --------
+    >>> slots([3, 0, 2]).tolist()
+    [0, -2, 1]
+    """
+    sizes = np.asarray(counts)
+    largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_CLASSES])
+    largest = largest[sizes[largest] > 0]
+    found = np.full(len(sizes), -2)
+    found[largest] = np.arange(len(largest))
+    return found
 
 
-def ramp(column: int, steps: int = STEPS) -> Floats:
-    """Return the colours of a column of numbers from its smallest to its largest, (steps, 3): one hue, ever darker."""
-    t = np.linspace(0.0, 1.0, steps)
-    return oklch(0.88 - 0.53 * t, 0.05 + 0.09 * t, np.full(steps, RAMP_HUES[column % len(RAMP_HUES)]))
+def ramp(column: int, dark: bool = False) -> Floats:
+    """Return the colours of a column of numbers from its smallest to its largest, (STEPS, 3): one hue, ever further from the ground."""
+    t = np.linspace(0.0, 1.0, STEPS)
+    lightness = 0.35 + 0.53 * t if dark else 0.88 - 0.53 * t
+    return oklch(lightness, 0.05 + 0.09 * t, np.full(STEPS, RAMP_HUES[column % len(RAMP_HUES)]))
 
 
 def diverging(dark: bool = False) -> Floats:
@@ -83,9 +96,12 @@ def diverging(dark: bool = False) -> Floats:
 
 
 def on_dark(colors: Floats) -> Floats:
-    """Return the colours mixed with white until they show on dark ground."""
+    """Return the colours, lightened until they show on dark ground."""
     linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
     luminance = linear @ [0.2126, 0.7152, 0.0722]
+    # brighter first, which keeps the hue, as far as the strongest channel allows; then white
+    brighter = np.clip(LEAST_ON_DARK / np.maximum(luminance, 1e-9), 1.0, 1.0 / np.maximum(linear.max(axis=1), 1e-9))
+    linear, luminance = linear * brighter[:, None], luminance * brighter
     share = np.maximum(0.0, (LEAST_ON_DARK - luminance) / (1.0 - luminance))[:, None]
     return _gamma((1.0 - share) * linear + share)
 
@@ -114,6 +130,11 @@ def oklch(lightness: npt.ArrayLike, chroma: npt.ArrayLike, degrees: npt.ArrayLik
 
 def _gamma(linear: Floats) -> Floats:
     return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+
+
+def themed(light: Floats, dark: Floats | None = None) -> dict[str, list[str]]:
+    """Return colours as "#rrggbb" for both grounds; for dark ground lighter, unless its colours are given."""
+    return {"light": hexes(light), "dark": hexes(on_dark(light) if dark is None else dark)}
 
 
 def rgb(hexes: Sequence[str]) -> Floats:

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import baselines
+from .._shared import palette
 from .._shared.arrays import Ints
 from .._shared.checks import as_floats
-from .._shared.columns import columns_of, is_missing
+from .._shared.columns import columns_of, label_classes
 from ..scores.differences import Compare, differences
 from ..similarity import as_similarity
 from ..tree import Tree
@@ -26,30 +27,49 @@ TOLD: dict[Compare, int] = {"rest": 6, "parts": 4}
 
 
 def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: Groups | None) -> Fields:
-    """Classes, whatever their type; what is missing is a class without a name."""
+    """Classes, whatever their type, with codes, −1 where missing, and the colours of the first column."""
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}; pass ({n},), one for each leaf.")
-    if values.dtype.kind == "O":  # mixed types have no order of their own
-        values = np.array(["" if is_missing(value) else str(value) for value in values.tolist()])
-    distinct, codes = np.unique(values, return_inverse=True)
-    codes = groups.most_frequent(codes) if groups else codes
-    called = name or str(getattr(labels, "name", None) or "label")
-    return {"name": called, "names": [str(value) for value in distinct.tolist()], "codes": packed(codes, "<i4")}
+    codes, classes = label_classes(values)
+    return _class_fields(name or str(getattr(labels, "name", None) or "label"), codes, classes, 0, groups)
 
 
-def annotation_fields(annotations: Any, n: int, groups: Groups | None) -> list[Fields]:
-    """A record for each column: classes with codes, −1 where missing, or numbers, NaN where missing."""
+def annotation_fields(annotations: Any, n: int, groups: Groups | None, first: int) -> list[Fields]:
+    """A record for each column: classes with codes, −1 where missing, or numbers, NaN where missing; and its colours.
+
+    ``first`` is the number of the first column: 1 after labels, which are column 0.
+    """
     fields: list[Fields] = []
-    for column in columns_of(annotations, n, "annotations"):
+    for number, column in enumerate(columns_of(annotations, n, "annotations"), first):
         if column.numbers is not None:
             values = groups.means(column.numbers[:, None])[:, 0] if groups else column.numbers
-            fields.append({"name": column.name, "values": packed(values, "<f4")})
+            colours = palette.themed(palette.ramp(number), palette.ramp(number, dark=True))
+            fields.append({"name": column.name, "values": packed(values, "<f4"), "colours": colours})
         else:
             codes: Any = column.codes
-            codes = groups.most_frequent(codes) if groups else codes
-            fields.append({"name": column.name, "names": column.classes, "codes": packed(codes, "<i4")})
+            fields.append(_class_fields(column.name, codes, column.classes, number, groups))
     return fields
+
+
+def _class_fields(name: str, codes: Ints, classes: tuple[str, ...], number: int, groups: Groups | None) -> Fields:
+    slots = palette.slots(np.bincount(codes[codes >= 0], minlength=len(classes)))
+    own = palette.class_colors(number, int(slots.max(initial=-1)) + 1)
+    light = np.vstack([own, np.full(3, palette.OTHERS), np.full(3, palette.MISSING)])[slots]
+    shown = groups.most_frequent(codes) if groups else codes
+    return {"name": name, "names": classes, "codes": packed(shown, "<i4"), "colours": palette.themed(light)}
+
+
+def palette_fields() -> Fields:
+    """The colours of clusters, of features and of what has none."""
+    greys = np.array([[palette.OTHERS], [palette.MISSING]]).repeat(3, axis=1)
+    dark = np.array([[palette.OTHERS_ON_DARK], [palette.MISSING_ON_DARK]]).repeat(3, axis=1)
+    return {
+        "clusters": palette.themed(palette.cluster_colors(palette.MOST_CLASSES)),
+        "features": palette.themed(palette.ramp(0), palette.ramp(0, dark=True)),
+        "greys": palette.themed(greys, dark),
+        "diverging": palette.themed(palette.diverging(), palette.diverging(dark=True)),
+    }
 
 
 def feature_values(features: Any, n: int) -> tuple[list[str], npt.NDArray[Any]]:

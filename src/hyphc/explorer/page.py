@@ -23,7 +23,16 @@ from ..similarity.build import check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
 from ..tree.cut import NodeScores
-from .columns import MAX_VALUES, annotation_fields, difference_fields, feature_fields, feature_values, label_fields
+from ..tree.layout import zero_is_equal
+from .columns import (
+    MAX_VALUES,
+    annotation_fields,
+    difference_fields,
+    feature_fields,
+    feature_values,
+    label_fields,
+    palette_fields,
+)
 from .cuts import cut_fields
 from .groups import Groups, group
 from .inline import Page
@@ -153,7 +162,11 @@ def explore(
         "rowsFrom": rows_from,
         "names": groups.names(called, rows_from) if groups else called,
         "labels": None if labels is None else label_fields(labels, label_name, n, groups),
-        "annotations": [] if annotations is None else annotation_fields(annotations, n, groups),
+        "annotations": []
+        if annotations is None
+        else annotation_fields(annotations, n, groups, int(labels is not None)),
+        "colours": palette_fields(),
+        "zeroIsEqual": zero_is_equal(tree),
         **_table_fields(tree, features, shown.n_leaves, groups),
         "sprite": None if images is None else sprite(_chosen(images, n, groups), shown.n_leaves),
         **_embedding_fields(shown, embedding, n, groups),

@@ -167,19 +167,16 @@ def _checked(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
 
 def _grouped(labels: npt.NDArray[Any], n: int, title: str, column: int | None) -> Groups:
     codes, classes = label_classes(_checked(labels, n))
-    absent = np.array([name in ("-1", "-1.0") for name in classes] + [True])[codes]
-    return _in_groups(np.where(absent, -1, codes), classes, title, column)
+    return _in_groups(codes, classes, title, column)
 
 
 def _in_groups(codes: Ints, classes: Sequence[str], title: str, column: int | None) -> Groups:
     """Classes by number, −1 missing, as groups: the most frequent have colours, the others share one."""
     counts = np.bincount(codes[codes >= 0], minlength=len(classes))
     present = int((counts > 0).sum())
-    kept = palette.own_colors(counts)
-    kept = kept[counts[kept] > 0]
-    number = np.append(np.full(len(classes), -2), -1)
-    number[kept] = np.arange(len(kept))
-    return Groups(number[codes], tuple(classes[k] for k in kept.tolist()), title, present - len(kept), column)
+    slots = palette.slots(counts)
+    names = tuple(name for name, slot in zip(classes, slots.tolist(), strict=True) if slot >= 0)
+    return Groups(np.append(slots, -1)[codes], names, title, present - len(names), column)
 
 
 def names_of(tree: Tree, names: Sequence[str] | None) -> tuple[str, ...] | None:

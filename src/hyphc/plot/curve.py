@@ -42,7 +42,9 @@ def training_curve(fit: Any, ax: Axes | None = None) -> Axes:
     else:
         ax.text(0.5, 0.5, "no iterations", transform=ax.transAxes, ha="center", va="center", color="0.4")
     if cost is not None:
-        ax.axhline(cost, color=CLUSTERS.base[5], linestyle="--", linewidth=1.0, label="Dasgupta's cost of the tree kept")
+        ax.axhline(
+            cost, color=CLUSTERS.base[5], linestyle="--", linewidth=1.0, label="Dasgupta's cost of the tree kept"
+        )
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False)
     ax.set(xlabel="iteration", ylabel="cost (unordered pairs)")

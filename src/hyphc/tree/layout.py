@@ -72,9 +72,7 @@ def layout(
     drawn = np.concatenate([links[:, 0], tips]).astype(np.int64)
     raised = bool((drawn_heights(tree, drawn, least) > node_heights(tree, drawn)).any())
     lines = _lines(tree, links, slot, least)
-    return Layout(
-        np.array(tips, dtype=np.int64), links[:, 1:].ravel(), lines, least, raised, zero_is_equal(tree)
-    )
+    return Layout(np.array(tips, dtype=np.int64), links[:, 1:].ravel(), lines, least, raised, zero_is_equal(tree))
 
 
 def _lines(tree: Tree, links: Ints, slot: dict[int, float], least: float) -> Floats:

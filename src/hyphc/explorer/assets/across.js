@@ -1,35 +1,73 @@
-/* The disk unrolled: which pixel from left to right shows which leaf, the same for dendrogram, strips and heat map. */
+/* Leaves from left to right, each as wide as it has points: the same for dendrogram, strips and heat map. The pane shows the
+ * leaves of the arc that stands in the middle of the disk: all of them at home, those of a cluster when it is centred. */
+
+const MARGIN = 0.06; // of the width: what of the neighbours of a centred cluster is shown on either side
 
 class Across {
   constructor(model) {
     this.model = model;
-    const { n, order, lo } = model;
-    // A leaf's cell ends half way to the next leaf.
-    this.edges = new Float64Array(n + 1);
-    for (let p = 1; p < n; p++) this.edges[p] = (lo[order[p - 1]] + lo[order[p]]) / 2;
-    const first = lo[order[0]], last = lo[order[n - 1]];
-    this.edges[0] = n > 1 ? 2 * first - this.edges[1] : first - 1;
-    this.edges[n] = n > 1 ? 2 * last - this.edges[n - 1] : last + 1;
+    const { n, order, lo, weight } = model;
+    this.ends = new Float64Array(n + 1); // points before each leaf
+    this.angles = new Float64Array(n); // of the leaves; where an embedding does not follow the tree, the largest so far
+    for (let p = 0; p < n; p++) {
+      this.ends[p + 1] = this.ends[p] + weight[order[p]];
+      this.angles[p] = p ? Math.max(this.angles[p - 1], lo[order[p]]) : lo[order[p]];
+    }
   }
 
-  /** Lay the view out between two margins. */
+  /** Lay the leaves in view out between two margins. */
   lay(view, width, left, right) {
-    Object.assign(this, { view, left, right: width - right });
-    this.start = view.boundary(this.edges[0]);
-    this.end = view.boundary(this.edges[this.model.n]);
+    const total = this.ends[this.model.n];
+    const [from, to] = this.arc(view);
+    const low = this.points(from, false), high = this.points(to, true), spare = MARGIN * (high - low);
+    Object.assign(this, { left, right: width - right, low: Math.max(0, low - spare), high: Math.min(total, high + spare) });
   }
 
-  x(psi) {
-    return this.left + ((psi - this.start) / (this.end - this.start)) * (this.right - this.left);
+  /** The arc whose middle is in the centre of the disk: a cluster of a radians is centred at depth −log tan(a / 8). */
+  arc(view) {
+    const { angle, lo, hi, root } = this.model;
+    const half = 4 * Math.atan(1 / view.scale);
+    const middle = view.alpha + TAU * Math.round((angle[root] - view.alpha) / TAU);
+    return [Math.min(Math.max(middle - half, lo[root]), hi[root]), Math.max(Math.min(middle + half, hi[root]), lo[root])];
   }
 
-  /** Position of the leaf whose cell holds the pixel. */
+  /** Points to the left of an angle, between leaves by linear interpolation: up to the leaf's end, or to its beginning. */
+  points(angle, end) {
+    const { angles, ends } = this, { n } = this.model;
+    const reach = 1e-13 * (1 + Math.abs(angle)); // rounding
+    let low = -1, high = n; // angles[low] < angle <= angles[high], or the other way round at equals
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (end ? angles[middle] <= angle + reach : angles[middle] < angle - reach) low = middle;
+      else high = middle;
+    }
+    if (low < 0) return 0;
+    if (high === n) return ends[n];
+    const share = Math.max(0, Math.min(1, (angle - angles[low]) / (angles[high] - angles[low] || 1)));
+    return end ? ends[low + 1] + share * (ends[high + 1] - ends[high]) : ends[low] + share * (ends[low + 1] - ends[low]);
+  }
+
+  /** Where the boundary after so many points lies on the screen. */
+  x(points) {
+    return this.left + ((points - this.low) / (this.high - this.low)) * (this.right - this.left);
+  }
+
+  /** Left and right end of a cluster. */
+  from(node) {
+    return this.x(this.ends[this.model.first[node]]);
+  }
+
+  to(node) {
+    return this.x(this.ends[this.model.first[node] + this.model.size[node]]);
+  }
+
+  /** Position of the leaf that holds the pixel. */
   at(x, low = 0) {
-    const psi = this.start + ((x - this.left) / (this.right - this.left)) * (this.end - this.start);
+    const points = this.low + ((x - this.left) / (this.right - this.left)) * (this.high - this.low);
     let high = this.model.n;
     while (high - low > 1) {
       const middle = (low + high) >> 1;
-      if (this.view.boundary(this.edges[middle]) <= psi) low = middle;
+      if (this.ends[middle] <= points) low = middle;
       else high = middle;
     }
     return low;
@@ -40,20 +78,23 @@ class Across {
     const width = Math.max(1, Math.round(this.right - this.left));
     const cells = new Int32Array(width + 1);
     for (let i = 0; i < width; i++) cells[i] = this.at(this.left + i + 0.5, i ? cells[i - 1] : 0);
-    cells[width] = this.model.n;
+    cells[width] = this.at(this.right - 1e-6, cells[width - 1]) + 1;
     return cells;
   }
 
-  /** Leaves with room for a name, [position, x], from left to right. */
+  /** Leaves in view with room for a name, [position, x], from left to right. */
   roomy(least) {
-    const found = [];
-    const { n } = this.model;
-    for (let p = this.at(this.left); p <= this.at(this.right) && p < n; ) {
-      const from = this.x(this.view.boundary(this.edges[p])), to = this.x(this.view.boundary(this.edges[p + 1]));
-      if (to - from >= least) found.push([p, (from + to) / 2]);
-      // Cells too narrow for a name are passed over a pixel's worth at a time.
-      p = to - from >= 1 ? p + 1 : Math.max(p + 1, this.at(from + 1, p));
+    const found = [], last = this.at(this.right - 1e-6);
+    if (((this.high - this.low) / (this.right - this.left)) * least > this.model.heaviest) return found;
+    for (let p = this.at(this.left); p <= last; p++) {
+      const from = this.x(this.ends[p]), to = this.x(this.ends[p + 1]), middle = (from + to) / 2;
+      if (to - from >= least && middle >= this.left && middle <= this.right) found.push([p, middle]);
     }
     return found;
+  }
+
+  /** Leaves in view. */
+  shown() {
+    return this.at(this.right - 1e-6) + 1 - this.at(this.left);
   }
 }

@@ -8,7 +8,9 @@ class Column {
     this.classes = field.names || null;
     this.codes = field.codes || null;
     this.values = field.values || null;
-    this.offset = 0; // of its colours in the table
+    this.colours = field.colours; // on light and on dark ground: of the classes, or from the smallest number to the largest
+    this.steps = field.colours.light.length;
+    this.offset = null; // of its colours in the table
   }
 
   /** Sums and counts of the numbers of the first p leaves from left to right, for means of any run of leaves. */
@@ -82,6 +84,15 @@ class Column {
     return best - 1;
   }
 
+  /** Points of each class in a run of leaves, missing last; written to the same array each time. */
+  counts(from, to) {
+    const { order, weight } = this.model, m = this.classes.length;
+    this.held ??= new Float64Array(m + 1);
+    this.held.fill(0);
+    for (let p = from; p < to; p++) this.held[this.codes[order[p]] < 0 ? m : this.codes[order[p]]] += weight[order[p]];
+    return this.held;
+  }
+
   /** What a run of leaves has in this column, as text: the mean or the commonest class, and how many points have neither. */
   told(from, to) {
     const { order } = this.model, missing = this.missing(from, to);
@@ -97,11 +108,11 @@ class Column {
 /** The columns of the page: labels first, then annotations; features are made columns when they are chosen. */
 function columnsOf(model, data) {
   const columns = [];
-  if (data.labels) columns.push(new Column(model, { name: data.labels.name, names: data.labels.names, codes: model.labels }));
+  if (data.labels) columns.push(new Column(model, { name: data.labels.name, names: data.labels.names, codes: model.labels, colours: data.labels.colours }));
   for (const field of data.annotations) {
     const codes = field.codes === undefined ? null : typed(field.codes, Int32Array);
     const values = field.values === undefined ? null : typed(field.values, Float32Array);
-    columns.push(new Column(model, { name: field.name, names: field.names, codes, values }));
+    columns.push(new Column(model, { name: field.name, names: field.names, codes, values, colours: field.colours }));
   }
   return columns;
 }
@@ -110,5 +121,5 @@ function columnsOf(model, data) {
 function featureColumn(model, j) {
   model.featureColumns ??= [];
   const d = model.featureNames.length;
-  return (model.featureColumns[j] ??= new Column(model, { name: model.featureNames[j], values: Float32Array.from({ length: model.n }, (_, i) => model.features[i * d + j]) }));
+  return (model.featureColumns[j] ??= new Column(model, { name: model.featureNames[j], colours: model.palette.features, values: Float32Array.from({ length: model.n }, (_, i) => model.features[i * d + j]) }));
 }

@@ -1,8 +1,13 @@
-/* The same entries as in the disk, unrolled: across is the angle on the screen, so that both panes magnify the same leaves. */
+/* The tree above its leaves, which stand side by side, each as wide as it has points. */
+
+const LEAST = 5; // pixels above the leaves at which merges are drawn at least, unless of equal points
+const BELOW = 16; // pixels below the leaves, for a line of small print
+const ZERO = 1e-12; // heights below this share of the root's are the rounding of 0
 
 class Dendrogram {
-  constructor(canvas, model, colours, scene, across) {
-    Object.assign(this, { canvas, model, colours, scene, across });
+  constructor(canvas, model, colours, across) {
+    Object.assign(this, { canvas, model, colours, across });
+    this.scene = new Unrolled(model);
     const { n, heights } = model;
     // Heights that crowd at the top, as ranks do, show nothing; the logarithm of the number of clusters then does.
     this.byRank = n > 9 && heights[n - 1 - Math.ceil(Math.sqrt(n))] > 0.93 * heights[n - 2];
@@ -14,26 +19,28 @@ class Dendrogram {
     this.width = clientWidth;
     this.height = clientHeight;
     this.top = 12;
-    this.bottom = 12;
+    this.bottom = BELOW;
   }
 
   /** Lay the leaves out beside an axis, or beside the names of what is shown below, and keep room for their own names. */
   lay(view, named) {
     const narrow = this.width < 480;
-    this.view = view;
     this.across.lay(view, this.width, named ? (narrow ? 64 : 112) : narrow ? 34 : 46, 16);
+    this.scene.build(this.across);
     this.leaves = this.model.names ? this.across.roomy(11) : [];
     this.letters = Math.min(12, this.model.names ? Math.max(...this.leaves.map(([p]) => this.model.name(this.model.order[p]).length), 0) : 0);
-    this.bottom = this.leaves.length > 1 && this.height > 110 ? 12 + 10 * this.model.letterWidth() * this.letters : 12;
+    this.named = this.leaves.length > 1 && this.height > 110;
+    this.bottom = BELOW + (this.named ? 10 * this.model.letterWidth() * this.letters : 0);
   }
 
-  /** Share of the way from the leaves (0) to the root (1): the height, or the logarithm of the clusters left. */
+  /** Share of the way from the leaves (0) to the root (1): the height, or the logarithm of the clusters left. Only leaves and merges
+   * of equal points are at 0. */
   level(v) {
     const { n, heights } = this.model;
     if (v < n || n === 1) return 0;
     if (this.byRank) return 1 - Math.log(2 * n - 1 - v) / Math.log(n);
-    const top = heights[n - 2];
-    return top > 0 ? heights[v - n] / top : 1;
+    const height = heights[v - n], top = heights[n - 2];
+    return height > ZERO * top ? height / top : this.model.zeroIsEqual ? 0 : Number.MIN_VALUE;
   }
 
   /** Level at which one cluster ends: half way to the merge above it. */
@@ -50,29 +57,35 @@ class Dendrogram {
     return kept < undone ? (this.level(kept) + this.level(undone)) / 2 : null;
   }
 
-  /** Stretch the levels so that the cluster in the middle of the disk does not shrink to the bottom line as it widens. */
+  /** Stretch the levels so that the cluster in the middle of the pane does not shrink to the bottom line as it widens. */
   stretch() {
-    const { scene, view } = this;
+    const { scene, across } = this, middle = (across.left + across.right) / 2;
     let level = 0;
     for (let i = 0; i < scene.count; i++) {
-      const turns = TAU * Math.round((scene.from[i] + scene.to[i] - 2 * view.beta) / 2 / TAU);
-      if (scene.from[i] > view.beta + turns || scene.to[i] < view.beta + turns) continue;
-      const share = (scene.to[i] - scene.from[i]) / (scene.end - scene.start || 1);
-      level = Math.max(level, this.level(scene.node[i]) * Math.max(0, Math.min(1, (0.92 - share) / 0.4)));
+      if (scene.from[i] > middle || scene.to[i] < middle) continue;
+      const share = (scene.to[i] - scene.from[i]) / (across.right - across.left);
+      level = Math.max(level, this.level(scene.node[i]) * Math.max(0, Math.min(1, (1.25 - share) / 0.25)));
     }
     this.power = level > 0 && level < 0.55 ? Math.max(0.2, Math.log(0.55) / Math.log(level)) : 1;
   }
 
   y(level) {
-    return this.top + (1 - Math.pow(level, this.power)) * (this.height - this.top - this.bottom);
+    const room = this.height - this.top - this.bottom;
+    return this.top + room - (level > 0 ? Math.max(Math.min(LEAST, room), Math.pow(level, this.power) * room) : 0);
   }
 
-  x(psi) {
-    return this.across.x(psi);
+  /** Whether a merge in sight lies lower than it is drawn. */
+  isRaised() {
+    const { scene, model } = this, room = this.height - this.top - this.bottom;
+    for (let i = 0; i < scene.count; i++) {
+      const level = this.level(scene.node[i]);
+      if (scene.node[i] >= model.n && !scene.last[i] && level > 0 && Math.pow(level, this.power) * room < LEAST) return true;
+    }
+    return false;
   }
 
   middle(i) {
-    return this.x((this.scene.from[i] + this.scene.to[i]) / 2);
+    return (this.scene.from[i] + this.scene.to[i]) / 2;
   }
 
   draw(state) {
@@ -106,10 +119,25 @@ class Dendrogram {
       for (let e = 0; e < list.length; e += 2) this.drawBranch(ctx, list[e], list[e + 1]);
     }
     ctx.globalAlpha = 1;
-    if (this.bottom > 12) this.drawNames(ctx);
+    if (this.named) this.drawNames(ctx);
+    this.note(ctx, [this.rule(), this.wayToNames()].filter(Boolean).join(" · "));
     this.drawCut(ctx);
     if (selected !== null && selected !== model.root) this.mark(ctx, selected, colours.accent);
     if (hovered !== null && hovered !== selected) this.mark(ctx, hovered, colours.ink);
+  }
+
+  /** The nearest x within the pane. */
+  within(x) {
+    return Math.max(this.across.left - 8, Math.min(this.across.right + 8, x));
+  }
+
+  /** A line of small print below the leaves. */
+  note(ctx, text) {
+    ctx.font = `10px ${FONT}`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "alphabetic";
+    ctx.fillStyle = this.colours.muted;
+    ctx.fillText(text, this.across.right, this.height - 2);
   }
 
   /** Levels with a number: heights, or numbers of clusters. */
@@ -148,6 +176,19 @@ class Dendrogram {
     ctx.restore();
   }
 
+  /** By which rule low merges are raised, where any is. */
+  rule() {
+    if (this.byRank || !this.isRaised()) return "";
+    return `heights drawn at least ${LEAST} px${this.model.zeroIsEqual ? " unless 0" : ""}`;
+  }
+
+  /** How names come into sight, where there are any and none is written. */
+  wayToNames() {
+    const { model, across } = this;
+    if (!model.names || this.named || across.shown() < 2) return "";
+    return this.leaves.length > 1 ? "no room for names below a heat map" : "zoom in for names";
+  }
+
   /** Names of the leaves that have room, below them. */
   drawNames(ctx) {
     ctx.font = `10px ${FONT}`;
@@ -165,12 +206,12 @@ class Dendrogram {
 
   /** Rectangles on whole pixels: much faster to fill than lines are to stroke. */
   drawBranch(ctx, p, i) {
-    const x = Math.round(this.middle(i)), from = Math.round(this.middle(p));
+    const middle = this.middle(i), x = Math.round(this.within(middle)), from = Math.round(this.within(this.middle(p)));
     const high = Math.round(this.y(this.level(this.scene.node[p])));
     const low = Math.round(this.y(this.scene.last[i] ? 0 : this.level(this.scene.node[i])));
     const wide = this.model.emphasis(this.scene.node[i]) > 0 && !this.model.isWeak(this.scene.node[i]) ? 2 : 1;
     ctx.fillRect(Math.min(x, from), high, Math.abs(x - from) + 1, wide);
-    ctx.fillRect(x, high, wide, low - high);
+    if (middle === this.within(middle)) ctx.fillRect(x, high, wide, low - high);
   }
 
   /** A line through the cut: straight where the last merges are undone, else in steps, one for each cluster. */
@@ -184,12 +225,10 @@ class Dendrogram {
     ctx.beginPath();
     ctx.moveTo(left - 8, y(level ?? this.endOf(model.clusters[0])));
     if (level === null) {
-      let last = null;
-      for (const v of model.clusters) {
-        const from = this.x(this.turn(model.lo[v]));
-        if (last !== null) ctx.lineTo((this.x(this.turn(model.hi[last])) + from) / 2, y(this.endOf(last)));
-        if (last !== null) ctx.lineTo((this.x(this.turn(model.hi[last])) + from) / 2, y(this.endOf(v)));
-        last = v;
+      for (let k = 1; k < model.clusters.length; k++) {
+        const between = this.within(this.across.from(model.clusters[k]));
+        ctx.lineTo(between, y(this.endOf(model.clusters[k - 1])));
+        ctx.lineTo(between, y(this.endOf(model.clusters[k])));
       }
     }
     ctx.lineTo(right + 8, y(level ?? this.endOf(model.clusters[model.clusters.length - 1])));
@@ -199,23 +238,19 @@ class Dendrogram {
 
   mark(ctx, v, colour) {
     const { scene, model } = this;
-    const from = this.x(this.turn(model.lo[v])), to = this.x(this.turn(model.hi[v]));
+    const from = this.within(this.across.from(v)), to = this.within(this.across.to(v));
     ctx.fillStyle = colour;
     ctx.globalAlpha = 0.1;
-    ctx.fillRect(from - 2, this.y(this.level(v)) - 2, to - from + 4, this.height);
+    ctx.fillRect(from, this.y(this.level(v)) - 2, to - from, this.height);
     ctx.globalAlpha = 1;
-    ctx.fillRect(from - 2, this.height - 5, Math.max(to - from, 1) + 4, 3);
+    ctx.fillRect(from, this.y(0) + 1, Math.max(to - from, 2), 3);
     for (let i = 0; i < scene.count; i++) {
       if (scene.node[i] !== v) continue;
       ctx.beginPath();
-      ctx.arc(this.middle(i), this.y(this.level(v)), 4, 0, TAU);
+      if (this.middle(i) === this.within(this.middle(i))) ctx.arc(this.middle(i), this.y(this.level(v)), 4, 0, TAU);
       ctx.fill();
       break;
     }
-  }
-
-  turn(theta) {
-    return this.view.boundary(theta);
   }
 
   /** The smallest drawn cluster whose branch, or what hangs from it, is under the pointer. */
@@ -224,7 +259,7 @@ class Dendrogram {
     let found = null;
     for (let i = 0; i < scene.count; i++) {
       const slack = scene.last[i] ? 2 : 0;
-      if (px < this.x(scene.from[i]) - slack || px > this.x(scene.to[i]) + slack) continue;
+      if (px < scene.from[i] - slack || px > scene.to[i] + slack) continue;
       if (i === 0 || py >= this.y(this.level(scene.node[scene.above[i]]))) found = scene.node[i];
     }
     return found;

@@ -252,8 +252,18 @@ class Disk {
       taken[bin] = turn;
       this.crown.push({ leaf, turn, x: this.cx + radius * Math.cos(turn), y: this.cy - radius * Math.sin(turn) });
     }
+    if (!pictures && this.crown.length < model.n) this.note(ctx, `${number(this.crown.length)} of ${number(model.n)} names`);
     if (pictures) for (const { leaf, x, y } of this.crown) this.thumbs.draw(ctx, leaf, x, y, this.thumb - 2, this.colours.css(leaf), true);
     else this.drawNames(ctx);
+  }
+
+  /** A line of small print at the bottom. */
+  note(ctx, text) {
+    ctx.font = `10px ${FONT}`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "alphabetic";
+    ctx.fillStyle = this.colours.muted;
+    ctx.fillText(text, 52, this.height - 6); // beside the buttons
   }
 
   drawNames(ctx) {

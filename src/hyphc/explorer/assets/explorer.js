@@ -13,7 +13,7 @@ class Explorer {
     this.disk = new Disk(this.byId("disk"), this.model, this.colours, this.thumbs);
     this.overlay = new Overlay(this.byId("overlay"), this.disk);
     this.across = new Across(this.model);
-    this.dendrogram = new Dendrogram(this.byId("dendrogram"), this.model, this.colours, this.disk.scene, this.across);
+    this.dendrogram = new Dendrogram(this.byId("dendrogram"), this.model, this.colours, this.across);
     this.heatmap = new Heatmap(this.byId("heatmap"), this.model, this.colours, this.across);
     this.search = new Search(this.model);
     this.panel = new Panel(this.model, this.colours, this.thumbs, {
@@ -102,7 +102,7 @@ class Explorer {
     const stale = this.stale;
     if (stale) this.disk.draw(this.view, this.favoured());
     this.stale = false;
-    this.dendrogram.lay(this.view, this.heatmap.strips || this.heatmap.rows);
+    if (stale) this.dendrogram.lay(this.view, this.heatmap.strips || this.heatmap.rows);
     this.dendrogram.draw(this.state);
     if (stale) this.heatmap.draw();
     this.overlay.draw(this.view, this.state);

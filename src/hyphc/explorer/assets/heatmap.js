@@ -1,5 +1,6 @@
 /* Below the dendrogram: strips of annotations, and the features as a heat map. A pixel shows the mean of its leaves, found from
- * sums of all leaves before it, so the work of a frame grows with the pixels and not with the leaves. */
+ * sums of all leaves before it, so the work of a frame grows with the pixels and not with the leaves. Where a pixel holds several
+ * leaves, a strip of classes stacks their colours by their shares. */
 
 const STRIP = 12;
 const ENDS = 2.5; // standard deviations at which the colours end
@@ -44,29 +45,51 @@ class Heatmap {
     if (this.rows) this.paintFeatures(ctx, cells, 2 + this.strips);
   }
 
-  /** Runs of pixels of one colour as rectangles. */
   paintStrip(ctx, column, cells, y) {
-    const { colours, across } = this;
-    const last = cells.length - 1;
-    let begun = 0, present = null;
-    for (let i = 0; i <= last; i++) {
-      const colour = i < last ? this.colourOf(column, cells[i], Math.max(cells[i] + 1, cells[i + 1])) : null;
-      if (colour === present) continue;
-      if (present !== null) {
-        ctx.fillStyle = present;
-        ctx.fillRect(across.left + begun, y, i - begun, STRIP - 2);
-      }
-      begun = i;
-      present = colour;
-    }
+    const { colours, across } = this, width = cells.length - 1, rows = STRIP - 2;
+    const pixels = new Uint32Array(width * rows);
+    if (column.values) this.fillNumbers(pixels, column, cells, width, rows);
+    else this.fillShares(pixels, column, cells, width, rows);
+    this.put(ctx, pixels, width, rows, across.left, y, rows, false);
     this.write(ctx, column.name, y + STRIP / 2 - 1, colours.muted);
   }
 
-  colourOf(column, from, to) {
+  fillNumbers(pixels, column, cells, width, rows) {
     const { colours } = this;
-    if (column.values) return colours.table[colours.step(column.share(column.mean(from, to)))];
-    const code = column.commonest(from, to);
-    return colours.table[colours.of(column, code)];
+    for (let i = 0; i < width; i++) {
+      const colour = pixel(colours.table[colours.step(column, column.mean(cells[i], Math.max(cells[i] + 1, cells[i + 1])))]);
+      for (let r = 0; r < rows; r++) pixels[r * width + i] = colour;
+    }
+  }
+
+  /** Classes from top to bottom, each with as many of the rows as its share; what rounding would lose is spread over pixels. */
+  fillShares(pixels, column, cells, width, rows) {
+    const { colours } = this, m = column.classes.length;
+    const shades = Uint32Array.from({ length: m + 1 }, (_, code) => pixel(colours.table[colours.of(column, code < m ? code : -1)]));
+    for (let i = 0; i < width; i++) {
+      const from = cells[i], to = Math.max(from + 1, cells[i + 1]);
+      const counts = column.counts(from, to), total = counts.reduce((a, b) => a + b, 0);
+      const shift = (i * 0.618034) % 1;
+      for (let r = 0, code = 0, upTo = counts[0]; r < rows; r++) {
+        while (upTo <= ((r + shift) / rows) * total && code < m) upTo += counts[++code];
+        pixels[r * width + i] = shades[code];
+      }
+    }
+  }
+
+  /** Draw pixels, width × rows, into a box that is `high` pixels high. */
+  put(ctx, pixels, width, rows, x, y, high, smooth) {
+    const { image } = this;
+    if (image.width !== width || image.height !== rows) {
+      image.width = width;
+      image.height = rows;
+    }
+    const to = image.getContext("2d"), data = to.createImageData(width, rows);
+    new Uint32Array(data.data.buffer).set(pixels);
+    to.putImageData(data, 0, 0);
+    ctx.imageSmoothingEnabled = smooth;
+    ctx.drawImage(image, x, y, width, high);
+    ctx.imageSmoothingEnabled = true;
   }
 
   /** Names at the left, as long as the margin allows. */
@@ -80,19 +103,10 @@ class Heatmap {
   }
 
   paintFeatures(ctx, cells, y) {
-    const { model, across, image } = this;
-    const width = cells.length - 1, d = this.listed.length;
-    if (image.width !== width || image.height !== d) {
-      image.width = width;
-      image.height = d;
-    }
-    const to = image.getContext("2d");
-    const pixels = to.createImageData(width, d);
-    this.fill(new Uint32Array(pixels.data.buffer), cells, width);
-    to.putImageData(pixels, 0, 0);
-    ctx.imageSmoothingEnabled = this.rows < d;
-    ctx.drawImage(image, across.left, y, width, this.rows);
-    ctx.imageSmoothingEnabled = true;
+    const { model, across } = this;
+    const width = cells.length - 1, d = this.listed.length, pixels = new Uint32Array(width * d);
+    this.fill(pixels, cells, width);
+    this.put(ctx, pixels, width, d, across.left, y, this.rows, this.rows < d);
     const row = this.rows / d, step = Math.max(1, Math.ceil(11 / row));
     for (let r = 0; r < d; r += step) this.write(ctx, model.featureNames[this.listed[r]], y + (r + 0.5) * row, this.colours.muted);
   }
@@ -100,7 +114,7 @@ class Heatmap {
   fill(pixels, cells, width) {
     const { model, colours } = this;
     const { sums, counts, gaps } = this.standardised();
-    const n1 = model.n + 1, steps = colours.diverging, missing = colours.missing;
+    const n1 = model.n + 1, steps = colours.diverging, missing = pixel(colours.table[colours.missing]);
     for (let r = 0; r < this.listed.length; r++) {
       const base = this.listed[r] * n1;
       for (let i = 0; i < width; i++) {

@@ -24,6 +24,8 @@ class Model {
     this.children = typed(data.children, Int32Array);
     this.heights = typed(data.heights, Float64Array);
     this.across = typed(data.across, Float32Array);
+    this.palette = data.colours;
+    this.zeroIsEqual = data.zeroIsEqual; // whether merges at height 0 are of equal points
     this.edgesAlone = data.edgesAlone; // whether that is the neighbour graph's share
     this.support = typed(data.support, Float32Array);
     this.least = 0; // clusters with less support are drawn faint
@@ -47,7 +49,6 @@ class Model {
     this.measure(typed(data.weights, Int32Array));
     this.place(typed(data.angles, Float64Array), typed(data.depths, Float32Array));
     this.orderLeaves();
-    this.shareHues();
     this.columns = columnsOf(this, data);
   }
 
@@ -60,7 +61,7 @@ class Model {
   }
 
   label(leaf) {
-    return this.labels ? this.labelNames[this.labels[leaf]] : "";
+    return (this.labels && this.labelNames[this.labels[leaf]]) ?? "";
   }
 
   height(node) {
@@ -97,6 +98,7 @@ class Model {
     this.size = new Int32Array(nodes).fill(1, 0, n);
     this.weight = new Float64Array(nodes).fill(1, 0, n);
     if (weights) this.weight.set(weights);
+    this.heaviest = this.weight.subarray(0, n).reduce((a, b) => Math.max(a, b), 0);
     this.parent = new Int32Array(nodes).fill(-1);
     this.standIn = new Int32Array(nodes);
     this.smallest = new Int32Array(nodes);
@@ -167,20 +169,9 @@ class Model {
     for (let i = 0; i < n; i++) this.order[this.first[i]] = i;
   }
 
-  /** A hue for each cluster: children share their parent's range, so that colours hardly change when the cut moves. */
-  shareHues() {
-    const { n, nodes, children } = this;
-    const from = new Float32Array(nodes), to = new Float32Array(nodes);
-    to[this.root] = 0.93; // the two ends of the circle of hues look alike
-    for (let v = nodes - 1; v >= n; v--) {
-      const a = children[2 * (v - n)], b = children[2 * (v - n) + 1];
-      const wa = Math.pow(this.size[a], 0.6), wb = Math.pow(this.size[b], 0.6);
-      const middle = from[v] + ((to[v] - from[v]) * wa) / (wa + wb);
-      from[a] = from[v];
-      to[a] = from[b] = middle;
-      to[b] = to[v];
-    }
-    this.hue = from.map((low, v) => (low + to[v]) / 2);
+  /** A class of the labels as text. */
+  labelName(code) {
+    return code < 0 ? "missing" : this.labelNames[code];
   }
 
   /** Leaves of a cluster, from left to right. */
@@ -203,7 +194,18 @@ class Model {
     // Clusters are called as Tree.cut calls them, by rank of their smallest leaf.
     this.numbers = new Int32Array(k);
     Array.from(this.clusters.keys()).sort((a, b) => this.smallest[roots[a]] - this.smallest[roots[b]]).forEach((index, rank) => (this.numbers[index] = rank));
+    this.shareColours();
     return this.clusters;
+  }
+
+  /** Which colour each cluster has, by its number; of many clusters the largest have one (−1: none), as in the plots. */
+  shareColours() {
+    const byNumber = new Int32Array(this.k);
+    this.numbers.forEach((number, index) => (byNumber[number] = index));
+    const weight = (index) => this.weight[this.clusters[index]];
+    const largest = Array.from(byNumber).sort((a, b) => weight(b) - weight(a) || this.numbers[a] - this.numbers[b]).slice(0, this.palette.clusters.light.length);
+    this.slots = new Int32Array(this.k).fill(-1);
+    largest.sort((a, b) => this.numbers[a] - this.numbers[b]).forEach((index, slot) => (this.slots[index] = slot));
   }
 
   lastMergesUndone(k) {
@@ -239,12 +241,12 @@ class Model {
     return low;
   }
 
-  /** How many points of a cluster carry each label: [[label, points], …], most frequent first. */
+  /** How many points of a cluster carry each label: [[label, points], …], most frequent first; −1 is a missing one. */
   labelCounts(node) {
     if (!this.labels) return [];
-    const counts = new Float64Array(this.labelNames.length);
-    for (const leaf of this.leaves(node)) counts[this.labels[leaf]] += this.weight[leaf];
-    const present = Array.from(counts, (count, code) => [code, count]).filter((pair) => pair[1] > 0);
+    const counts = new Float64Array(this.labelNames.length + 1);
+    for (const leaf of this.leaves(node)) counts[this.labels[leaf] + 1] += this.weight[leaf];
+    const present = Array.from(counts, (count, at) => [at - 1, count]).filter((pair) => pair[1] > 0);
     return present.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   }
 

@@ -63,8 +63,8 @@ class Panel {
     const largest = model.clusters.map((root, index) => [root, index]).sort((a, b) => model.weight[b[0]] - model.weight[a[0]] || a[1] - b[1]);
     const rows = largest.slice(0, LISTED).map(([root, index]) => {
       const [leader] = model.labelCounts(root);
-      const note = leader ? `${model.labelNames[leader[0]]} ${Math.round((100 * leader[1]) / model.weight[root])}%` : "";
-      return this.legendRow(colours.table[colours.cluster(root, index)], root < model.n ? model.name(root) : `Cluster ${model.numbers[index]}`, note, model.weight[root], () => this.act.go(root), root);
+      const note = leader ? `${model.labelName(leader[0])} ${Math.round((100 * leader[1]) / model.weight[root])}%` : "";
+      return this.legendRow(colours.table[colours.cluster(index)], root < model.n ? model.name(root) : `Cluster ${model.numbers[index]}`, note, model.weight[root], () => this.act.go(root), root);
     });
     return [rows, largest.length];
   }
@@ -87,7 +87,7 @@ class Panel {
   scaleRow(column) {
     const { colours } = this;
     const bar = element("div", { class: "scale", "aria-hidden": "true" });
-    bar.style.background = `linear-gradient(90deg, ${colours.table.slice(colours.scale, colours.scale + STEPS).join(", ")})`;
+    bar.style.background = `linear-gradient(90deg, ${colours.scale(column).join(", ")})`;
     column.sums();
     const ends = element("div", { class: "line count" }, element("span", { class: "grow" }, short(column.low)), element("span", {}, short(column.high)));
     return element("li", {}, bar, ends);
@@ -96,7 +96,7 @@ class Panel {
   /** How many points have no value in a column, if there are any. */
   missingRow(column) {
     const { colours } = this, missing = column.missing();
-    return missing ? [this.legendRow(colours.table[colours.neutral], "missing", "", missing, () => {}, null)] : [];
+    return missing ? [this.legendRow(colours.table[colours.missing], "missing", "", missing, () => {}, null)] : [];
   }
 
   legendRow(colour, name, note, count, onclick, node) {
@@ -125,9 +125,9 @@ class Panel {
     const { model, colours } = this;
     const facts = [];
     const index = model.clusterOf(node);
-    if (index >= 0) facts.push(element("span", {}, swatch(colours.table[colours.cluster(model.clusters[index], index)]), `cluster ${model.numbers[index]}`));
+    if (index >= 0) facts.push(element("span", {}, swatch(colours.table[colours.cluster(index)]), `cluster ${model.numbers[index]}`));
     if (node < model.n) {
-      if (model.labels) facts.push(element("span", {}, swatch(colours.table[colours.label(model.labels[node])]), model.label(node) || "(empty)"));
+      if (model.labels) facts.push(element("span", {}, swatch(colours.table[colours.label(model.labels[node])]), model.labelName(model.labels[node]) || "(empty)"));
       for (const column of model.columns.slice(model.labels ? 1 : 0)) facts.push(`${column.name}: ${column.told(model.first[node], model.first[node] + 1)}`);
       facts.push(`row ${model.row(node)}`);
       if (model.weight[node] > 1) facts.push(points(model.weight[node]));
@@ -152,7 +152,7 @@ class Panel {
       part.style.background = colours.table[colours.label(code)];
       bar.append(part);
     }
-    const words = counts.slice(0, 4).map(([code, count]) => `${model.labelNames[code] || "(empty)"} ${Math.round((100 * count) / total)}%`);
+    const words = counts.slice(0, 4).map(([code, count]) => `${model.labelName(code) || "(empty)"} ${Math.round((100 * count) / total)}%`);
     return [bar, element("p", { class: "note" }, words.join(" · ") + (counts.length > 4 ? ` · ${number(counts.length - 4)} more` : ""))];
   }
 
@@ -258,7 +258,7 @@ class Search {
     const graded = [[], [], [], []];
     for (const leaf of model.order) {
       const name = this.names[leaf];
-      const best = name === wanted ? 0 : Math.min(name.includes(wanted) ? 2 : 4, model.labels ? grade[model.labels[leaf]] : 4);
+      const best = name === wanted ? 0 : Math.min(name.includes(wanted) ? 2 : 4, model.labels ? grade[model.labels[leaf]] ?? 4 : 4);
       if (best < 4) graded[best].push(leaf);
     }
     return graded.flat();

@@ -66,8 +66,8 @@ class Picture {
     if (column?.values) return this.scale(ctx, column, x, y + 16);
     const entries = column
       ? column.classes.map((name, code) => [name || "(empty)", colours.table[colours.of(column, code)]])
-      : model.clusters.map((root, index) => [`${model.numbers[index]} (${number(model.weight[root])})`, colours.table[colours.cluster(root, index)], model.numbers[index]]).sort((a, b) => a[2] - b[2]);
-    if (column?.missing()) entries.push(["missing", colours.table[colours.neutral]]);
+      : model.clusters.map((root, index) => [`${model.numbers[index]} (${number(model.weight[root])})`, colours.table[colours.cluster(index)], model.numbers[index]]).sort((a, b) => a[2] - b[2]);
+    if (column?.missing()) entries.push(["missing", colours.table[colours.missing]]);
     const room = Math.floor((this.height - y) / 18) - 2;
     entries.slice(0, room).forEach(([name, colour], k) => {
       ctx.beginPath();
@@ -81,11 +81,11 @@ class Picture {
 
   scale(ctx, column, x, y) {
     const { colours } = this.explorer;
-    const wide = 150 / STEPS;
-    for (let k = 0; k < STEPS; k++) {
-      ctx.fillStyle = colours.table[colours.scale + k];
+    const steps = colours.scale(column), wide = 150 / steps.length;
+    steps.forEach((colour, k) => {
+      ctx.fillStyle = colour;
       ctx.fillRect(x + k * wide, y, wide + 0.5, 10);
-    }
+    });
     this.write(ctx, short(column.low), x, y + 20, colours.muted);
     ctx.textAlign = "right";
     ctx.fillText(short(column.high), x + 150, y + 20);
