@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import matplotlib
 
@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from hyphc import Tree, as_similarity, baselines, plot
+from hyphc._shared import palette
 from hyphc._shared.columns import columns_of
 from hyphc.plot.clustermap import run_means
-from hyphc.plot.common import Scale, groups_of, scale_of
+from hyphc.plot.common import Scale, groups_of, ordinal, scale_of
 from hyphc.plot.glyphs import BOX, printable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -182,3 +183,41 @@ def test_columns_are_classes_or_numbers_by_what_they_hold():
     read = columns_of(polars.DataFrame({"word": ["a", "b"], "number": [0.5, 1.5]}), 2, "X")
     assert [column.name for column in read] == ["word", "number"]
     assert read[0].classes == ("a", "b")
+
+
+def test_every_strip_has_colours_of_its_own_and_grey_is_missing(table, tree):
+    n = tree.n_leaves
+    kind = np.array(["a", "b"], dtype=object)[np.arange(n) % 2]
+    kind[:5] = None
+    beside = {"type": kind, "batch": np.arange(n) % 3, "dose": np.where(np.arange(n) < 4, np.nan, np.linspace(0, 1, n))}
+    ax = plot.clustermap(table, tree, annotations=beside)
+    strips = [axes.images[0].get_array()[:, 0] for axes in ax.child_axes[:4]]
+    colours = [{tuple(np.round(colour, 6)) for colour in strip} for strip in strips]
+    grey = (palette.MISSING,) * 3
+    assert [grey in found for found in colours] == [False, True, False, True]
+    for one, other in combinations(colours, 2):
+        assert not (one - {grey}) & (other - {grey})
+    legends = [child for child in ax.get_children() if isinstance(child, matplotlib.legend.Legend)]
+    (types,) = [legend for legend in legends if legend.get_title().get_text() == "type"]
+    assert [text.get_text() for text in types.get_texts()] == ["a", "b", "missing"]
+    assert any(axes.get_xlabel() == "grey: missing" for axes in ax.child_axes)
+
+
+def test_a_clustermap_says_which_names_it_leaves_out():
+    X = np.random.default_rng(0).normal(size=(200, 400))
+    ax = plot.clustermap(X, strategies.random_tree(200, 0), names=[f"row {i}" for i in range(200)], columns="given")
+    step = -(-400 // len(ax.get_xticklabels()))
+    assert ax.get_xlabel() == f"every {ordinal(step)} name is shown"
+    assert ax.get_ylabel() == "names are shown of up to 110 rows"
+    ax.figure.canvas.draw()
+    room = ax.figure.bbox
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        box = label.get_window_extent()
+        assert box.x0 >= room.x0 and box.x1 <= room.x1 and box.y0 >= room.y0  # noqa: PT018
+
+
+def test_the_tree_beside_a_table_raises_low_merges_and_says_so():
+    tree = Tree([[0, 1], [2, 3], [4, 5]], heights=[0.0, 1e-6, 4.0])
+    ax = plot.clustermap(np.eye(4), tree)
+    (beside,) = [axes for axes in ax.child_axes if axes.get_xlabel().startswith("height")]
+    assert beside.get_xlabel() == "height (drawn at least 0.1 unless 0)"

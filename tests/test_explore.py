@@ -6,11 +6,15 @@ import html.parser
 import io
 import json
 import re
+from importlib import resources
 
+import matplotlib
+
+matplotlib.use("Agg")
 import numpy as np
 import pandas as pd
 import pytest
-from hyphc import HypHC, Tree, baselines, dasgupta_cost, encode
+from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, encode, plot
 from hyphc.explorer import columns, page
 from hyphc.explorer.cuts import cut_fields
 from hyphc.explorer.groups import group
@@ -112,12 +116,12 @@ def test_hostile_text_is_data_and_never_markup(tree, tmp_path):
     ("labels", "names", "codes"),
     [
         ([2, 10, 2], ["2", "10"], [0, 1, 0]),
-        ([1.5, np.nan, 1.5], ["1.5", "nan"], [0, 1, 0]),
-        (["b", None, "a"], ["", "a", "b"], [2, 0, 1]),
+        ([1.5, np.nan, 1.5], ["1.5"], [0, -1, 0]),
+        (["b", None, "a"], ["a", "b"], [1, -1, 0]),
         ([True, False, True], ["False", "True"], [1, 0, 1]),
         (pd.Series(["y", "x", "y"], dtype="category"), ["x", "y"], [1, 0, 1]),
-        (np.array([3, "a", None], dtype=object), ["", "3", "a"], [1, 2, 0]),
-        (np.array([np.float64(2), np.nan, pd.NA], dtype=object), ["", "2.0"], [1, 0, 0]),
+        (np.array([3, "a", None], dtype=object), ["3", "a"], [0, 1, -1]),
+        (np.array([np.float64(2), np.nan, pd.NA], dtype=object), ["2.0"], [0, -1, -1]),
     ],
 )
 def test_labels_of_any_type_become_named_classes(labels, names, codes, tmp_path):
@@ -390,3 +394,51 @@ def test_a_million_leaves_make_a_page_of_groups(tmp_path):
     data = written(tmp_path, Tree(chain, heights)).data
     assert data["n"] == page.MAX_LEAVES
     assert array(data["weights"], "<i4").sum() == data["points"] == n
+
+
+def hexes(colors) -> list[str]:
+    return [matplotlib.colors.to_hex(color) for color in colors]
+
+
+def colours_by_class(strip_axes, values, order) -> dict:
+    """The colour that each value has in a strip of a clustermap; a value has one."""
+    shown = hexes(strip_axes.images[0].get_array()[:, 0])
+    found = dict(zip(values[order].tolist(), shown, strict=True))
+    assert all(found[value] == colour for value, colour in zip(values[order].tolist(), shown, strict=True))
+    return found
+
+
+@pytest.mark.parametrize("k", [3, 30])
+def test_clusters_labels_and_annotations_have_the_same_colours_in_plots_and_page(k, tmp_path):
+    n = 120
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4)) + 9 * rng.normal(size=(k, 4))[np.arange(n) % k]
+    tree = baselines.average_linkage(as_similarity(X, "cosine")).with_n_clusters(k)
+    clusters, kind, batch = tree.cut(k), np.array(list("abcd"))[np.arange(n) % 4], np.arange(n) % 3
+    data = written(tmp_path, tree, labels=kind, annotations={"batch": batch}).data
+    ax = plot.clustermap(X, tree, annotations={"kind": kind, "batch": batch})
+    order, strips = tree.leaf_order(), ax.child_axes[:3]
+    palettes = [field["colours"]["light"] for field in (data["labels"], *data["annotations"])]
+    for strip, values, colours in zip(strips[1:], (kind, batch), palettes, strict=True):
+        assert list(dict(sorted(colours_by_class(strip, values, order).items())).values()) == colours
+    labelled = plot.disk(tree, labels=kind)
+    assert hexes(line.get_color() for line in labelled.get_legend().legend_handles) == palettes[0]
+    in_plot = colours_by_class(strips[0], clusters, order)
+    own, (others, _) = data["colours"]["clusters"]["light"], data["colours"]["greys"]["light"]
+    assert len(set(own)) == len(own) == 21
+    counts = np.bincount(clusters)
+    coloured = sorted(np.argsort(-counts, kind="stable")[:21].tolist())
+    assert in_plot == {c: own[coloured.index(c)] if c in coloured else others for c in range(k)}
+
+
+def test_the_scripts_hold_no_colours_of_their_own():
+    for script in (resources.files("hyphc.explorer") / "assets").iterdir():
+        if script.name.endswith(".js"):
+            assert re.findall(r"#[0-9a-fA-F]{6}\b|\boklch\(|\bhsl\(|\brgb\(", script.read_text(encoding="utf-8")) == []
+
+
+def test_the_page_knows_whether_height_0_is_equality(tmp_path):
+    tree = baselines.average_linkage(as_similarity(np.eye(4), "cosine"))
+    assert written(tmp_path, tree).data["zeroIsEqual"] is True
+    graph = HypHC(metric="precomputed", random_state=0).fit(np.ones((4, 4)))
+    assert written(tmp_path, graph.tree_).data["zeroIsEqual"] is False

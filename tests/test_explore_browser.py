@@ -604,7 +604,8 @@ def test_leaves_and_band_take_the_colours_of_any_column_under_its_own_name(annot
     assert browser.find_element(By.ID, "legend").get_attribute("aria-label") == "water"
     same = browser.execute_script(
         """const { colours, model } = explorer, { scene } = explorer.disk, water = model.columns[0];
-        const expected = (i) => colours.of(water, water.leaders()[scene.node[i]]);
+        const lead = (i) => water.leaders()[scene.node[i]];
+        const expected = (i) => (lead(i) < 0 ? colours.neutral : colours.of(water, lead(i)));
         return scene.bands.every((i) => colours.node(scene.node[i], scene.cluster[i]) === expected(i));"""
     )
     assert same
@@ -704,3 +705,123 @@ def test_large_trees_with_a_heat_map_are_drawn_pixel_by_pixel(n, screen, tmp_pat
         return new Set(new Uint32Array(pixels.buffer)).size;"""
     )
     assert colours > 50
+
+
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory):
+    """Pages of 30 and 700 leaves of a fit, whose gaps on the circle differ widely, with features and classes."""
+    pages = {}
+    for n in (30, 700):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, 5)) + 8 * np.eye(5)[rng.integers(0, 3, n)]
+        model = HypHC(random_state=0).fit(X)
+        kind = np.array(list("abcd"))[rng.integers(0, 4, n)]
+        path = tmp_path_factory.mktemp("pages") / f"{n}.html"
+        explore(model.tree_, path, features=X, annotations={"kind": kind}, embedding=model.embedding_)
+        pages[n] = path, kind
+    return pages
+
+
+@pytest.mark.parametrize("n", [30, 700])
+def test_every_leaf_has_the_same_width_in_strips_heat_map_and_dendrogram(n, uneven, screen):
+    browser = screen(uneven[n][0])
+    widths, offsets = browser.execute_script(
+        """const { across, model, dendrogram } = explorer, { scene } = dendrogram;
+        const cells = across.cells().slice(0, -1), widths = new Array(model.n).fill(0);
+        for (const p of cells) widths[p]++;
+        const leaves = Array.from({ length: scene.count }, (_, i) => i).filter((i) => scene.node[i] < model.n);
+        const middle = (v) => across.left + ((model.first[v] + 0.5) / model.n) * (across.right - across.left);
+        return [widths, leaves.map((i) => dendrogram.middle(i) - middle(scene.node[i]))];"""
+    )
+    assert max(widths) - min(widths) <= 1
+    np.testing.assert_allclose(offsets, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [30, 700])
+def test_a_centred_cluster_fills_the_dendrogram_with_leaves_of_one_width(n, uneven, screen):
+    browser = screen(uneven[n][0])
+    node = biggest_cluster(browser)
+    browser.execute_script("explorer.select(arguments[0], true)", node)
+    settle(browser)
+    from_, to, left, right, widths = browser.execute_script(
+        """const { across, model } = explorer, v = arguments[0], leaves = Array.from(model.leaves(v));
+        const widths = leaves.map((leaf) => across.to(leaf) - across.from(leaf));
+        return [across.from(v), across.to(v), across.left, across.right, widths];""",
+        node,
+    )
+    assert left <= from_ + 1e-6
+    assert to <= right + 1e-6
+    assert to - from_ > 0.85 * (right - left)
+    np.testing.assert_allclose(widths, (to - from_) / len(widths))
+
+
+def test_a_strip_shows_true_shares_where_a_pixel_holds_many_leaves(screen, tmp_path):
+    n, rng = 40_000, np.random.default_rng(0)
+    kind = np.where(rng.random(n) < 0.3, "rare", "usual")
+    kind[rng.random(n) < 0.02] = "odd"
+    page = explore(strategies.balanced(n), tmp_path / "shares.html", annotations={"kind": kind})
+    shares = screen(page).execute_script(
+        """const { heatmap, across, model, colours } = explorer, [kind] = model.columns;
+        const cells = across.cells(), width = cells.length - 1, pixels = new Uint32Array(10 * width);
+        heatmap.fillShares(pixels, kind, cells, width, 10);
+        const shades = kind.classes.map((_, code) => parseInt(colours.table[colours.of(kind, code)].slice(1), 16));
+        const seen = pixels.map((p) => ((p & 255) << 16) | (p & 65280) | ((p >> 16) & 255));
+        const share = (code) => seen.filter((p) => p === shades[code]).length / seen.length;
+        return Object.fromEntries(kind.classes.map((name, code) => [name, share(code)]));"""
+    )
+    assert shares == pytest.approx({name: (kind == name).mean() for name in shares}, abs=0.01)
+
+
+def test_collapsed_groups_are_as_wide_as_they_have_points(screen, tmp_path, monkeypatch):
+    monkeypatch.setattr("hyphc.explorer.page.MAX_LEAVES", 8)
+    tree = strategies.chain(20)
+    browser = screen(explore(tree, tmp_path / "groups.html", annotations={"kind": np.arange(20) % 2}))
+    widths, weights = browser.execute_script(
+        """const { across, model } = explorer, leaves = Array.from(model.order);
+        return [leaves.map((leaf) => across.to(leaf) - across.from(leaf)), leaves.map((leaf) => model.weight[leaf])];"""
+    )
+    assert max(weights) == 13
+    np.testing.assert_allclose(np.array(widths) / np.sum(widths), np.array(weights) / 20)
+
+
+@pytest.mark.parametrize("n", [30, 700])
+def test_in_the_page_distinct_points_never_look_like_duplicates_and_a_line_says_how(n, uneven, screen):
+    browser = screen(uneven[n][0])
+    least, rule = browser.execute_script(
+        """const { dendrogram: d, model } = explorer;
+        d.byRank = false;
+        d.stretch();
+        const rises = Array.from({ length: model.n - 1 }, (_, t) => d.y(0) - d.y(d.level(model.n + t)));
+        return [Math.min(...rises), d.rule()];"""
+    )
+    assert least >= 5
+    assert rule == "heights drawn at least 5 px unless 0"
+    flat = browser.execute_script(
+        "const { dendrogram: d, model } = explorer; model.heights[0] = 0; return d.y(0) - d.y(d.level(model.n));"
+    )
+    assert flat == 0  # duplicates
+
+
+def test_colours_of_the_page_on_light_ground_are_those_of_its_data(annotated, screen):
+    browser = screen(annotated[3])
+    own, shown, classes, kinds = browser.execute_script(
+        """const { colours, model } = explorer, water = model.columns[0];
+        const own = model.palette.clusters.light, byNumber = [];
+        model.clusters.forEach((_, index) => (byNumber[model.numbers[index]] = colours.table[colours.cluster(index)]));
+        return [own, byNumber, water.classes.map((_, code) => colours.table[colours.of(water, code)]), water.colours.light];"""
+    )
+    assert shown == own[: len(shown)]
+    assert classes == kinds
+
+
+def test_the_page_says_when_names_are_left_out(annotated, screen):
+    browser = screen(annotated[3])
+    texts = browser.execute_script(
+        """const svg = new explorer.parts.Svg(10, 10), { disk, dendrogram, view, state } = explorer;
+        disk.paint(svg, view, []);
+        dendrogram.paint(svg, state);
+        return [svg.parts.join(""), disk.crown.length, dendrogram.wayToNames()];"""
+    )
+    assert f"{texts[1]} of 300 names" in texts[0]
+    assert texts[2] == "zoom in for names"
+    assert texts[2] in texts[0]

@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, as_similarity, decode, embed, encode, geometry, plot
+from hyphc._shared import palette
+from hyphc._shared.palette import MOST_CLASSES
 from hyphc.plot import animation
-from hyphc.plot.common import BASE_COLORS, MAX_GROUPS, group_color
+from hyphc.plot.common import ordinal
 from hyphc.plot.dendrogram import layout
 from hyphc.plot.disk import arcs, klein_nodes, poincare
 from hyphc.plot.heatmap import block_means
@@ -172,11 +174,13 @@ def test_twenty_thousand_leaves_in_the_disk_take_seconds():
     ("labels", "texts"),
     [
         (["b", "a", "b"], ["a", "b"]),
-        ([2, 10, -1], ["2", "10", "none"]),
+        ([2, 10, -1], ["2", "10", "missing"]),
         ([True, False, True], ["False", "True"]),
         ([0.5, 1.5, 0.5], ["0.5", "1.5"]),
-        (["x", None, "y"], ["x", "y", "none"]),
-        (np.array([-1, 3, 4], dtype=np.int8), ["3", "4", "none"]),
+        (["x", None, "y"], ["x", "y", "missing"]),
+        ([1.0, np.nan, 2.0], ["1.0", "2.0", "missing"]),
+        (["x", float("nan"), ""], ["x", "missing"]),
+        (np.array([-1, 3, 4], dtype=np.int8), ["3", "4", "missing"]),
     ],
 )
 def test_labels_of_any_kind_make_a_legend(labels, texts):
@@ -185,9 +189,9 @@ def test_labels_of_any_kind_make_a_legend(labels, texts):
 
 
 def test_rare_classes_of_very_many_share_an_entry():
-    labels = np.concatenate([np.repeat(np.arange(MAX_GROUPS), 2), np.arange(100, 110)])
+    labels = np.concatenate([np.repeat(np.arange(MOST_CLASSES), 2), np.arange(100, 110)])
     texts = legend_texts(plot.disk(chain(len(labels)), labels=labels))
-    assert texts == [*map(str, range(MAX_GROUPS)), "10 others"]
+    assert texts == [*map(str, range(MOST_CLASSES)), "10 others"]
 
 
 def test_without_labels_colours_are_the_models_clusters_or_an_automatic_cut(model):
@@ -208,7 +212,7 @@ def test_wrong_numbers_of_labels_and_names_are_errors(model):
 def test_a_branch_has_the_colour_that_its_leaves_share():
     ax = plot.dendrogram(Tree([[0, 1], [2, 3], [4, 5]]), labels=["a", "a", "a", "b"])
     colors = line_collections(ax)[0].get_colors()[:, :3]
-    a, b, grey = group_color(0), group_color(1), (0.45, 0.45, 0.45)
+    (a, b), grey = palette.class_colors(0, 2), (0.45, 0.45, 0.45)
     # the root's two, then depth first
     assert_allclose(colors, [a, grey, a, a, a, b])
 
@@ -218,10 +222,12 @@ def linear_rgb(color) -> np.ndarray:
     return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
 
 
-@pytest.mark.parametrize("k", range(MAX_GROUPS))
-def test_colours_read_on_white(k):
-    luminance = linear_rgb(group_color(k)) @ [0.2126, 0.7152, 0.0722]
-    assert 1.05 / (luminance + 0.05) > 2.0
+@pytest.mark.parametrize("colors", [palette.cluster_colors(MOST_CLASSES), palette.class_colors(0, 14)])
+def test_colours_of_clusters_and_labels_read_on_white_and_lightened_on_dark(colors):
+    for seen, ground in ((colors, 1.0), (palette.on_dark(colors), 0.008)):
+        luminance = np.array([linear_rgb(color) @ [0.2126, 0.7152, 0.0722] for color in seen])
+        contrast = np.maximum(luminance + 0.05, ground + 0.05) / np.minimum(luminance + 0.05, ground + 0.05)
+        assert contrast.min() > 1.9
 
 
 # Red-blind and green-blind vision in linear RGB (Machado, Oliveira, Fernandes 2009).
@@ -232,16 +238,40 @@ VISION = {
 }
 
 
-@pytest.mark.parametrize("vision", VISION)
-def test_colour_blind_readers_tell_the_colours_apart(vision):
-    def lab(color):
-        seen = np.clip(VISION[vision] @ linear_rgb(color), 0, 1)
-        xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ seen
-        f = np.cbrt(xyz / [0.9505, 1.0, 1.089])
-        return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+def as_seen(colors, vision) -> np.ndarray:
+    """Colours in CIELAB, (m, 3), where a difference of 2.3 is just noticeable."""
+    linear = np.array([linear_rgb(color) for color in colors])
+    seen = np.clip(linear @ np.array(VISION[vision]).T, 0, 1)
+    xyz = seen @ np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]).T
+    f = np.cbrt(xyz / [0.9505, 1.0, 1.089])
+    return np.column_stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])])
 
-    # a difference of 2.3 is just noticeable
-    assert min(np.linalg.norm(lab(a) - lab(b)) for a, b in combinations(BASE_COLORS, 2)) > 15
+
+def least_difference(colors, others, vision) -> float:
+    apart = np.linalg.norm(as_seen(colors, vision)[:, None] - as_seen(others, vision)[None], axis=2)
+    return float(apart[apart > 0].min())
+
+
+@pytest.mark.parametrize("vision", VISION)
+@pytest.mark.parametrize("colors", [palette.CLUSTERS, *palette.COLUMNS])
+def test_colour_blind_readers_tell_the_colours_of_a_palette_apart(colors, vision):
+    assert least_difference(colors.base, colors.base, vision) > 7
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_no_colour_means_two_things_in_neighbouring_strips(vision):
+    palettes = [palette.CLUSTERS.base, *(column.base for column in palette.COLUMNS)]
+    greys = np.array([[palette.OTHERS] * 3, [palette.MISSING] * 3])
+    for one, other in combinations([*palettes, greys], 2):
+        assert least_difference(one, other, vision) > 4.5
+
+
+@pytest.mark.parametrize("column", range(8))
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_scale_of_a_column_of_numbers_only_ever_gets_lighter_or_darker(column, dark):
+    luminance = np.array([linear_rgb(color) @ [0.2126, 0.7152, 0.0722] for color in palette.ramp(column, dark)])
+    steps = np.diff(luminance) * (1 if dark else -1)
+    assert (steps > 0).all()
 
 
 # dendrograms
@@ -265,7 +295,7 @@ def test_the_shown_part_holds_every_leaf_once_and_obeys_both_limits(tree, max_le
 
 @given(trees(min_leaves=2, max_leaves=20))
 def test_branches_run_from_the_height_of_the_parent_to_that_of_the_child(tree):
-    part, n = layout(tree), tree.n_leaves
+    part, n = layout(tree, share=0.0), tree.n_leaves
     heights = np.concatenate([np.zeros(n), tree.heights])
     slot = {int(v): float(line[2, 0]) for v, line in zip(part.ends, part.lines, strict=True)}
     assert [slot[leaf] for leaf in tree.leaf_order()] == list(range(n))
@@ -274,6 +304,77 @@ def test_branches_run_from_the_height_of_the_parent_to_that_of_the_child(tree):
         assert_array_equal(line[:, 1], heights[[parent, parent, child]])
         assert line[1, 0] == line[2, 0]
         assert line[0, 0] == np.mean([slot[int(c)] for c in tree.children[parent - n]])
+
+
+def drawn_merges(ax, tree) -> dict[int, float]:
+    """Where each merge of a dendrogram of all leaves is drawn, in shares of the axis."""
+    part = layout(tree)
+    lines = [path.vertices for path in line_collections(ax)[0].get_paths()]
+    top = ax.get_ylim()[1]
+    return {int(tree.parents[end]): line[0, 1] / top for end, line in zip(part.ends, lines, strict=True)}
+
+
+@pytest.mark.parametrize("n", [30, 200])
+def test_distinct_points_never_look_like_duplicates_and_duplicates_do(n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 6)) + 6 * np.eye(6)[rng.integers(0, 3, n)]
+    X[: n // 10] = X[n // 2 : n // 2 + n // 10]
+    tree = HypHC(random_state=0).fit(X).tree_
+    assert (tree.heights < 0.01 * tree.heights[-1]).mean() > 0.2  # else the test would see nothing
+    ax = plot.dendrogram(tree, max_leaves=None)
+    rows = tree.leaf_order()
+    for v, share in drawn_merges(ax, tree).items():
+        leaves = rows[tree._first[v] : tree._first[v] + tree.sizes[v]]
+        equal = len(np.unique(X[leaves], axis=0)) == 1
+        assert share == 0 if equal else share > 0.02
+    assert ax.get_ylabel() == f"height (drawn at least {0.025 * tree.heights[-1]:.2g} unless 0)"
+
+
+def test_of_a_graph_height_0_is_the_strongest_edge_and_is_drawn_above_the_leaves():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    tree = HypHC(metric="euclidean", n_neighbors=5, random_state=0).fit(X).tree_
+    assert (tree.heights == 0).sum() > 3
+    ax = plot.dendrogram(tree)
+    assert min(drawn_merges(ax, tree).values()) > 0.02
+    assert ax.get_ylabel().endswith(f"(drawn at least {0.025 * tree.heights[-1]:.2g})")
+
+
+def test_heights_that_show_are_drawn_to_scale_under_a_plain_axis():
+    tree = balanced(8)
+    ax = plot.dendrogram(tree)
+    assert ax.get_ylabel() == "height"
+    heights = sorted({line[0, 1] for line in (path.vertices for path in line_collections(ax)[0].get_paths())})
+    assert_allclose(heights, np.unique(tree.heights))
+
+
+@pytest.mark.parametrize(
+    ("k", "text"), [(2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (22, "22nd"), (113, "113th")]
+)
+def test_thinned_names_are_counted_in_words(k, text):
+    assert ordinal(k) == text
+
+
+@pytest.mark.parametrize(("orientation", "axis"), [("top", "x"), ("left", "y"), ("right", "y")])
+def test_a_dendrogram_says_when_only_every_kth_name_is_written(orientation, axis):
+    ax = plot.dendrogram(random_tree(300, 1), max_leaves=None, orientation=orientation)
+    said = ax.get_xlabel() if axis == "x" else ax.get_ylabel()
+    step = -(-300 // len((ax.xaxis if axis == "x" else ax.yaxis).get_ticklabels()))
+    assert said == f"every {ordinal(step)} name is shown"
+    few = plot.dendrogram(random_tree(10, 1), orientation=orientation)
+    assert (few.get_xlabel() if axis == "x" else few.get_ylabel()) == ""
+
+
+def test_a_disk_says_how_many_names_had_room():
+    names = [f"name {i}" for i in range(300)]
+    texts = [text.get_text() for text in plot.disk(random_tree(300, 1), names=names).texts]
+    shown = sum(text.startswith("name ") for text in texts)
+    assert f"{shown} of 300 names are shown" in texts
+    assert not any("names are shown" in t.get_text() for t in plot.disk(balanced(8), names=names[:8]).texts)
+
+
+def test_a_tanglegram_without_room_for_names_says_so():
+    texts = [text.get_text() for text in plot.tanglegram(random_tree(300, 1), random_tree(300, 2)).texts]
+    assert any(text.startswith("names need a figure") for text in texts)
 
 
 @pytest.mark.parametrize("orientation", ["top", "bottom", "left", "right"])

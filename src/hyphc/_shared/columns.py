@@ -14,6 +14,8 @@ from .arrays import Floats, Ints
 
 # Whole numbers with at most so many different values, each on two rows on average, number classes; others measure something.
 MOST_CLASSES = 21
+# Texts of labels that are missing; −1 is how clusterings of scikit-learn say so.
+NO_LABEL = ("", "-1", "-1.0", "nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +101,7 @@ def label_classes(labels: npt.NDArray[Any]) -> tuple[Ints, tuple[str, ...]]:
     """
     if labels.dtype.kind == "O":  # mixed types have no order of their own
         labels = np.array(["" if is_missing(value) else str(value) for value in labels.tolist()])
-    if labels.dtype.kind == "f":
-        missing = ~np.isfinite(labels) | (labels == -1)
-    else:
-        missing = np.isin(labels.astype(str), ["", "-1"])
-    found = _classed("", labels, missing)
+    found = _classed("", labels, np.isin(labels.astype(str), NO_LABEL))
     assert found.codes is not None
     return found.codes, found.classes
 

@@ -1,8 +1,8 @@
 """Colours of clusters, of columns and of tables, assigned in one place for the plots and for the explorer's page.
 
-Clusters have a palette of their own. Every other column (labels first, then annotations, in order) has the next of ``COLUMNS``, or a
-ramp of one hue if it holds numbers. What is missing is grey. Colours are sRGB, from 0 to 1, chosen for white ground; ``on_dark``
-makes them lighter.
+Clusters have a palette of their own. Every other column (labels first, then annotations, in order) has the next of
+``COLUMNS``, or a ramp of one hue if it holds numbers. What is missing is grey. Colours are sRGB, from 0 to 1, chosen for white
+ground; ``on_dark`` makes them lighter.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def slots(counts: npt.ArrayLike) -> Ints:
 
 
 def ramp(column: int, dark: bool = False) -> Floats:
-    """Return the colours of a column of numbers from its smallest to its largest, (STEPS, 3): one hue, ever further from the ground."""
+    """Return the colours of a column of numbers, (STEPS, 3): one hue, from near the ground's lightness to far from it."""
     t = np.linspace(0.0, 1.0, STEPS)
     lightness = 0.35 + 0.53 * t if dark else 0.88 - 0.53 * t
     return oklch(lightness, 0.05 + 0.09 * t, np.full(STEPS, RAMP_HUES[column % len(RAMP_HUES)]))

@@ -137,7 +137,7 @@ def clustermap(
     _write(frame, [called[c] for c in order.tolist()], "x")
     if unnamed:
         frame.ax.yaxis.set_label_position("right")
-        frame.ax.set_ylabel(f"names are written of up to {MOST_NAMES} rows", fontsize=FONT, color=BRANCH_COLOR)
+        frame.ax.set_ylabel(f"names are shown of up to {MOST_NAMES} rows", fontsize=FONT, color=BRANCH_COLOR)
     elif rows is not None:
         _write(frame, [rows[leaf] for leaf in leaves.tolist()], "y")
     _draw_legends(frame, strips, picture, "standard deviations" if standardize else "value")

@@ -61,8 +61,8 @@ def dendrogram(
     max_depth : int, optional
         Only merges fewer than so many levels below the root are shown.
     labels : array (n,), optional
-        Colours: numbers or strings, −1, None or NaN for a leaf without label, which is grey. A branch has the colour that all leaves below it
-        share, a triangle that of most of its leaves. Default: the model's clusters, or an automatic cut.
+        Colours: numbers or strings, −1, None or NaN for a leaf without label, which is grey. A branch has the colour that all
+        leaves below it share, a triangle that of most of its leaves. Default: the model's clusters, or an automatic cut.
     names : sequence of str, optional
         Default: the tree's names, or numbers. Where there is no room for all, every second, third, … is written, and the
         picture says so.

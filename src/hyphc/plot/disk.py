@@ -59,7 +59,8 @@ def disk(
     embedding : array (n, 2), optional
         Leaves in the open unit disk. Default: the model's, and for a tree without one positions that decode to it.
     labels : array (n,), optional
-        Colours: numbers or strings, −1, None or NaN for a leaf without label, which is grey. Default: the model's clusters, or an automatic cut.
+        Colours: numbers or strings, −1, None or NaN for a leaf without label, which is grey. Default: the model's clusters,
+        or an automatic cut.
     names : sequence of str, optional
         Written outside the circle where there is room; the picture says of how many there was none. Default: the tree's names.
     support : bool

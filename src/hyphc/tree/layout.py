@@ -47,8 +47,8 @@ def layout(
 ) -> Layout:
     """Undo the highest merges until ``max_leaves`` tips show, but none that lies ``max_depth`` levels down; O(tips).
 
-    With ``to_scale`` a tip takes as many slots as it has leaves, so that tips stand beside a table of all leaves. Merges of points
-    that are not equal stand at least at ``share`` of the root's height.
+    With ``to_scale`` a tip takes as many slots as it has leaves, so that tips stand beside a table of all leaves. Merges of
+    points that are not equal stand at least at ``share`` of the root's height.
     """
     n, children = tree.n_leaves, tree.children
     lowest = n if max_leaves is None else max(n, 2 * n - max_leaves)  # merges are in order of height
