@@ -221,3 +221,10 @@ def test_the_tree_beside_a_table_raises_low_merges_and_says_so():
     ax = plot.clustermap(np.eye(4), tree)
     (beside,) = [axes for axes in ax.child_axes if axes.get_xlabel().startswith("height")]
     assert beside.get_xlabel() == "height (drawn at least 0.1 unless 0)"
+
+
+def test_a_clustermap_of_run_means_says_so():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    ax = plot.clustermap(X, strategies.random_tree(300, 0), max_rows=100)
+    assert ax.get_ylabel() == "a line is the mean of about 3 rows, a strip shows one of them"
+    assert plot.clustermap(X, strategies.random_tree(300, 0)).get_ylabel() == ""

@@ -825,3 +825,11 @@ def test_the_page_says_when_names_are_left_out(annotated, screen):
     assert f"{texts[1]} of 300 names" in texts[0]
     assert texts[2] == "zoom in for names"
     assert texts[2] in texts[0]
+
+
+def test_the_page_says_when_features_are_thinned(screen, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 90))
+    browser = screen(explore(strategies.balanced(40), tmp_path / "wide.html", features=X))
+    step, said = browser.execute_script("return [explorer.heatmap.nameStep(), explorer.dendrogram.more]")
+    assert step > 1
+    assert re.fullmatch(rf"every {step}(nd|rd|th) feature name is shown", said)

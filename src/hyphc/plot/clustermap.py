@@ -87,7 +87,7 @@ def clustermap(
     names : sequence of str, optional
         Of the rows, written at the right of up to 110 of them; the picture says when some are not. Default: the tree's.
     max_rows : int
-        Above so many rows each line of the picture is the mean of a run of neighbouring ones.
+        Above so many rows each line of the picture is the mean of a run of neighbouring ones, as it says beside the table.
     title : str, optional
     ax : Axes, optional
         The table is drawn into it, the rest around it.
@@ -116,13 +116,14 @@ def clustermap(
         strips += [colours_of(column, k) for k, column in enumerate(beside, labels is not None)]
     leaves, rows = tree.leaf_order(), names_of(tree, names)
     unnamed = rows is not None and tree.n_leaves > MOST_NAMES
+    left_out = _left_out(tree.n_leaves, max_rows, unnamed)
     frame = Frame(
         _new_axes() if ax is None else ax,
         tree=TREE_SHARE,
         left=len(strips) * STRIP,
         above=(0.0 if ordered is None else COLUMN_TREE) + (0.0 if title is None else TITLE),
         below=_length([*called, *(groups.title for groups in strips)]) + NOTE,
-        right=0.0 if rows is None else NOTE + (0.0 if unnamed else _length(rows)),
+        right=(0.0 if rows is None or unnamed else _length(rows)) + (0.0 if rows is None and not left_out else NOTE),
         legends=_legend_widths(strips),
     )
     cells = run_means(shown[leaves][:, order], max_rows)
@@ -135,13 +136,20 @@ def clustermap(
         (written,), style = printable([title])
         frame.ax.set_title(written, **style, y=1.0, pad=GAP + (0.0 if ordered is None else COLUMN_TREE))
     _write(frame, [called[c] for c in order.tolist()], "x")
-    if unnamed:
+    if left_out:
         frame.ax.yaxis.set_label_position("right")
-        frame.ax.set_ylabel(f"names are shown of up to {MOST_NAMES} rows", fontsize=FONT, color=BRANCH_COLOR)
+        frame.ax.set_ylabel(left_out, fontsize=FONT, color=BRANCH_COLOR)
     elif rows is not None:
         _write(frame, [rows[leaf] for leaf in leaves.tolist()], "y")
     _draw_legends(frame, strips, picture, "standard deviations" if standardize else "value")
     return frame.ax
+
+
+def _left_out(n: int, max_rows: int, unnamed: bool) -> str:
+    """What the picture says of rows that are not shown one by one, or not by name."""
+    run = f"a line is the mean of about {n / max_rows:.3g} rows, a strip shows one of them" if n > max_rows else ""
+    names = f"names are shown of up to {MOST_NAMES} rows" if unnamed else ""
+    return "; ".join(filter(None, (run, names)))
 
 
 def _new_axes() -> Axes:

@@ -213,4 +213,4 @@ def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
         )
     if n_shown < len(names):
         note = f"{n_shown} of {len(names)} names are shown"
-        ax.text(0.5, 0.0, note, transform=ax.transAxes, ha="center", va="bottom", fontsize=8, color=BRANCH_COLOR)
+        ax.text(0.0, 0.0, note, transform=ax.transAxes, ha="left", va="bottom", fontsize=8, color=BRANCH_COLOR)

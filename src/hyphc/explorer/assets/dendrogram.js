@@ -8,6 +8,7 @@ class Dendrogram {
   constructor(canvas, model, colours, across) {
     Object.assign(this, { canvas, model, colours, across });
     this.scene = new Unrolled(model);
+    this.more = ""; // what the line of small print says of the heat map
     const { n, heights } = model;
     // Heights that crowd at the top, as ranks do, show nothing; the logarithm of the number of clusters then does.
     this.byRank = n > 9 && heights[n - 1 - Math.ceil(Math.sqrt(n))] > 0.93 * heights[n - 2];
@@ -120,7 +121,7 @@ class Dendrogram {
     }
     ctx.globalAlpha = 1;
     if (this.named) this.drawNames(ctx);
-    this.note(ctx, [this.rule(), this.wayToNames()].filter(Boolean).join(" · "));
+    this.note(ctx, [this.rule(), this.wayToNames(), this.more].filter(Boolean).join(" · "));
     this.drawCut(ctx);
     if (selected !== null && selected !== model.root) this.mark(ctx, selected, colours.accent);
     if (hovered !== null && hovered !== selected) this.mark(ctx, hovered, colours.ink);

@@ -87,6 +87,7 @@ class Explorer {
     fit(this.overlay.canvas);
     this.dendrogram.resize();
     this.heatmap.resize();
+    this.dendrogram.more = this.heatmap.thinned();
     this.redraw();
   }
 

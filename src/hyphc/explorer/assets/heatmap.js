@@ -92,6 +92,20 @@ class Heatmap {
     ctx.imageSmoothingEnabled = true;
   }
 
+  /** Of how many features shown one has its name written. */
+  nameStep() {
+    return Math.max(1, Math.ceil((11 * this.listed.length) / this.rows));
+  }
+
+  /** Which features are left out, and which names. */
+  thinned() {
+    if (!this.rows) return "";
+    const all = this.model.featureNames.length, step = Math.ceil(all / MOST_ROWS);
+    const shown = step > 1 ? `every ${ordinal(step)} feature is shown` : "";
+    const named = this.nameStep() > 1 ? `every ${ordinal(this.nameStep())} feature name is shown` : "";
+    return [shown, named].filter(Boolean).join(" · ");
+  }
+
   /** Names at the left, as long as the margin allows. */
   write(ctx, name, y, colour) {
     ctx.font = `10px ${FONT}`;
@@ -107,7 +121,7 @@ class Heatmap {
     const width = cells.length - 1, d = this.listed.length, pixels = new Uint32Array(width * d);
     this.fill(pixels, cells, width);
     this.put(ctx, pixels, width, d, across.left, y, this.rows, this.rows < d);
-    const row = this.rows / d, step = Math.max(1, Math.ceil(11 / row));
+    const row = this.rows / d, step = this.nameStep();
     for (let r = 0; r < d; r += step) this.write(ctx, model.featureNames[this.listed[r]], y + (r + 0.5) * row, this.colours.muted);
   }
 

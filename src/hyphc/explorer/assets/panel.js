@@ -18,6 +18,11 @@ function number(value) {
   return value.toLocaleString("en").replaceAll(",", "\u202f");
 }
 
+/** "2nd", "3rd", "4th", … */
+function ordinal(k) {
+  return k + (k % 100 > 10 && k % 100 < 14 ? "th" : ["th", "st", "nd", "rd"][k % 10] ?? "th");
+}
+
 function short(value) {
   return Number.isFinite(value) ? String(parseFloat(value.toPrecision(3))) : "–";
 }
