@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -197,7 +199,7 @@ def stage_names(metric, file, tmp_path):
     return [stage.name for stage in stages(problem)]
 
 
-@gen_cluster(client=True, nthreads=[("127.0.0.1", 1)] * 3, timeout=120)
+@gen_cluster(client=True, nthreads=[("127.0.0.1", 1)] * 3, timeout=900)
 async def test_a_worker_lost_in_any_stage_costs_only_its_tasks(c, s, *workers):
     """Each stage loses a worker while it runs, and another comes in its place."""
     import asyncio
@@ -288,8 +290,13 @@ def test_a_fit_without_workers_says_that_it_waits_and_goes_on_with_the_first(fil
     monkeypatch.setattr(waiting, "LOOK", 0.05)
     monkeypatch.setattr(waiting, "ALONE", 0.1)
     with cluster(0) as workers, Client(workers) as client:
-        threading.Timer(1.0, workers.scale, [1]).start()
-        with pytest.warns(RuntimeWarning, match="has had no worker for 0 s; the fit waits for one. Start workers"):
+
+        def warn_and_scale(*warning, **options):
+            warnings.warn(*warning, **options)
+            workers.scale(1)
+
+        monkeypatch.setattr(waiting, "warnings", SimpleNamespace(warn=warn_and_scale))
+        with pytest.warns(RuntimeWarning, match=r"has had no worker for \d+ s; the fit waits for one. Start workers"):
             model = DaskHypHC(3, metric="cosine", client=client, **SMALL).fit(file)
     assert model.n_clusters_ == 3
 

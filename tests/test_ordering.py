@@ -104,9 +104,9 @@ def test_a_million_leaves_of_a_graph_and_two_chains_whose_merges_alternate_take_
     n = 1_000_000
     i = np.arange(n - 1)
     ring = sp.csr_array((np.ones(n - 1), (i, i + 1)), shape=(n, n))
-    begin = time.perf_counter()
+    begin = time.process_time()
     order_leaves(chain(n), ring + ring.T)
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30
     half = 1500
     tops = np.arange(2 * half, 4 * half - 2)
     children = np.empty((2 * half - 1, 2), dtype=np.int64)
@@ -116,9 +116,9 @@ def test_a_million_leaves_of_a_graph_and_two_chains_whose_merges_alternate_take_
     children[-1] = tops[-2:]
     tree = Tree(children)
     W = np.ones((2 * half, 2 * half))
-    begin = time.perf_counter()
+    begin = time.process_time()
     order_leaves(tree, W)
-    assert time.perf_counter() - begin < 5  # n³ would be 27 thousand million steps
+    assert time.process_time() - begin < 5  # n³ would be 27 thousand million steps
 
 
 @given(trees(min_leaves=2, max_leaves=7), st.integers(0, 2**31))
@@ -142,9 +142,9 @@ def test_a_tree_faces_itself_without_crossings(tree, seed):
 
 def test_untangling_chains_of_many_leaves_takes_seconds():
     n = 200_000
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert untangle(chain(n), chain(n, np.arange(n)[::-1]))[2] >= 0
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
 
 
 def test_trees_of_different_sizes_cannot_be_untangled():

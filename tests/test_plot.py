@@ -162,9 +162,9 @@ def test_names_around_the_disk_do_not_touch():
 
 def test_twenty_thousand_leaves_in_the_disk_take_seconds():
     tree = random_tree(20_000, 0)
-    begin = time.perf_counter()
+    begin = time.process_time()
     plot.disk(tree).figure.canvas.draw()
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
 
 
 # labels and colours
@@ -417,11 +417,11 @@ def test_wrong_limits_and_orientations_are_errors():
 
 
 def test_dendrograms_of_a_hundred_thousand_leaves_and_of_a_chain_of_a_million_take_seconds():
-    begin = time.perf_counter()
+    begin = time.process_time()
     plot.dendrogram(balanced(100_000)).figure.canvas.draw()
     plot.dendrogram(chain(1_000_000), max_leaves=50).figure.canvas.draw()
     plot.dendrogram(chain(1_000_000), max_leaves=None, max_depth=10).figure.canvas.draw()
-    assert time.perf_counter() - begin < 40
+    assert time.process_time() - begin < 40
 
 
 # heat maps
