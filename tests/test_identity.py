@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +73,12 @@ def test_parameters_that_are_exempt_leave_the_tree_as_it_is(name):
     plain, changed = (HypHC(random_state=0, effort=0.2, **given).fit(ROWS) for given in ({}, {name: WITHOUT[name]}))
     assert facts() == facts(**{name: WITHOUT[name]})
     np.testing.assert_array_equal(plain.children_, changed.children_)
+
+
+def test_the_page_on_checkpoints_names_what_may_differ():
+    page = (Path(__file__).parents[1] / "docs" / "reliability.md").read_text()
+    told = page.partition("**What may differ.**")[2].partition("Any other")[0]
+    assert {name for name in NAMES if f"`{name}`" in told} == WITHOUT_EFFECT.keys() - {"checkpoint"}
 
 
 def similarities() -> list[Similarity]:
@@ -216,7 +223,7 @@ def test_what_has_no_content_is_refused_by_name_with_the_remedy(tmp_path):
 
     for metric in (Local(1), functools.partial(compare, shift=(one for one in ()))):
         with pytest.raises(
-            TypeError, match="checkpoint= must tell metric from any other.*define functions and classes in a"
+            TypeError, match=r"checkpoint= must tell metric from any other.*define functions and classes in a"
         ):
             HypHC(metric=metric, checkpoint=tmp_path / "kept").fit(ROWS)
 

@@ -296,6 +296,15 @@ def test_other_rows_or_parameters_in_one_storage_are_an_error(rows, tmp_path):
         problem_of(rows, tmp_path / "store", part_size=100)
 
 
+def test_a_row_that_was_changed_is_found_when_a_fit_goes_on(rows, tmp_path):
+    fitted(rows, tmp_path, metric="cosine")
+    fitted(rows.copy(), tmp_path, metric="cosine")
+    changed = rows.copy()
+    changed[1] += 1.0  # none of the rows that the manifest was made of
+    with pytest.raises(ValueError, match=r"holds a fit of other data: not all rows from 0 to 169 are the same; choose"):
+        fitted(changed, tmp_path, metric="cosine")
+
+
 @pytest.mark.parametrize(
     ("recipe", "told"),
     [

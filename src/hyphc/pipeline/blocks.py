@@ -277,7 +277,10 @@ def checked_block(source: Source, start: int, stop: int) -> Rows:
 
 
 def fingerprint(source: Source) -> str:
-    """What tells one table from another without reading it: shape, type and some rows, evenly spread."""
+    """What tells one table from another before it is read: shape, type and some rows, evenly spread.
+
+    A fit that goes on compares all rows with those of its first process, block by block (``sampling.require_same_rows``).
+    """
     if isinstance(source, StoredRows):
         return source.fingerprint
     n, d = source.shape

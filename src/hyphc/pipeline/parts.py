@@ -35,7 +35,7 @@ from .checkpoint import Arrays
 from .part_fits import fit_part, weights
 from .part_graphs import meet, weigh
 from .problem import Problem
-from .sampling import sample_tree, survey
+from .sampling import require_same_rows, sample_tree, survey
 from .telling import Listener
 from .top_tree import coarsen, top_tree
 
@@ -49,6 +49,7 @@ class Stage:
     over: Literal["blocks", "parts", "one"]
     turn: int | None = None
     releases: tuple[str, ...] = ()  # stages that nothing reads again once this one is finished
+    check: Callable[[Problem, int], None] | None = None  # of a piece that an earlier process has made
 
     def count(self, problem: Problem) -> int:
         """How many tasks it has; of parts, known once they are divided."""
@@ -59,7 +60,7 @@ class Stage:
 
 def stages(problem: Problem) -> Iterator[Stage]:
     """All stages of a fit, in order."""
-    yield Stage("survey", survey, "blocks")
+    yield Stage("survey", survey, "blocks", check=require_same_rows)
     yield Stage("sample", sample_tree, "one")
     yield Stage("assignment", assign, "blocks")
     yield Stage("parts-0", divide, "one")
@@ -101,9 +102,11 @@ class Executor(Protocol):
 
 
 def perform(problem: Problem, stage: Stage, number: int) -> None:
-    """Do one task, unless its piece is there."""
+    """Do one task, unless its piece is there; then make sure that it is of this problem, if there is any doubt."""
     if not problem.store.has(stage.name, number):
         problem.store.write(stage.name, number, stage.task(problem, number))
+    elif stage.check is not None:
+        stage.check(problem, number)
 
 
 def on_threads(n_jobs: int | None, tell: Listener = lambda stage, done, count: None) -> Executor:

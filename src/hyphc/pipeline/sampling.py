@@ -5,6 +5,7 @@ Whether a row is in the sample depends on its number and the seed alone: the row
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
@@ -23,6 +24,7 @@ from ..similarity.neighborhoods import Auto
 from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
 from ..tree import Tree
+from .blocks import StoredRows
 from .checkpoint import Arrays
 from .npy_rows import Rows
 from .problem import Problem
@@ -45,7 +47,24 @@ def survey(problem: Problem, number: int) -> Arrays:
     m, n = problem.sample_size, problem.n
     chosen = np.flatnonzero(hashes <= min(1.0, (m + SURPLUS * np.sqrt(m)) / n) * float(np.iinfo(np.uint64).max))
     told = {name: getattr(moments, name) for name in MOMENTS}
-    return {**told, "ids": ids[chosen], "hashes": hashes[chosen], "rows": rows[chosen]}
+    return {**told, "ids": ids[chosen], "hashes": hashes[chosen], "rows": rows[chosen], "digest": _digest(rows)}
+
+
+def require_same_rows(problem: Problem, number: int) -> None:
+    """Raise if the rows of a block are not those that were surveyed when the fit began."""
+    if isinstance(problem.source, StoredRows):
+        return  # in the storage itself, with checksums
+    rows, start = problem.block(number)
+    if not np.array_equal(_digest(rows), problem.store.one("survey", number, "digest")):
+        raise ValueError(
+            f"{str(problem.store.place)!r} holds a fit of other data: not all rows from {start} to {start + len(rows) - 1} are "
+            "the same; choose another folder, or remove it to begin anew."
+        )
+
+
+def _digest(rows: Rows) -> npt.NDArray[np.uint8]:
+    content = np.ascontiguousarray(rows).reshape(-1).view(np.uint8)
+    return np.frombuffer(hashlib.sha256(content.data).digest(), dtype=np.uint8)
 
 
 def hashed(ids: Ints, seed: int) -> npt.NDArray[np.uint64]:
