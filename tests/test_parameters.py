@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from hyphc import Constraints, HypHC, as_similarity
 from hyphc._shared.estimators import defaults_of
 from hyphc._shared.parallel import thread_map
+from hyphc.cli import main
 from hyphc.pipeline.from_disk import CARRIED_OUT, fit_from_disk, opened
 from hyphc.pipeline.validation import CHECKS
 from numpy.testing import assert_array_equal
@@ -276,6 +277,13 @@ def test_a_fit_from_disk_warns_of_more_clusters_than_distinct_rows(tmp_path):
     np.save(tmp_path / "x.npy", np.repeat(np.eye(2), 2_300, axis=0))
     with pytest.warns(ConvergenceWarning, match=r"distinct points \(2\) is smaller than n_clusters \(4\)"):
         HypHC(4, metric="cosine", memory_limit=10.7e6, random_state=0).fit(tmp_path / "x.npy")
+
+
+@pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")  # as outside of tests
+def test_the_command_line_says_so_in_a_sentence(tmp_path, capsys):
+    (tmp_path / "x.csv").write_text("a,b\n" + "1.5,2\n" * 20)
+    assert main(["fit", str(tmp_path / "x.csv"), "--n-clusters", "4", "--output", str(tmp_path / "out")]) == 0
+    assert "hyphc: The number of distinct points (1) is smaller than n_clusters (4)" in capsys.readouterr().err
 
 
 # --- interrupts ------------------------------------------------------------------------------------------------------
