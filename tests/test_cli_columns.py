@@ -162,7 +162,7 @@ def test_a_title_above_the_header_of_a_sheet_is_recognised():
 @pytest.mark.parametrize(
     "text",
     [
-        '"height" "weight"\n"ann" NA 70\n"bob" 1.8 80\n',  # R's write.table
+        '"height" "weight"\n"ann" NA 70\n"bob" 1.8 80\n"cid" 1.7 75\n',  # R's write.table
         ",height\nann,NA\nbob,1.8\ncid,1.7\n",
         "a\n1\n2\n3\n",
         "a,b\nx,\ny,2\nz,3\n",

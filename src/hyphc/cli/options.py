@@ -82,7 +82,7 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--labels",
         metavar="COL",
-        help="known groups, to measure how pure the tree is; not clustered by. Rows without one are left out of that",
+        help="known groups, to measure how pure the tree is; not clustered by; rows without one do not count",
     )
     group.add_argument(
         "--names", metavar="COL", help="names of the rows (default: the first text column that tells rows apart)"

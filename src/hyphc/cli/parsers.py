@@ -142,7 +142,7 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
         "--output",
         type=Path,
         metavar="DIR",
-        help="folder for the results (default: FILE's name without its extension, and -hyphc)",
+        help="folder for the results (default: FILE's name less its extension + -hyphc)",
     )
     parser.add_argument(
         "--h5ad", type=Path, metavar="COPY", help="of an AnnData FILE: a copy with clusters in obs and the tree in uns"
