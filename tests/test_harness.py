@@ -21,6 +21,7 @@ from benchmarks.harness.task import Task
 from benchmarks.peers.label_propagation import label_propagation
 from benchmarks.suites import SUITES, classification, study, tables, toys
 from hyphc import Tree, baselines, dasgupta_cost, datasets
+from hyphc.pipeline.from_disk import bytes_of_a_row
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
@@ -353,3 +354,11 @@ def test_the_unbiased_p_value_is_read_off_shares_that_follow_its_model():
     assert_allclose(approximately_unbiased(shares, scales, 100), norm.sf(distance - curvature))
     always = np.ones((5, 1))
     assert_allclose(approximately_unbiased(always, scales, 100), [1.0])
+
+
+def test_the_estimated_memory_of_a_row_is_at_least_what_was_measured():
+    stored = [json.loads(path.read_text(encoding="utf-8")) for path in (RESULTS / "memory").glob("*.json")]
+    assert stored
+    for result in stored:
+        measured = (result["peak_mb"] - result["base_mb"]) * 2**20 / result["n"]
+        assert measured <= bytes_of_a_row(int(result["case"].split("x")[1])), result["case"]

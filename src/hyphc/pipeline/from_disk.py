@@ -26,8 +26,8 @@ from .problem import PART_SIZE, SAMPLE_SIZE, Problem, Recipe
 from .telling import Telling
 
 # What a row takes while it is fitted: its columns in double precision so many times (rows, sums of subtrees, copies of both), and
-# so many bytes for its node of the tree, its edges and the search. An estimate, not yet measured.
-COPIES, BYTES = 6, 2_500
+# so many bytes for its node of the tree, its edges and the search: at least what `python -m benchmarks memory` measures.
+COPIES, BYTES = 6, 3_700
 TREE_BYTES = 120  # a row, when the whole tree is put together
 SMALLEST_PART = 1_000
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -66,10 +66,11 @@ def allowed(memory_limit: float | str | None) -> float:
 def is_too_large(source: Source, memory_limit: float | str | None) -> bool:
     """Whether a fit of all rows at once needs more than the limit."""
     n, d = source.shape
-    return n * _bytes_of_a_row(d) > allowed(memory_limit)
+    return n * bytes_of_a_row(d) > allowed(memory_limit)
 
 
-def _bytes_of_a_row(d: int) -> int:
+def bytes_of_a_row(d: int) -> int:
+    """Return the bytes that a row of d columns takes while it is fitted."""
     return 8 * COPIES * d + BYTES
 
 
@@ -93,9 +94,9 @@ def sizes_within(limit: float, n: int, d: int, n_jobs: int | None) -> Sizes:
     Examples
     --------
     >>> sizes_within(2e9, 10_000_000, 32, 2)
-    Sizes(part=20000, sample=128000, block=61942, top=247770, tasks=2)
+    Sizes(part=20000, sample=128000, block=47746, top=190985, tasks=2)
     """
-    row = _bytes_of_a_row(d)
+    row = bytes_of_a_row(d)
     # the tree is put together when nothing else is there
     least = max(TREE_BYTES * n, 4 * row * SMALLEST_PART)
     if limit < least:
