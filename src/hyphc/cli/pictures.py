@@ -138,11 +138,11 @@ def draw(
         kind = "dendrogram"
     figure = Figure(figsize=(14, 6.5) if kind == "both" else (8, 7), layout="constrained")
     axes = figure.subplots(1, 2 if kind == "both" else 1, squeeze=False)[0]
-    shown = _Clustered(tree, clusters)
+    clustered = _Clustered(tree, clusters)
     if kind != "dendrogram":
-        plot.disk(shown, embedding=embedding, labels=labels, ax=axes[0])
+        plot.disk(clustered, embedding=embedding, labels=labels, ax=axes[0])
     if kind != "disk":
-        plot.dendrogram(shown, labels=labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
+        plot.dendrogram(clustered, labels=labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
     legends = [legend for legend in (ax.get_legend() for ax in axes) if legend is not None]
     for legend in legends[:-1]:
         legend.remove()
