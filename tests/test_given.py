@@ -58,11 +58,6 @@ def test_graphs_of_networkx_are_similarities():
     assert model.tree_.names is None
     named = networkx.relabel_nodes(graph, {node: f"member {node}" for node in graph})
     assert HypHC(random_state=0).fit(named).tree_.names[33] == "member 33"
-    directed = networkx.DiGraph([("a", "b", {"weight": 2.0}), ("b", "a", {"weight": 2.0}), ("b", "c"), ("c", "c")])
-    assert_array_equal(as_similarity(directed).to_dense(), [[0, 2, 0], [2, 0, 1], [0, 1, 0]])
-    directed["a"]["b"]["weight"] = 1.0
-    with pytest.raises(ValueError, match="different weights in its two directions"):
-        as_similarity(directed)
     with pytest.raises(ValueError, match="A graph holds similarities, and metric='cosine'"):
         HypHC(metric="cosine").fit(graph)
 

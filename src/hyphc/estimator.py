@@ -77,6 +77,8 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         Of "auto": whether columns are brought to one scale; "auto" decides from the columns, and ``plan_`` tells how.
     background : float, optional
         Of "auto": the strength of the background, 0.003 by default.
+    directed : {"sum", "max", "mean"}, optional
+        Of "precomputed" and graphs of networkx: how w_ij and w_ji, where they differ, become one similarity. None refuses them.
     criterion : {"dasgupta", "height", "modularity", "ncut", "sse"}
         Which of all cuts of the tree into so many clusters ``labels_`` is, see ``Tree.cut``.
     min_size : float
@@ -376,7 +378,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """The rows as an array or CSR matrix, or a Table; a Similarity as it is."""
-        X = as_given(X, self.metric)
+        X = as_given(X, self.metric, self.directed)
         if reset and isinstance(X, Similarity):
             self._require_similarity_alone()
         return X if isinstance(X, Similarity) else checked_rows(self, self._metric(), X, reset)

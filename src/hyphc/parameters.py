@@ -51,6 +51,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         edge_weights: str = "fuzzy",
         scale: str | bool = "auto",
         background: float | None = None,
+        directed: str | None = None,
         criterion: str = "dasgupta",
         min_size: float = 1,
         init: str | npt.ArrayLike | Tree = "auto",
@@ -79,6 +80,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         self.edge_weights = edge_weights
         self.scale = scale
         self.background = background
+        self.directed = directed
         self.criterion = criterion
         self.min_size = min_size
         self.init = init
@@ -148,6 +150,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
             edge_weights=self.edge_weights,
             scale=self.scale,
             background=self.background,
+            directed=self.directed,
             n_jobs=self.n_jobs,
             random_state=self.random_state if seed is None else seed,
         )

@@ -19,6 +19,7 @@ from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, uni
 from ..io.points import Missing
 from ..similarity import Similarity, as_similarity, standardize
 from ..similarity.build import metric_named
+from ..similarity.directed import DIRECTED
 from ..similarity.lookalikes import nuisance_columns
 from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
 from ..similarity.neighborhoods import N_NEIGHBORS, Auto
@@ -96,6 +97,7 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
             precomputed=arguments.precomputed,
             distances=arguments.distances,
             graph=arguments.graph,
+            directed=arguments.directed,
             transpose=arguments.transpose,
             sequence_distance=arguments.sequence_distance,
         )
@@ -140,9 +142,11 @@ def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Simila
     if points.kind != "features" and given:
         what = {"graph": "edges of a graph"}.get(points.kind, points.kind)
         raise ValueError(f"{points.source} holds {what}, which are taken as they are; leave out {given[0]}.")
+    if arguments.directed is not None and points.kind not in ("graph", "similarities"):
+        raise ValueError(f"{points.source} holds {points.kind}, and --directed is about edges or similarities; leave it out.")
     with _warnings_told(points):
         if points.kind != "features":
-            return _given(points)
+            return _given(points, arguments.directed)
         try:
             if arguments.n_neighbors is not None:
                 _check_neighbours(points, arguments.n_neighbors)
@@ -184,15 +188,16 @@ def _named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, t
     return similarity, (f"similarity: {what}", f"columns: {columns}")
 
 
-def _given(points: Points) -> tuple[Similarity, tuple[str, ...]]:
+def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str, ...]]:
     """Numbers that are taken as they are."""
     distances = points.kind == "distances"
     name = "precomputed_distances" if distances else "precomputed"
     what = "weights of the edges" if points.kind == "graph" else "numbers of the file"
     try:
-        return as_similarity(points.data, name), (f"similarity: {METRICS[name].words if distances else what}",)
+        words = METRICS[name].words if distances else what if directed is None else f"{what}, the {directed} of both directions"
+        return as_similarity(points.data, name, directed=directed), (f"similarity: {words}",)
     except ValueError as error:
-        told = None if distances else _what_is_wrong(points)
+        told = None if distances or directed is not None else _what_is_wrong(points)
         raise ValueError(told or f"{points.source}: {error}") from None
 
 
@@ -240,7 +245,7 @@ def _what_is_wrong(points: Points) -> str | None:
     if matrix[i, j] != matrix[j, i]:
         return (
             f"{points.source}: row {i + 1}, column {j + 1} is {matrix[i, j]:g} but row {j + 1}, column {i + 1} is "
-            f"{matrix[j, i]:g}; similarities are symmetric: take the mean of the two."
+            f"{matrix[j, i]:g}; say how the two become one: --directed {', '.join(DIRECTED)}."
         )
     return None
 

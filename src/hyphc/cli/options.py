@@ -27,6 +27,13 @@ def metrics_of_rows() -> list[str]:
     return [name for name, metric in METRICS.items() if metric.takes_rows]
 
 
+def directed_choices() -> Iterable[str]:
+    """How two directions become one."""
+    from ..similarity.directed import DIRECTED
+
+    return DIRECTED
+
+
 def criteria() -> Iterable[str]:
     """What a cut can be best by."""
     from ..tree.cut import CRITERIA
@@ -110,6 +117,12 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         "--graph",
         action="store_true",
         help="the file lists edges (two nodes and perhaps a weight a line), or is a matrix of them",
+    )
+    group.add_argument(
+        "--directed",
+        metavar="HOW",
+        choices=Choices(directed_choices),
+        help="of edges or similarities in two directions: the %(choices)s of both weights (default: refuse those that differ)",
     )
     group.add_argument("--sheet", metavar="SHEET", help="of an Excel file: by name or number (default: the first)")
     group.add_argument(

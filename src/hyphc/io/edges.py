@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..similarity.directed import DIRECTED
+from .columns import ColumnsError
 from .delimited import LARGEST
 from .lines import delimiter_in
 from .sources import Source, decoded
@@ -38,24 +40,25 @@ _HEADER_WORDS = {
 
 @dataclass(frozen=True)
 class EdgeList:
-    """The symmetric matrix of the weights; node names are None when nodes are the numbers 0 … n − 1."""
+    """The matrix of the weights, symmetric unless ``directed`` was given; node names are None when nodes are 0 … n − 1."""
 
     adjacency: sp.csr_array[np.float64]
     names: tuple[str, ...] | None
     notes: tuple[str, ...]
 
 
-def read_edges(source: Source) -> EdgeList:
-    """Read an undirected graph; lines that begin with # or % are comments.
+def read_edges(source: Source, directed: str | None = None) -> EdgeList:
+    """Read a graph; lines that begin with # or % are comments.
 
-    An edge may be listed in one direction or in both, with the same weight. An edge listed again in one direction adds to its
-    weight; loops are left out.
+    A list of which no edge occurs in both directions is one of undirected edges. A list of which some do is directed: all must
+    occur in both, with the same weight, unless ``directed`` says how ``as_similarity`` makes the two one. An edge listed again in one
+    direction adds to its weight; loops are left out.
     """
     try:
         edges, note = decoded(source, lambda file: list(_parsed(source, _cells(source, file))))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a list of edges ({error}); save it as CSV with UTF-8.") from None
-    graph = assemble(source, edges)
+    graph = assemble(source, edges, directed)
     return replace(graph, notes=note + graph.notes)
 
 
@@ -107,8 +110,13 @@ def _weight(source: Source, line: int, cell: str) -> float:
     return weight
 
 
-def assemble(source: Source, edges: list[tuple[int, str, str, float]]) -> EdgeList:
-    """The graph of edges: lines, both nodes, and weights."""
+def assemble(
+    source: Source,
+    edges: list[tuple[int, str, str, float]],
+    directed: str | None = None,
+    is_directed: bool | None = None,
+) -> EdgeList:
+    """The graph of edges: lines (0 where there are none), both nodes, and weights; ``is_directed`` None: the file does not say."""
     if not edges:
         raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
     names, number = _number_nodes([node for _, a, b, _ in edges for node in (a, b)])
@@ -122,11 +130,17 @@ def assemble(source: Source, edges: list[tuple[int, str, str, float]]) -> EdgeLi
         if a != b:
             total[pair] = total.get(pair, 0.0) + weight
             first_line.setdefault(pair, line)
-    matrix = _symmetric(source, total, first_line, len(number))
-    notes = [f"graph: {len(number)} nodes and {matrix.nnz // 2} edges"]
+    if is_directed is None:
+        is_directed = directed is not None or any((j, i) in total for i, j in total)
+    if is_directed and directed is None:
+        _require_symmetric(source, total, first_line, list(number))
+    if not is_directed and directed is not None:
+        raise ColumnsError(f"{source.label} is an undirected graph, with one weight for each edge; leave it out.", "directed")
+    n_edges = len({(min(pair), max(pair)) for pair in total})
+    notes = [f"graph: {len(number)} nodes and {n_edges} edges"]
     notes += [f"left out: {n_loops} edges from a node to itself"] * bool(n_loops)
     notes += [f"added up: {n_repeated} edges that are listed again"] * bool(n_repeated)
-    return EdgeList(matrix, names, tuple(notes))
+    return EdgeList(_matrix(total, len(number), is_directed), names, tuple(notes))
 
 
 def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, int]]:
@@ -139,18 +153,24 @@ def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, i
     return tuple(found), {node: i for i, node in enumerate(found)}
 
 
-def _symmetric(
-    source: Source, total: dict[tuple[int, int], float], line: dict[tuple[int, int], int], n: int
-) -> sp.csr_array[np.float64]:
+def _require_symmetric(
+    source: Source, total: dict[tuple[int, int], float], line: dict[tuple[int, int], int], nodes: Sequence[str]
+) -> None:
     for (i, j), weight in total.items():
-        back = total.get((j, i), weight)
+        back = total.get((j, i), 0.0)
         if back != weight:
-            raise ValueError(
-                f"{source.label}, lines {line[i, j]} and {line[j, i]}: one edge has weight {weight:g} in one direction and "
-                f"{back:g} in the other; list it once, or with one weight."
+            numbers = [str(line[pair]) for pair in ((i, j), (j, i)) if line.get(pair)]
+            where = f", line{'s' * (len(numbers) > 1)} {' and '.join(numbers)}" if numbers else ""
+            a, b = nodes[i], nodes[j]
+            raise ColumnsError(
+                f"{source.label}{where}: edge {a} → {b} has weight {weight:g} and {b} → {a} {back:g}: the graph is directed. Say how "
+                f"the two become one: {', '.join(DIRECTED)}.",
+                "directed",
             )
-    once = {(min(pair), max(pair)): weight for pair, weight in total.items()}
-    ends: npt.NDArray[np.int64] = np.array(list(once), dtype=np.int64).reshape(-1, 2)
-    weights = np.array(list(once.values()), dtype=np.float64)
-    upper = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(n, n))
-    return sp.csr_array(upper + upper.T)
+
+
+def _matrix(total: dict[tuple[int, int], float], n: int, is_directed: bool) -> sp.csr_array[np.float64]:
+    ends: npt.NDArray[np.int64] = np.array(list(total), dtype=np.int64).reshape(-1, 2)
+    weights = np.array(list(total.values()), dtype=np.float64)
+    matrix = sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=(n, n))
+    return matrix if is_directed else sp.csr_array(matrix + matrix.T)

@@ -11,10 +11,11 @@ from .edges import EdgeList, assemble
 from .sources import Source
 
 
-def read_graphml(source: Source) -> EdgeList:
-    """An undirected graph; weights are the attribute ``weight`` of the edges, 1 where there is none.
+def read_graphml(source: Source, directed: str | None = None) -> EdgeList:
+    """Read a graph; weights are the attribute ``weight`` of the edges, 1 where there is none.
 
-    A directed graph counts an edge in either direction. Names are the attribute ``label`` or ``name`` of the nodes, if all have
+    The two weights of a pair of nodes in a directed graph must agree, unless ``directed`` says how ``as_similarity`` makes them one.
+    Parallel edges are summed. Names are the attribute ``label`` or ``name`` of the nodes, if all have
     it, else what they are called in the file.
     """
     if find_spec("networkx") is None:
@@ -30,7 +31,7 @@ def read_graphml(source: Source) -> EdgeList:
     alone = [
         (0, names[node], names[node], 0.0) for node in networkx.isolates(graph)
     ]  # a loop, left out with its weight
-    return assemble(source, edges + alone)
+    return assemble(source, edges + alone, directed, graph.is_directed())
 
 
 def _names(graph: Any) -> dict[Any, str]:

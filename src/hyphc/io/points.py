@@ -88,6 +88,7 @@ def read_points(
     precomputed: bool = False,
     distances: bool = False,
     graph: bool = False,
+    directed: str | None = None,
     transpose: bool = False,
     missing: Missing = "keep",
     embedding: str | None = None,
@@ -110,6 +111,9 @@ def read_points(
         The numbers are similarities, (n, n), or distances: square or in SciPy's condensed form.
     graph : bool
         The file lists edges, or is a matrix of weights.
+    directed : {"sum", "max", "mean"}, optional
+        How ``as_similarity(..., "precomputed", directed=directed)`` will make one of the two weights of a pair; ``data`` has
+        both. None refuses lists of edges and GraphML files whose weights differ.
     transpose : bool
         Columns are to be clustered, not rows.
     missing : {"keep", "refuse", "drop", "impute"}
@@ -132,7 +136,7 @@ def read_points(
     chosen, left_out, grouped = (None if c is None else tuple(c) for c in (features, exclude, categories))
     keep = missing != "refuse" and not (precomputed or distances)
     wanted = Wanted(chosen, labels, names, left_out, grouped, keep, known or {})
-    own = Options(graph, distances, embedding, sheet, sequence_distance, header, precomputed)
+    own = Options(graph, distances, embedding, sheet, sequence_distance, header, precomputed, directed)
     found = format_of(source)
     try:
         points = _read(source, found, wanted, own)
@@ -174,6 +178,7 @@ class Options:
     sequence_distance: str = "p"
     header: int | None = None
     precomputed: bool = False
+    directed: str | None = None
 
     def require(self, source: Source, found: Format) -> None:
         """Raise for what a file of this format has no place for."""
@@ -226,7 +231,7 @@ def _without_columns(source: Source, found: Format, wanted: Wanted, own: Options
     if found in ("fasta", "phylip"):
         apart = read_phylip(source) if found == "phylip" else read_fasta(source, own.sequence_distance)
         return Points(source.label, apart.matrix, "distances", apart.names, notes=apart.notes)
-    edges = read_graphml(source) if found == "graphml" else read_edges(source)
+    edges = (read_graphml if found == "graphml" else read_edges)(source, own.directed)
     return Points(source.label, edges.adjacency, "graph", names=edges.names, notes=edges.notes)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .base import Similarity
+from .directed import require_directed
 from .given import as_given
 from .metric import Metric
 from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Precomputed, Rbf, choices
@@ -29,6 +30,7 @@ def as_similarity(
     background: float | None = None,
     offset: float | None = None,
     gamma: float | None = None,
+    directed: str | None = None,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Similarity:
@@ -41,7 +43,7 @@ def as_similarity(
     Parameters
     ----------
     X : array, frame or sparse matrix (n, d), or square (n, n) with ``metric="precomputed"``, or a Similarity (returned)
-        Of AnnData its ``X``; a graph of networkx is a similarity.
+        Of AnnData its ``X``; a graph of networkx is a similarity, its parallel edges summed.
     metric : str or callable
         - ``"auto"``: columns scaled where that is right, a graph of 15 nearest neighbours, and a weak background, linear in
           squared distance, that decides how its pieces are put together. NaN is missing, and columns of a frame may hold
@@ -68,6 +70,9 @@ def as_similarity(
         For "auto": the strength β of the background, by default 0.003; 0 is the graph alone.
     offset, gamma : float, optional
         Of "linear" and of "rbf".
+    directed : {"sum", "max", "mean"}, optional
+        For "precomputed" and graphs: how w_ij and w_ji, where they differ, become the one similarity of i and j. A missing edge
+        counts as 0, so that the mean of a one-way edge is half its weight. None refuses them.
     n_jobs : int, optional
         Threads of the search for neighbours.
     random_state : int, RandomState or None
@@ -80,7 +85,7 @@ def as_similarity(
            [0.5, 0. , 0.5],
            [0. , 0.5, 0. ]])
     """
-    X = as_given(X, metric)
+    X = as_given(X, metric, directed)
     if isinstance(X, Similarity):
         return X
     chosen = metric_named(
@@ -91,6 +96,7 @@ def as_similarity(
         background=background,
         offset=offset,
         gamma=gamma,
+        directed=directed,
         n_jobs=n_jobs,
         random_state=random_state,
     )
@@ -106,12 +112,14 @@ def metric_named(
     background: float | None = None,
     offset: float | None = None,
     gamma: float | None = None,
+    directed: str | None = None,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Metric:
     """The metric of a name, or of a function, with the settings that it has; parameters as of ``as_similarity``."""
     if not callable(metric) and metric not in METRICS:
         raise ValueError(f"metric={metric!r} is unknown; choose one of {choices()}.")
+    require_directed(directed)
     if metric == "auto":
         strength = BACKGROUND if background is None else background
         return Auto(n_neighbors, edge_weights, scale, strength, n_jobs, random_state)
@@ -132,7 +140,11 @@ def metric_named(
         if is_distance(metric):
             raise ValueError(f"metric={metric!r} takes two rows, as a distance does; give n_neighbors.")
         return Custom(metric)
-    settings: dict[type[Metric], dict[str, Any]] = {Linear: {"offset": offset}, Rbf: {"gamma": gamma}}
+    settings: dict[type[Metric], dict[str, Any]] = {
+        Linear: {"offset": offset},
+        Rbf: {"gamma": gamma},
+        Precomputed: {"directed": directed},
+    }
     kind = METRICS[metric]
     return kind(**settings.get(kind, {}))
 

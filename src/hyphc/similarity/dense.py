@@ -12,20 +12,26 @@ import scipy.sparse as sp
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import CHUNK_BYTES, as_floats, require_finite, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
+from .directed import refuse, symmetrise
 
 
 class Dense(Similarity):
-    """A full symmetric matrix of similarities, float32 or float64; its diagonal is ignored."""
+    """A full symmetric matrix of similarities, float32 or float64; its diagonal is ignored.
+
+    ``directed`` says how a matrix with two weights for a pair becomes symmetric: "sum", "max" or "mean" of both; None refuses it.
+    """
 
     is_matrix = True
 
-    def __init__(self, W: npt.ArrayLike, *, sizes: npt.ArrayLike | None = None) -> None:
+    def __init__(
+        self, W: npt.ArrayLike, *, sizes: npt.ArrayLike | None = None, directed: str | None = None
+    ) -> None:
         self.W = as_floats(W, "The similarity matrix")
         if self.W.ndim != 2 or self.W.shape[0] != self.W.shape[1]:
             raise ValueError(f"A similarity matrix must be square; got shape {self.W.shape}.")
         require_finite(self.W, "w")
         super().__init__(len(self.W), sizes)
-        self.W = _non_negative_matrix(self.W)
+        self.W = symmetrise(_non_negative_matrix(self.W), directed)
         _require_symmetric(self.W)
         require_summable(float(self.W.max(initial=0.0)), self.n, "Similarities")
 
@@ -110,7 +116,5 @@ def _require_symmetric(W: npt.NDArray[Any]) -> None:
         difference = np.abs(W[rows] - W[:, rows].T)
         if difference.max() > tolerance:
             i, j = np.unravel_index(int(difference.argmax()), difference.shape)
-            i += start
-            raise ValueError(
-                f"w[{i}, {j}] = {W[i, j]:.6g} but w[{j}, {i}] = {W[j, i]:.6g}; similarities are symmetric: pass (W + W.T) / 2."
-            )
+            i, j = int(i) + start, int(j)
+            refuse(i, j, float(W[i, j]), float(W[j, i]))

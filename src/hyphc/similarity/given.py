@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .base import Similarity
+from .directed import require_symmetric
 from .metrics import Precomputed
 
 
@@ -20,11 +22,12 @@ def is_graph(X: Any) -> bool:
     return all(hasattr(X, name) for name in ("nodes", "edges", "adjacency", "is_directed"))
 
 
-def as_given(X: Any, metric: Any) -> Any:
+def as_given(X: Any, metric: Any, directed: str | None = None) -> Any:
     """Rows of annotated data, the similarity of a graph, anything else as it is.
 
     Of AnnData ``X`` is taken, with the names of its variables where it is dense; an embedding is asked for as
-    ``adata.obsm["X_pca"]``. Edges of a graph weigh what their attribute ``weight`` says, 1 without one.
+    ``adata.obsm["X_pca"]``. Edges of a graph weigh what their attribute ``weight`` says, 1 without one; parallel edges are
+    summed. ``directed`` combines the two directions of a directed graph.
     """
     if is_annotated(X):
         if X.X is None:
@@ -36,20 +39,39 @@ def as_given(X: Any, metric: Any) -> Any:
     if is_graph(X):
         if metric not in ("auto", "precomputed"):
             raise ValueError(f"A graph holds similarities, and metric={metric!r} is of rows; leave the metric out.")
-        return Precomputed().similarity(_adjacency(X))
+        adjacency = _adjacency(X)
+        if not X.is_directed():
+            if directed is not None:
+                raise ValueError(f"The graph is undirected, with one weight for each edge; leave out directed={directed!r}.")
+            return Precomputed().similarity(adjacency + adjacency.T)
+        if directed is None:
+            require_symmetric(adjacency, 0.0, list(X.nodes))
+        return Precomputed(directed).similarity(adjacency)
+    if directed is not None and metric != "precomputed" and not isinstance(X, Similarity):
+        raise ValueError(
+            f"directed={directed!r} is about similarities in two directions, and metric={metric!r} compares rows; leave it out, or "
+            "pass a graph of networkx, or metric='precomputed'."
+        )
     return X
 
 
 def _adjacency(graph: Any) -> sp.csr_array[np.float64]:
-    """Weights of edges, each in both directions; loops are left out."""
+    """Weights of edges, each in the direction in which it is listed; parallel edges are summed, loops left out."""
     number = {node: i for i, node in enumerate(graph.nodes)}
-    edges = [(number[a], number[b], 1.0 if w is None else float(w)) for a, b, w in graph.edges(data="weight") if a != b]
+    edges = [(number[a], number[b], _weight(a, b, w)) for a, b, w in graph.edges(data="weight") if a != b]
     ends = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
     weights = np.array([edge[2] for edge in edges])
-    once = sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=(len(number), len(number)))
-    if not graph.is_directed():
-        return sp.csr_array(once + once.T)
-    both = once.multiply(once.T > 0)
-    if abs(both - both.T).max() > 0:
-        raise ValueError("The graph has edges of different weights in its two directions; pass graph.to_undirected().")
-    return sp.csr_array(once.maximum(once.T))
+    return sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=(len(number), len(number)))
+
+
+def _weight(a: Any, b: Any, value: Any) -> float:
+    """The weight of an edge, 1 where it has none."""
+    try:
+        weight = 1.0 if value is None else float(value)
+    except (TypeError, ValueError):
+        weight = float("nan")
+    if not 0 <= weight < float("inf"):
+        raise ValueError(
+            f"Edge ({a!r}, {b!r}) has weight {value!r}; weights are similarities, finite and >= 0: correct it, or remove the edge."
+        )
+    return weight

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import require_finite, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
+from .directed import require_symmetric, symmetrise
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +28,14 @@ class Crowding:
 class Graph(Similarity):
     """A sparse symmetric matrix: both directions stored, no diagonal, absent edges are 0. It need not be connected.
 
-    ``crowding`` is known where the graph was made of rows.
+    ``directed`` says how a matrix with two weights for a pair becomes symmetric: "sum", "max" or "mean" of both; None refuses
+    it. Entries that a sparse matrix holds several times are summed. ``crowding`` is known where the graph was made of rows.
     """
 
     is_sparse = has_edges = True
     crowding: Crowding | None = None
 
-    def __init__(self, adjacency: Any, *, sizes: npt.ArrayLike | None = None) -> None:
+    def __init__(self, adjacency: Any, *, sizes: npt.ArrayLike | None = None, directed: str | None = None) -> None:
         matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"A graph's matrix must be square; got shape {matrix.shape}.")
@@ -42,8 +44,10 @@ class Graph(Similarity):
         matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal()))
         matrix.data[is_rounding(matrix.data)] = 0.0
         matrix.eliminate_zeros()
+        _require_non_negative(matrix)
+        matrix = sp.csr_array(symmetrise(matrix, directed))
         matrix.sort_indices()
-        _require_valid_edges(matrix)
+        require_symmetric(matrix, SYMMETRY_RTOL[np.dtype(np.float64)] * float(matrix.data.max(initial=0.0)))
         require_summable(float(matrix.data.max(initial=0.0)), matrix.shape[0], "Weights of edges")
         self._store(matrix, sizes)
 
@@ -131,17 +135,8 @@ class Graph(Similarity):
         return np.asarray(flat, dtype=np.float64).reshape(n_groups, n_groups)
 
 
-def _require_valid_edges(matrix: sp.csr_array[np.float64]) -> None:
+def _require_non_negative(matrix: sp.csr_array[np.float64]) -> None:
     if matrix.nnz and matrix.data.min() < 0:
         e = int(matrix.data.argmin())
         i = int(np.searchsorted(matrix.indptr, e, side="right")) - 1
         raise ValueError(f"Edge ({i}, {matrix.indices[e]}) has weight {matrix.data[e]:.6g}; weights are >= 0.")
-    difference = sp.coo_array(abs(matrix - matrix.T))
-    tolerance = SYMMETRY_RTOL[np.dtype(np.float64)] * float(matrix.data.max(initial=0.0))
-    if difference.nnz and difference.data.max() > tolerance:
-        e = int(difference.data.argmax())
-        i, j = int(difference.row[e]), int(difference.col[e])
-        raise ValueError(
-            f"w[{i}, {j}] = {matrix[i, j]:.6g} but w[{j}, {i}] = {matrix[j, i]:.6g}; a graph is undirected here: pass "
-            "A.maximum(A.T) or (A + A.T) / 2."
-        )

@@ -124,8 +124,14 @@ def _distance(name: str, words: str) -> type[Metric]:
     return type(name.capitalize(), (Euclidean,), {"name": name, "words": words, "__doc__": Euclidean.__doc__})
 
 
+@dataclass(frozen=True)
 class Precomputed(Metric):
-    """X holds *similarities* (not distances: see ``similarity_from_distances``), dense or sparse."""
+    """X holds *similarities* (not distances: see ``similarity_from_distances``), dense or sparse.
+
+    ``directed`` says how the two weights of a pair become one; None refuses weights that differ.
+    """
+
+    directed: str | None = None
 
     name = "precomputed"
     words = "similarities as given"
@@ -133,7 +139,7 @@ class Precomputed(Metric):
     takes_sparse = True
 
     def build(self, X: Any) -> Similarity:
-        return Graph(X) if sp.issparse(X) else Dense(X)
+        return Graph(X, directed=self.directed) if sp.issparse(X) else Dense(X, directed=self.directed)
 
     def warn(self, X: Any) -> None:
         warn_of_distances(np.asarray(X) if not sp.issparse(X) else X)
