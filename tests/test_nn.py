@@ -201,6 +201,59 @@ def test_bad_input_of_the_loss_is_named():
         loss.block(z[:2], torch.zeros(2, 2))
 
 
+def calls(z: torch.Tensor) -> dict:
+    """Everything that takes points of the ball, on z with its row 2 in use."""
+    loss, W = nn.HypHCLoss(0.1), torch.ones(len(z), len(z), dtype=z.dtype)
+    triplets, w = torch.tensor([[0, 1, 2]]), torch.ones(1, 3, dtype=z.dtype)
+    head = nn.HyperbolicLogisticRegression(z.shape[1], 3, dtype=z.dtype, generator=torch.Generator().manual_seed(0))
+    return {
+        "triplet_loss": lambda a: loss(a, triplets, w),
+        "block_loss": lambda a: loss.block(a, W),
+        "lca_depth": lambda a: nn.lca_depth(a, torch.zeros_like(a)).sum(),
+        "lca_point": lambda a: nn.lca_point(a, 0.5 * a.flip(0)).sum(),
+        "logistic regression": lambda a: head(a).sum(),
+    }
+
+
+def with_a_point_of_norm(norm: float, dtype: torch.dtype) -> torch.Tensor:
+    z = torch.tensor(points(4, 2, 1.0, 0), dtype=dtype)
+    z[2] = torch.tensor([norm, 0.0], dtype=dtype)
+    return z
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("norm", [1.0, 1.2, 50.0, float("inf"), float("nan")])
+def test_points_outside_the_ball_are_refused_with_their_index_and_norm(norm, dtype):
+    z = with_a_point_of_norm(norm, dtype)
+    for call in calls(z).values():
+        with pytest.raises(ValueError, match=rf"[xz]\[2\] has norm {norm:g}\d* .*ToBall"):
+            call(z)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_points_just_inside_the_ball_are_taken(dtype):
+    z = with_a_point_of_norm(float(np.nextafter(np.ones(1, dtype=str(dtype)[6:]), 0)[0]), dtype)
+    for name, call in calls(z).items():
+        assert torch.isfinite(call(z)), name
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, while it traces a torch.autograd.Function
+@pytest.mark.parametrize("norm", [1.0, 1.2, float("nan")])
+def test_compiled_losses_of_points_outside_the_ball_are_nan_and_so_are_their_gradients(norm):
+    z = with_a_point_of_norm(norm, torch.float64)
+    for name, call in calls(z).items():
+        leaf = z.clone().requires_grad_()
+        value = torch.compile(call, backend="eager")(leaf)
+        assert torch.isnan(value), name
+        assert torch.isnan(torch.autograd.grad(value, leaf)[0][2]).any(), name
+
+
+def test_a_point_outside_the_ball_is_nan_in_vmap_and_others_are_not_touched():
+    z = with_a_point_of_norm(1.2, torch.float64)
+    found = torch.vmap(nn.lca_point)(z, 0.5 * torch.roll(z, 1, 0))
+    assert torch.isnan(found).all(dim=1).tolist() == [False, False, True, False]
+
+
 def test_half_precision_is_computed_in_float32():
     z = torch.tensor(points(6, 2, 1.0, 1)).to(torch.float16)
     W = torch.tensor(weight_matrix(6, 1, "real"))
@@ -248,6 +301,12 @@ def test_every_map_to_the_ball_stays_inside_and_passes_gradcheck(mode):
     far = to_ball(1e6 * v.detach())
     assert (torch.linalg.vector_norm(far, dim=1) <= np.tanh(1.5) + 1e-6).all()
     assert torch.equal(to_ball(torch.zeros(1, 3, dtype=torch.float64)), torch.zeros(1, 3, dtype=torch.float64))
+
+
+def test_a_radius_that_is_assigned_is_checked_like_the_first():
+    for radius in (0.0, -1.0, 31.0, float("nan")):
+        with pytest.raises(ValueError, match=rf"radius={radius} must lie in \(0, 30\]"):
+            nn.ToBall().set_radius(radius)
 
 
 def test_bad_settings_of_embeddings_are_named():

@@ -22,6 +22,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._shared.checks import require_finite
+
 __all__ = [
     "MAX_RHO",
     "depth_at_radius",
@@ -217,8 +219,9 @@ def exp_origin(v: npt.ArrayLike) -> Array:
     Returns (..., dim) float64. Accuracy: a few e relative to the result's norm.
     """
     v = np.asarray(v, dtype=np.float64)
-    if v.ndim == 0 or v.shape[-1] == 0 or not np.all(np.isfinite(v)):
-        raise ValueError(f"v has shape {v.shape}; pass finite tangent vectors of shape (..., dim), dim >= 1.")
+    if v.ndim == 0 or v.shape[-1] == 0:
+        raise ValueError(f"v has shape {v.shape}; pass tangent vectors of shape (..., dim), dim >= 1.")
+    require_finite(v, "v")
     return check_ball("result of exp_origin", np.tanh(_norm(v)) * _unit(v))[0]
 
 

@@ -26,6 +26,11 @@ LEARNED_START = 0.01
 INIT_SPREAD = 1e-3
 
 
+def _require_radius(radius: float) -> None:
+    if not 0.0 < float(radius) <= MAX_RADIUS[torch.float64]:
+        raise ValueError(f"radius={radius} must lie in (0, {MAX_RADIUS[torch.float64]:g}].")
+
+
 class ToBall(nn.Module):
     """Map vectors to the open unit ball: the last layer of an encoder.
 
@@ -41,7 +46,7 @@ class ToBall(nn.Module):
             The exponential map at the origin, tanh(r/2)·v/|v| with r = ρ tanh(2|v|/ρ): each point has its own radius
             below ρ = ``radius``.
     radius : float
-        ρ, at most `MAX_RADIUS` of the dtype.
+        ρ, at most 30; single precision uses at most 10, see `MAX_RADIUS`.
 
     Notes
     -----
@@ -59,8 +64,7 @@ class ToBall(nn.Module):
     def __init__(self, mode: Mode = "normalised", radius: float = 6.0) -> None:
         super().__init__()
         require_choice("mode", mode, MODES)
-        if not 0.0 < float(radius) <= MAX_RADIUS[torch.float64]:
-            raise ValueError(f"radius={radius} must lie in (0, {MAX_RADIUS[torch.float64]:g}].")
+        _require_radius(radius)
         self.mode = mode
         self.register_buffer("radius", torch.tensor(float(radius)))
         if mode == "learned":
@@ -77,6 +81,7 @@ class ToBall(nn.Module):
 
     def set_radius(self, radius: float) -> None:
         """Assign ρ (its bound, where it is learned), for a schedule."""
+        _require_radius(radius)
         self.radius.fill_(radius)
 
     def forward(self, v: Tensor) -> Tensor:

@@ -1,8 +1,11 @@
 """Lowest common ancestors in the Poincaré ball, differentiable: `hyphc.geometry` in PyTorch.
 
 Points have shape (..., dim), norm below 1, and float32 or float64 (half precision is computed in float32); leading axes
-broadcast. Distances, exponential maps and the like are geoopt's business; here is what it does not have. Points outside
-the ball give NaN: a check of values would stall a GPU at every call.
+broadcast. Distances, exponential maps and the like are geoopt's business; here is what it does not have.
+
+Points on or beyond the boundary are never clamped. On the CPU they raise a ValueError that names the first of them and its
+norm. On other devices, under ``torch.compile`` and in ``torch.vmap`` a look at the values would stall the device or break the
+graph: there values and gradients that such a point enters are NaN.
 
 As in the NumPy reference, a point enters through α = 1 − |x|² summed in twofold precision: rounded, it would lose a
 factor 1/α, all digits at ρ = 16 in float32.
@@ -49,8 +52,32 @@ def lca_depth(x: Tensor, y: Tensor) -> Tensor:
     >>> lca_depth(torch.tensor([0.5, 0.0]), torch.tensor([0.9, 0.0]))  # x is an ancestor of y: its radius, log 3
     tensor(1.0986)
     """
+    x, y = _check_pair(x, y)
+    require_in_ball("x", x)
+    require_in_ball("y", y)
+    return lca_depth_of_checked(x, y)
+
+
+def lca_depth_of_checked(x: Tensor, y: Tensor) -> Tensor:
+    """`lca_depth` of points that have been checked; NaN where one is not in the ball."""
     depth: Tensor = _LCADepth.apply(*_check_pair(x, y))  # type: ignore[no-untyped-call]
     return depth
+
+
+def require_in_ball(name: str, z: Tensor) -> None:
+    """Raise for the first point of norm 1 or more, or NaN, where values can be looked at at no cost: on the CPU, not compiled."""
+    if z.device.type != "cpu" or torch.compiler.is_compiling():
+        return
+    try:
+        outside = (~(_exact_gap(in_working_dtype(z.detach()))[..., 0] > 0)).nonzero().tolist()
+    except RuntimeError:  # torch.vmap has no values to look at
+        return
+    if outside:
+        place = f"{name}{outside[0]}" if outside[0] else name
+        norm = float(torch.linalg.vector_norm(z.detach()[tuple(outside[0])].double()))
+        raise ValueError(
+            f"{place} has norm {norm:.9g} and lies outside the open unit ball; rescale it, or map vectors into it with ToBall."
+        )
 
 
 def lca_point(x: Tensor, y: Tensor) -> Tensor:
@@ -65,7 +92,10 @@ def lca_point(x: Tensor, y: Tensor) -> Tensor:
     >>> [round(value, 4) for value in lca_point(x, y).tolist()]
     [0.382, 0.0]
     """
-    x, y = torch.broadcast_tensors(*_check_pair(x, y))  # type: ignore[no-untyped-call]
+    x, y = _check_pair(x, y)
+    require_in_ball("x", x)
+    require_in_ball("y", y)
+    x, y = torch.broadcast_tensors(x, y)  # type: ignore[no-untyped-call]
     alpha, beta = gap_to_boundary(x), gap_to_boundary(y)
     chord = x - y
     square = (chord * chord).sum(-1, keepdim=True)
@@ -76,13 +106,19 @@ def lca_point(x: Tensor, y: Tensor) -> Tensor:
     sinh_square = 4.0 * (x * x).sum(-1, keepdim=True) * _perp(-chord, x).square().sum(-1, keepdim=True) / scale
     cosh = torch.sqrt(1.0 + torch.where(inside, sinh_square, 0.0))
     foot = 2.0 * (by_y * x + by_x * y) / (scale * cosh * (1.0 + cosh))
-    return torch.where(inside, foot, torch.where(by_x <= 0, x, y))
+    nearest = torch.where(inside, foot, torch.where(by_x <= 0, x, y))
+    return nearest + 0.0 * (alpha + beta)  # NaN where a point is not in the ball
 
 
 def gap_to_boundary(z: Tensor) -> Tensor:
-    """α = 1 − |z|², shape (..., 1), to all digits, with its gradient −2z."""
+    """α = 1 − |z|², shape (..., 1), to all digits, with its gradient −2z; NaN for points that are not in the ball."""
     rounded = 1.0 - (z * z).sum(-1, keepdim=True)
-    return rounded + (_exact_gap(z.detach()) - rounded.detach())
+    return rounded + (_gap_in_ball(z.detach()) - rounded.detach())
+
+
+def _gap_in_ball(z: Tensor) -> Tensor:
+    gap = _exact_gap(z)
+    return torch.where(gap > 0, gap, torch.nan)
 
 
 class _LCADepth(torch.autograd.Function):
@@ -111,7 +147,7 @@ def _depth_and_grad(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     Coordinates come first, since sums over a short last axis are slow; what belongs to one point is computed before
     points are paired.
     """
-    alpha, beta = _exact_gap(x)[..., 0], _exact_gap(y)[..., 0]
+    alpha, beta = _gap_in_ball(x)[..., 0], _gap_in_ball(y)[..., 0]
     x, y = _pad(x, y).movedim(-1, 0).contiguous(), _pad(y, x).movedim(-1, 0).contiguous()
     norm_x, norm_y = _size(x), _size(y)
     unit_x, unit_y = x / _nonzero(norm_x), y / _nonzero(norm_y)
@@ -136,7 +172,8 @@ def _depth_and_grad(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     own_y = torch.where(inside, pull_y * beta * size_y / scale, torch.where(cos_y <= 0, share / beta, 0.0))
     side_x = torch.where(inside, pull_x * cos_x / _nonzero(size_x), 0.0)
     side_y = torch.where(inside, pull_y * cos_y / _nonzero(size_y), 0.0)
-    return depth, own_x * unit_x + side_x * perp_x, own_y * unit_y + side_y * perp_y
+    poison = 0.0 * (alpha + beta)  # NaN where a point is not in the ball
+    return depth + poison, own_x * unit_x + side_x * perp_x + poison, own_y * unit_y + side_y * perp_y + poison
 
 
 def _size(v: Tensor) -> Tensor:

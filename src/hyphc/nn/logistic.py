@@ -6,7 +6,7 @@ import geoopt
 import torch
 from torch import Tensor, nn
 
-from .geometry import gap_to_boundary, in_working_dtype
+from .geometry import gap_to_boundary, in_working_dtype, require_in_ball
 
 
 class HyperbolicLogisticRegression(nn.Module):
@@ -71,6 +71,8 @@ def hyperbolic_scores(x: Tensor, points: Tensor, normals: Tensor) -> Tensor:
     if x.shape[-1:] != points.shape[-1:]:
         raise ValueError(f"x {tuple(x.shape)} must have the {points.shape[-1]} coordinates of the hyperplanes.")
     x = in_working_dtype(x)
+    require_in_ball("x", x)
+    require_in_ball("points", points)
     points, normals = points.to(x.dtype), normals.to(x.dtype)
     alpha, pi = gap_to_boundary(x), gap_to_boundary(points)[:, 0]
     # a class without a normal has no hyperplane: its score is 0, its gradient finite

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from .blocks import block_terms
-from .geometry import in_working_dtype, lca_depth
+from .geometry import in_working_dtype, lca_depth_of_checked, require_in_ball
 
 
 class HypHCLoss(nn.Module):
@@ -26,6 +26,11 @@ class HypHCLoss(nn.Module):
     temperature : float
         τ > 0 of the softmax over depths. As τ → 0 the loss becomes Dasgupta's cost of the decoded tree, and its
         gradients vanish; 0.5 with radii up to 10 and 0.05 with radii up to 6 train well.
+
+    Notes
+    -----
+    Points of norm 1 or more are not clamped: on the CPU they raise a ValueError with the index and the norm of the first; on
+    other devices, and under ``torch.compile``, the loss is NaN if one of them takes part.
 
     Examples
     --------
@@ -74,9 +79,10 @@ def triplet_loss(z: Tensor, triplets: Tensor, similarities: Tensor, temperature:
     """
     _check_triplets(z, triplets, similarities)
     tau = check_temperature(temperature)
+    require_in_ball("z", z)
     # a point at each end of 3 T pairs: one call of the depth for all
     first, second = triplets[:, [0, 0, 1]], triplets[:, [1, 2, 2]]
-    depths = lca_depth(z[first], z[second])  # (T, 3)
+    depths = lca_depth_of_checked(z[first], z[second])  # (T, 3)
     share = torch.softmax(depths / tau, dim=1)
     # w_ij (p_ik + p_jk) + …: a sum of what is paid, where Σ w − ⟨w, p⟩ would cancel
     paid = share[:, [1, 0, 0]] + share[:, [2, 2, 1]]
@@ -112,8 +118,9 @@ def block_loss(z: Tensor, weights: Tensor, temperature: float) -> Tensor:
         raise ValueError(
             f"z {tuple(z.shape)} and weights {tuple(weights.shape)} must be (..., m, dim) and (..., m, m) with m >= 3."
         )
+    require_in_ball("z", z)
     points = in_working_dtype(z).reshape(-1, m, z.shape[-1])
-    depths = lca_depth(points[:, :, None], points[:, None, :])  # (b, m, m)
+    depths = lca_depth_of_checked(points[:, :, None], points[:, None, :])  # (b, m, m)
     values = block_terms(depths, weights.to(depths.dtype).reshape(-1, m, m), tau)
     return values.mean() / comb(m, 3)
 
