@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
@@ -7,6 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, baselines, cost_bounds, dasgupta_cost, datasets, exact_tree, optimality_gap
+from hyphc.cli.report import gap_row, room_rows, score, score_rows
+from hyphc.scores.bounds import CostBounds
 from hyphc.scores.certificate import graph_part
 from hyphc.scores.confidence import betting_interval
 from hyphc.scores.subsets import LARGEST_SHARE, random_subsets
@@ -289,15 +293,53 @@ def test_units_scale_the_cost_and_the_lower_bound_alike() -> None:
     assert_allclose(pairs.cost, dasgupta_cost(tree, W))
 
 
-def test_on_a_sparse_graph_it_says_that_the_bound_is_weak_and_is_never_below_the_triplet_bound() -> None:
+def sparse_graph() -> Graph:
     rng = np.random.default_rng(0)
     i, j = rng.integers(300, size=(2, 900))
     A = sp.coo_array((np.ones(900), (i, j)), shape=(300, 300)).tocsr()
-    graph = Graph(A + A.T)
+    return Graph(A + A.T)
+
+
+def test_where_nothing_is_certified_no_figure_looks_like_a_proof() -> None:
+    graph = sparse_graph()
     result = optimality_gap(baselines.average_linkage(graph), graph, n_subsets=100, effort=LITTLE, random_state=0)
     assert result.weak
-    assert "weak" in str(result)
+    for told in (str(result), repr(result), *gap_row(result)):
+        assert "%" not in told
+        assert f"{result.lower_bound:.6g}" not in told
+    for told in (str(result), repr(result), gap_row(result)[2]):
+        assert re.search("(?i)nothing (could be )?certified.*the graph is sparse", told)
+    assert gap_row(result)[1] == "unknown"
+    assert room_rows(result) == []
+    assert result.confidence_interval[1] > 1
     assert result.lower_bound >= cost_bounds(graph).lower * (1 - 1e-12)
+
+
+def test_too_few_subsets_are_named_as_the_reason() -> None:
+    similarity, tree = as_similarity(np.random.default_rng(0).normal(size=(60, 3)), "cosine"), random_tree(60, 0)
+    few = optimality_gap(tree, similarity, k=6, n_subsets=2, random_state=0)
+    assert few.weak
+    assert "2 subsets of 6 leaves are too few" in str(few)
+    many = optimality_gap(tree, similarity, k=6, n_subsets=2_000, random_state=0)
+    assert (many.weak, many.reason) == (False, "")
+    assert repr(many).startswith(f"OptimalityGap(gap={many.gap!r}, confidence_interval=(")
+
+
+def test_bounds_within_their_error_are_no_bounds() -> None:
+    graph = sparse_graph()
+    estimated, exact = cost_bounds(graph, n_triplets=20, random_state=0), cost_bounds(graph)
+    assert (exact.lower_certified, exact.upper_certified) == (True, True)
+    assert not estimated.lower_certified
+    tree = baselines.average_linkage(graph)
+    result = replace(score(tree, graph, None, 0), bounds=estimated)
+    rows = {what: (value, text) for what, value, text in score_rows(result)}
+    assert rows["lower bound"] == (
+        "unknown",
+        "nothing could be certified: the sampled triplets leave an error as large as the bound",
+    )
+    assert not CostBounds(-197216.0, 1.0, 9.7e5, 0.1).lower_certified
+    assert not CostBounds(-1.0, 1.0).lower_certified
+    assert CostBounds(0.0, 0.0).lower_certified
 
 
 def test_printing_it_says_what_it_means() -> None:
@@ -306,7 +348,7 @@ def test_printing_it_says_what_it_means() -> None:
     assert "by estimate" in sampled
     assert "with 95 % confidence" in sampled
     assert "100 random subsets of 5 leaves" in sampled
-    assert "weak" not in sampled
+    assert "certified" not in sampled
     assert "all 1140 subsets of 3 leaves" in str(optimality_gap(tree, W, k=3))
     assert str(optimality_gap(random_tree(6, 0), W[:6, :6])).startswith("Exactly")
 

@@ -23,6 +23,7 @@ from .differences import ClusterDifferences
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
 CERTIFICATE_EFFORT = 0.02  # of optimality_gap's usual one: a second or two; who asks for a tree does not wait a minute
 _LISTED_CLUSTERS = 20
+UNKNOWN = "unknown"  # in place of a figure that proves nothing
 ROUNDING = 1e-10  # costs of one tree, summed in another order, differ by less than this share
 
 
@@ -87,10 +88,12 @@ def score_rows(result: Score) -> list[tuple[str, str, str]]:
     rows = cost_rows(result.cost)
     if result.mean is not None:
         rows.append(("", f"{result.mean:.10g}", "divided by the total similarity, as in scikit-network"))
-    lower, upper = result.bounds.lower, result.bounds.upper
+    bounds = result.bounds
     rows += [
-        ("lower bound", f"{lower:.6g}", "no tree costs less" + _uncertainty(result.bounds.lower_error)),
-        ("upper bound", f"{upper:.6g}", "no binary tree costs more" + _uncertainty(result.bounds.upper_error)),
+        _bound_row("lower bound", bounds.lower, bounds.lower_error, bounds.lower_certified, "no tree costs less"),
+        _bound_row(
+            "upper bound", bounds.upper, bounds.upper_error, bounds.upper_certified, "no binary tree costs more"
+        ),
         *([_alike_row()] if result.alike else [gap_row(result.gap), *room_rows(result.gap)]),
     ]
     if result.purity is not None:
@@ -113,21 +116,30 @@ def _alike_row() -> tuple[str, str, str]:
 
 def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
     """The certified distance from the best tree: the upper confidence limit, since the estimate alone promises nothing."""
+    if gap.weak:
+        return ("gap", UNKNOWN, f"nothing could be certified: {gap.reason}")
     limit = f"at most {100 * gap.confidence_interval[1]:.2f} %"
     how = "for certain" if gap.exact else f"with {100 * gap.confidence:.6g} % confidence"
-    text = f"above the cost of the best tree, {how}"
-    if gap.weak:
-        text += "; the graph is sparse, and this bound is weak and says little of the tree"
-    return ("gap", limit, text)
+    return ("gap", limit, f"above the cost of the best tree, {how}")
 
 
 def room_rows(gap: OptimalityGap) -> list[tuple[str, str, str]]:
     """At which sizes the clusters of a graph's tree leave most between them beyond what they must."""
+    if gap.weak:
+        return []
     text = "clusters up to it leave edges of weight {cut:.6g} between them; every tree leaves {bound:.6g} at least"
     return [
         ("most room", f"size {level.t:.6g}", text.format(cut=level.cut, bound=level.bound))
         for level in gap.loose_levels[:1]
     ]
+
+
+def _bound_row(what: str, value: float, error: float, certified: bool, meaning: str) -> tuple[str, str, str]:
+    """A bound and what it means, or that there is none: a figure within its error looks like a proof and is none."""
+    if not certified:
+        why = "the sampled triplets leave an error as large as the bound" if error else "the bound is below 0"
+        return (what, UNKNOWN, f"nothing could be certified: {why}")
+    return (what, f"{value:.6g}", meaning + _uncertainty(error))
 
 
 def _uncertainty(error: float) -> str:

@@ -20,6 +20,7 @@ from .metrics import Units, in_units
 
 EXACT_UP_TO = 2_500  # points: 2.6e9 triplets, about two seconds on two cores
 DEFAULT_SAMPLE = 1_000_000  # triplets: standard errors of a few hundredths of a per cent, in about a second
+ERRORS = 3.0  # standard errors: an estimate that is not larger is an estimate of nothing
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,16 @@ class CostBounds:
     def exact(self) -> bool:
         """Whether every triplet was counted."""
         return self.lower_error == 0.0 and self.upper_error == 0.0
+
+    @property
+    def lower_certified(self) -> bool:
+        """Whether the lower bound says something: it is not negative and, as an estimate, above 0 by some standard errors."""
+        return self.lower >= 0.0 and (self.lower_error == 0.0 or self.lower > ERRORS * self.lower_error)
+
+    @property
+    def upper_certified(self) -> bool:
+        """Whether the upper bound says something: as an estimate, it is more than some standard errors."""
+        return self.upper_error == 0.0 or self.upper > ERRORS * self.upper_error
 
 
 def cost_bounds(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import comb
 
 import numpy as np
@@ -28,7 +28,7 @@ DEFAULT_SUBSETS = (
 # A graph with fewer edges than this share of all pairs counts as sparse. In others subsets see enough, and packings take long.
 _SPARSE_BELOW = 0.25
 _SMALL = 200  # leaves up to which a dense graph is packed too
-_WEAK_ABOVE = 1.0  # a certified gap that says little
+_WEAK_ABOVE = 1.0  # a gap of more than 100 %: the best tree may cost less than half, and nothing of use is certified
 
 # How a gap was certified, and the words for it.
 METHODS = {
@@ -40,7 +40,7 @@ METHODS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OptimalityGap:
     """How much more than the best tree a tree can cost; ``print`` says what it means.
 
@@ -64,7 +64,10 @@ class OptimalityGap:
     confidence : float
         Probability that the interval holds.
     weak : bool
-        Whether the graph is sparse and the bound so far off that it says little of the tree.
+        Whether nothing of use could be certified: the upper end of the interval is above 100 %. ``print`` and ``repr`` then say
+        so, and why, in place of figures that look like a proof; the attributes have them all the same.
+    reason : str
+        Why nothing could be certified; empty if something was.
     method : {"best tree", "subsets", "spreading", "spreading and subsets", "pairs"}
         What decided: the bound that certifies most.
     loose_levels : tuple of LooseLevel
@@ -86,8 +89,19 @@ class OptimalityGap:
     method: str
     loose_levels: tuple[LooseLevel, ...]
     n_levels: int
+    reason: str = ""
+
+    def __repr__(self) -> str:
+        if self.weak:
+            return f"OptimalityGap(nothing certified: {self.reason}; cost={self.cost:.6g})"
+        return f"OptimalityGap({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in fields(self))})"
 
     def __str__(self) -> str:
+        if self.weak:
+            return (
+                f"Nothing could be certified of this tree, of cost {self.cost:.6g}: the best may cost less than half of that, "
+                f"or nearly as much; {self.reason}."
+            )
         above = f"{_percent(self.gap)} above the cost of the best tree"
         if self.method == "best tree":
             head = f"Exactly {above}"
@@ -102,8 +116,6 @@ class OptimalityGap:
             f"{head}.",
             f"Cost {self.cost:.6g}, and no tree costs less than {self.lower_bound:.6g}: from {source}.",
         ]
-        if self.weak:
-            lines.append("The graph is sparse and this bound is weak: it says little of the tree.")
         if self.loose_levels:
             lines.append(_room(self.loose_levels[0]))
         return "\n".join(lines)
@@ -200,6 +212,7 @@ def optimality_gap(
     subsets, excesses = sample.excesses(tree, similarity, n_jobs)
     best = _least(tree, similarity, sample, excesses, spread, confidence, n_jobs)
     limit = _relative(best.high, cost)
+    weak = limit > _WEAK_ABOVE and k < similarity.n
     return OptimalityGap(
         gap=_relative(best.mean, cost),
         confidence_interval=(_relative(best.low, cost), limit),
@@ -210,7 +223,8 @@ def optimality_gap(
         k=k,
         n_subsets=len(excesses),
         confidence=confidence,
-        weak=limit > _WEAK_ABOVE and k < similarity.n and _is_sparse(similarity.n, similarity.n_pairs),
+        weak=weak,
+        reason=_why_weak(similarity, _relative(best.mean, cost), k, len(excesses)) if weak else "",
         method=best.method,
         loose_levels=loosest_levels(tree, graph, spread) if graph and spread else (),
         n_levels=len(spread.packings) if spread else 0,
@@ -254,6 +268,15 @@ def _least(
         bounds.append(_Excess(of_graph + mean, of_graph + low, of_graph + high, "spreading and subsets"))
     best = min(bounds, key=lambda bound: bound.high)
     return _Excess(max(0.0, best.mean), max(0.0, best.low), max(0.0, best.high), best.method)
+
+
+def _why_weak(similarity: Similarity, estimate: float, k: int, n_subsets: int) -> str:
+    """Why the best bound leaves more than 100 %, and what may help."""
+    if _is_sparse(similarity.n, similarity.n_pairs):
+        return "the graph is sparse, where proofs are hard (a larger effort may find one)"
+    if estimate <= _WEAK_ABOVE:
+        return f"{n_subsets} subsets of {k} leaves are too few for the confidence asked for (draw more: n_subsets)"
+    return f"subsets of {k} leaves show no more (larger ones may: k)"
 
 
 def _is_sparse(n: int, n_pairs: int) -> bool:
