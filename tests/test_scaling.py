@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hyphc import HypHC, as_similarity
+from hyphc.datasets import load
 from hyphc.similarity.scaling import column_scaling
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -23,7 +25,8 @@ def columns(deviations, means=5.0, n: int = 200) -> np.ndarray:
 def is_scaled(X, **options) -> bool:
     scaling = column_scaling(np.asarray(X, dtype=float), **options)
     kept = scaling.factor > 0
-    assert scaling.why.startswith("columns scaled: " if not (scaling.factor[kept] == 1).all() else "columns ")
+    left_alone = (scaling.factor[kept] == 1).all() or "of another unit" in scaling.why
+    assert scaling.why.startswith("columns " if left_alone else "columns scaled: ")
     return scaling.why.startswith("columns scaled: ")
 
 
@@ -90,6 +93,73 @@ def test_of_an_even_number_of_columns_the_lower_median_counts():
 
 def test_a_small_deviation_alone_is_no_reason():
     assert not is_scaled(columns([1e-3, 1.0, 1.0, 1.0]))
+
+
+# --- few columns do not decide for many ------------------------------------------------------------------------------
+
+
+def genes(d: int = 293, n: int = 200) -> np.ndarray:
+    """Logarithms of expression: one unit, deviations that differ by chance."""
+    deviations = np.exp(0.4 * np.random.default_rng(3).normal(size=d))
+    return columns(deviations, means=np.random.default_rng(4).uniform(2, 10, d), n=n)
+
+
+def age(n: int = 200) -> np.ndarray:
+    return np.random.default_rng(5).uniform(20, 80, n)
+
+
+def test_one_column_does_not_decide_for_hundreds():
+    assert not is_scaled(genes())
+    scaling = column_scaling(np.column_stack([genes(), age()]))
+    assert scaling.why.startswith("columns as they are: they share one scale, with a largest deviation ")
+    assert ", but for column 293 (from 0) of another unit, brought to the median deviation" in scaling.why
+    assert_array_equal(scaling.factor[:-1], 1.0)
+    assert scaling.factor[-1] * age().std() == pytest.approx(np.median(genes().std(axis=0)))
+
+
+def test_neither_does_a_column_beside_principal_components():
+    components = columns(50.0 * 0.9 ** np.arange(50), means=0.0)
+    assert "principal components" in column_scaling(components).why
+    beside = column_scaling(np.column_stack([components, 1000.0 * age()]))
+    assert "principal components, but for column 50 (from 0) of another unit" in beside.why
+    off_centre = components + 30.0 * (np.arange(50) == 0)
+    assert_array_equal(column_scaling(off_centre).factor, 1.0)
+
+
+def test_a_twentieth_of_the_columns_decides():
+    one_of_twenty, one_of_many = columns([1.0] * 19 + [30.0]), columns([1.0] * 20 + [30.0])
+    assert is_scaled(one_of_twenty)
+    assert not is_scaled(one_of_many)
+    assert is_scaled(columns([1.0] * 20 + [30.0, 300.0]))
+
+
+def test_a_long_tail_of_deviations_without_a_gap_is_one_unit():
+    tail = columns([1.0] * 96 + [3.0, 4.5, 6.0, 7.5])
+    assert not is_scaled(tail)
+    assert_array_equal(column_scaling(tail).factor, 1.0)
+    apart = columns([1.0] * 96 + [3.0, 4.5, 6.0, 40.0])
+    assert_array_equal(column_scaling(apart).factor[:-1], 1.0)
+    assert column_scaling(apart).factor[-1] == pytest.approx(1 / 40.0)
+
+
+def test_pixels_are_left_alone_and_a_table_of_many_units_is_scaled():
+    pixels = columns(np.linspace(0.01, 90.0, 400))
+    assert not is_scaled(pixels)
+    units = columns(np.exp(2.0 * np.random.default_rng(6).normal(size=200)))
+    assert is_scaled(units)
+
+
+def test_a_category_does_not_decide_for_hundreds_of_numbers():
+    few, many = pd.DataFrame(genes(40)), pd.DataFrame(genes(3))
+    for frame in (few, many):
+        frame.columns = [f"gene {c}" for c in frame]
+        frame["tissue"] = np.where(np.arange(200) % 3, "liver", "lung")
+    scaling = as_similarity(few).source.scaling
+    assert scaling.why.startswith("columns as they are: they share one scale")
+    assert_array_equal(scaling.factor[:-2], 1.0)
+    indicator = (few["tissue"] == "liver").to_numpy()
+    assert scaling.factor[-1] ** 2 * 2 * indicator.var() == pytest.approx(np.sort(genes(40).std(axis=0))[19] ** 2)
+    assert as_similarity(many).source.scaling.why == "columns scaled: 1 of 4 hold categories"
 
 
 # --- 3. some columns of two values -----------------------------------------------------------------------------------
@@ -218,6 +288,27 @@ def test_tables_with_units_are_scaled_and_others_are_not():
     components = PCA(30, svd_solver="full").fit_transform(digits)
     assert not is_scaled(components)
     assert "principal components" in column_scaling(components).why
+
+
+DECIDED = {
+    "ecoli": "scaled: 2 of 7 have just two values",
+    "glass": "as they are",
+    "iris": "as they are",
+    "letter": "as they are",
+    "segmentation": "as they are",
+    "spambase": "scaled: the largest deviation is ",
+    "vehicle": "scaled: the largest deviation is 22.4 ",
+    "yeast": "scaled: 1 of 8 have just two values",
+    "zoo": "scaled: 15 of 16 have just two values",
+}
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_the_sets_of_the_paper_keep_their_decisions(name, needs_data):
+    scaling = column_scaling(np.asarray(load(name).data, dtype=float))
+    assert scaling.why.startswith(f"columns {DECIDED[name]}")
+    kept = scaling.factor > 0
+    assert (scaling.factor[kept] == 1).all() == (DECIDED[name] == "as they are")
 
 
 def test_the_scaling_is_kept_for_new_rows():

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._shared.arrays import Floats, Ints
-from .scaling import CONSTANT, ColumnScaling, Moments
+from .scaling import FEW as FEW_COLUMNS
+from .scaling import ColumnScaling, Decision, Moments, asked_for, decide, words_of
 
 Categories = tuple[tuple[str, ...] | None, ...]  # the values of each column; None where it holds numbers
 
@@ -119,21 +121,37 @@ def _require_groups(column: str, n_different: int, n: int) -> None:
 
 
 def mixed_scaling(moments: Moments, categories: Categories, scale: str | bool) -> ColumnScaling:
-    """The scaling of expanded columns: "auto" and True give every column of the table the same weight."""
-    blocks, deviations = blocks_of(categories), moments.deviations
-    largest = np.maximum(np.abs(moments.smallest), np.abs(moments.largest))
-    varies = np.bincount(blocks, deviations > CONSTANT * largest) > 0
+    """The scaling of expanded columns: True gives every column of the table the same weight, and so does "auto" unless fewer than
+    a twentieth of them hold categories. Then the columns of numbers decide, and a category counts like their median one."""
+    blocks = blocks_of(categories)
     grouped = np.array([values is not None for values in categories])
+    varies = np.bincount(blocks, moments.varies) > 0
+    # of n points two differ in the square by twice the variance, of indicators by twice the sum of theirs
+    deviations = np.sqrt(np.bincount(blocks, moments.deviations**2))
+    factor = np.zeros(len(categories))
     if scale is False:
-        factor = np.where(grouped, MISMATCH / np.sqrt(2.0), 1.0)
+        decision = asked_for(False, varies)
+        factor[varies] = np.where(grouped, MISMATCH / np.sqrt(2.0), 1.0)[varies]
     else:
-        # of n points two differ in the square by twice the variance, of indicators by twice the sum of theirs
-        factor = 1.0 / np.where(varies, np.sqrt(np.bincount(blocks, deviations**2)), 1.0)
-    n_grouped = int((grouped & varies).sum())
-    why = f"{n_grouped} of {int(varies.sum())} hold categories" if scale == "auto" else "asked for"
-    dropped = f", {(~varies).sum()} constant left out" if not varies.all() else ""
-    words = f"columns {'as they are' if scale is False else 'scaled'}: {why}{dropped}"
-    return ColumnScaling(moments.centre, np.where(varies, factor, 0.0)[blocks], words)
+        decision = (
+            _decide(moments, grouped[varies], (varies & ~grouped)[blocks])
+            if scale == "auto"
+            else asked_for(True, varies)
+        )
+        factor[varies] = decision.factor(deviations[varies])
+    return ColumnScaling(moments.centre, factor[blocks], words_of(decision, varies))
+
+
+def _decide(moments: Moments, grouped: npt.NDArray[np.bool_], numbers: npt.NDArray[np.bool_]) -> Decision:
+    """Whether columns of the table that vary are scaled; ``numbers`` are those of them that are expanded to themselves."""
+    n_grouped, n_columns = int(grouped.sum()), len(grouped)
+    if n_grouped >= FEW_COLUMNS * n_columns:
+        return Decision(True, f"{n_grouped} of {n_columns} hold categories", np.zeros(n_columns, dtype=bool))
+    decision = decide(moments.some(numbers))
+    own = grouped.copy()
+    own[~grouped] = decision.own
+    told = f", {n_grouped} of {n_columns} hold categories" if n_grouped else ""
+    return Decision(decision.scaled, decision.why + told, own & (not decision.scaled))
 
 
 def column_shares(blocks: Ints) -> Floats:

@@ -26,6 +26,10 @@ CENTRED_ERRORS, CENTRED_AT_MOST, CENTRED_AT_LEAST = 4.0, 0.25, 0.05
 FALLING = -0.8
 # Some columns of two values, but not all of them: a table of kinds that have nothing in common.
 FEW_BINARY = 0.1
+# A smaller share of the columns does not decide for the others: one clinical column among 300 genes, one of 18 measurements does.
+FEW = 0.05
+# Columns that share a unit leave no gap of this factor between their largest deviations: beyond one lie columns of another unit.
+APART = 2.0
 
 
 def unit_rows(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -72,9 +76,12 @@ def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Float
     Constant columns are dropped. Then, in this order, columns are
 
     1. left alone if they are centred and their deviations fall from left to right: principal components;
-    2. scaled if the largest deviation is more than five times the median column's;
-    3. scaled if some columns have just two values and others have more;
+    2. scaled if a twentieth of the columns, and at least one, deviate more than five times as much as the median column;
+    3. scaled if a tenth of the columns have just two values and others have more;
     4. left alone otherwise.
+
+    So few columns do not decide for many others. Where columns are left alone, those few that deviate more than five times as
+    much as the median column, and twice as much as any other, have a unit of their own: they are brought to the median deviation.
 
     ``sizes`` says how many points each row stands for. Missing values (NaN) are left out of the moments.
 
@@ -109,6 +116,18 @@ class Moments:
     def deviations(self) -> Floats:
         """Standard deviations, the population's."""
         return np.asarray(np.sqrt(self.squares / self.n_points))
+
+    @property
+    def varies(self) -> npt.NDArray[np.bool_]:
+        """Which columns are not constant, but for rounding."""
+        return np.asarray(self.deviations > CONSTANT * np.maximum(np.abs(self.smallest), np.abs(self.largest)))
+
+    def some(self, columns: npt.NDArray[np.bool_]) -> Moments:
+        """Of some of the columns."""
+        centre, squares, smallest, largest = (
+            part[columns] for part in (self.centre, self.squares, self.smallest, self.largest)
+        )
+        return Moments(self.n_points, centre, squares, smallest, largest, self.binary[columns])
 
     def together(self, other: Moments) -> Moments:
         """Of the rows of both."""
@@ -146,39 +165,94 @@ def _moments_with_gaps(X: Floats, sizes: Floats | None) -> Moments:
     return Moments(n_points, centre, squares, smallest, largest, binary)
 
 
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What "auto" does to columns that vary: scale all, or leave all alone but the few with a unit of their own."""
+
+    scaled: bool
+    why: str
+    own: npt.NDArray[np.bool_]  # units of their own, among columns that are left alone
+
+    def factor(self, deviations: Floats) -> Floats:
+        """What each column is multiplied by."""
+        if self.scaled:
+            return 1.0 / deviations
+        factor = np.ones(len(deviations))
+        if self.own.any() and not self.own.all():
+            factor[self.own] = _median(deviations[~self.own]) / deviations[self.own]
+        return factor
+
+
 def scaling_of(moments: Moments, scale: str | bool) -> ColumnScaling:
     """``column_scaling`` of columns of which only the moments are known."""
-    centre, deviations = moments.centre, moments.deviations
-    varies = deviations > CONSTANT * np.maximum(np.abs(moments.smallest), np.abs(moments.largest))
-    if isinstance(scale, str):
-        binary = int(moments.binary[varies].sum())
-        scaled, why = _columns_differ(moments.n_points, centre[varies], deviations[varies], binary)
-    else:
-        scaled, why = bool(scale), "asked for"
-    factor = np.where(varies, 1.0 / np.where(varies & scaled, deviations, 1.0), 0.0)
+    varies, factor = moments.varies, np.zeros(len(moments.centre))
+    decision = decide(moments.some(varies)) if isinstance(scale, str) else asked_for(bool(scale), varies)
+    factor[varies] = decision.factor(moments.deviations[varies])
+    return ColumnScaling(moments.centre, factor, words_of(decision, varies))
+
+
+def asked_for(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
+    """The decision of the caller."""
+    return Decision(scaled, "asked for", np.zeros(int(varies.sum()), dtype=bool))
+
+
+def words_of(decision: Decision, varies: npt.NDArray[np.bool_]) -> str:
+    """What is done to columns and why; numbers of columns count from 0."""
+    own = np.flatnonzero(varies)[decision.own].tolist()
+    told = f", but for {_numbered(own)} of another unit, brought to the median deviation" if own else ""
     dropped = f", {(~varies).sum()} constant left out" if not varies.all() else ""
-    words = f"columns {'scaled' if scaled else 'as they are'}: {why}{dropped}"
-    return ColumnScaling(centre, factor, words)
+    return f"columns {'scaled' if decision.scaled else 'as they are'}: {decision.why}{told}{dropped}"
 
 
-def _columns_differ(n_points: float, centre: Floats, deviations: Floats, binary: int) -> tuple[bool, str]:
-    """Whether varying columns, of which ``binary`` have just two values, have units of their own, and why."""
-    d = len(deviations)
+def _numbered(columns: list[int]) -> str:
+    return f"column{'s' * (len(columns) > 1)} {', '.join(map(str, columns))} (from 0)"
+
+
+def decide(moments: Moments) -> Decision:
+    """Whether columns, all of which vary, have units of their own, and why."""
+    deviations, d = moments.deviations, len(moments.centre)
+    nothing = np.zeros(d, dtype=bool)
     if d < 2:
-        return False, "fewer than two of them vary"
-    if _are_components(n_points, centre, deviations):
-        return False, "centred, with deviations that fall from left to right, they are principal components"
-    ratio = float(deviations.max() / np.sort(deviations)[(d - 1) // 2])
-    if ratio > WIDE:
-        return True, f"the largest deviation is {ratio:.3g} times the median one"
-    if FEW_BINARY * d <= binary < d:
-        return True, f"{binary} of {d} have just two values"
-    return False, f"they share one scale, with a largest deviation {ratio:.3g} times the median one"
+        return Decision(False, "fewer than two of them vary", nothing)
+    own = _of_another_unit(deviations)
+    centred = _are_centred(moments)
+    if d - centred.sum() < FEW * d and _fall(deviations[centred]):
+        why = "centred, with deviations that fall from left to right, they are principal components"
+        return Decision(False, why, own & ~centred)
+    ratio, n_wide = deviations.max() / _median(deviations), int((deviations > WIDE * _median(deviations)).sum())
+    if n_wide >= max(1, FEW * d):
+        return Decision(True, f"the largest deviation is {ratio:.3g} times the median one", nothing)
+    n_binary = int(moments.binary.sum())
+    if FEW_BINARY * d <= n_binary < d:
+        return Decision(True, f"{n_binary} of {d} have just two values", nothing)
+    shared = deviations[~own]
+    ratio = float(shared.max() / _median(shared))
+    return Decision(False, f"they share one scale, with a largest deviation {ratio:.3g} times the median one", own)
 
 
-def _are_components(n_points: float, centre: Floats, deviations: Floats) -> bool:
-    limit = min(CENTRED_AT_MOST, max(CENTRED_AT_LEAST, CENTRED_ERRORS / np.sqrt(n_points)))
-    if not (np.abs(centre) <= limit * deviations).all() or np.ptp(deviations) == 0:
+def _median(deviations: Floats) -> float:
+    """The lower median."""
+    return float(np.sort(deviations)[(len(deviations) - 1) // 2])
+
+
+def _of_another_unit(deviations: Floats) -> npt.NDArray[np.bool_]:
+    """Mark the few columns whose deviations are wide, and apart from all others."""
+    order = np.argsort(-deviations, kind="stable")
+    falling, own = deviations[order], np.zeros(len(deviations), dtype=bool)
+    n_few = int(np.ceil(FEW * len(deviations))) - 1  # fewer than the share that decides for all
+    wide = falling[:n_few] > np.maximum(WIDE * _median(deviations), APART * falling[1 : n_few + 1])
+    own[order[: int(wide.nonzero()[0].max(initial=-1)) + 1]] = True
+    return own
+
+
+def _are_centred(moments: Moments) -> npt.NDArray[np.bool_]:
+    limit = min(CENTRED_AT_MOST, max(CENTRED_AT_LEAST, CENTRED_ERRORS / np.sqrt(moments.n_points)))
+    return np.asarray(np.abs(moments.centre) <= limit * moments.deviations)
+
+
+def _fall(deviations: Floats) -> bool:
+    """Whether deviations differ, and fall from left to right."""
+    if len(deviations) < 2 or np.ptp(deviations) == 0:
         return False
     ranks = np.argsort(np.argsort(deviations, kind="stable"), kind="stable")
     return bool(np.corrcoef(ranks, np.arange(len(deviations)))[0, 1] <= FALLING)
