@@ -95,7 +95,7 @@ def test_the_choice_is_never_ignored():
         HypHC(directed="sum").fit(X)
     with pytest.raises(ValueError, match="metric='precomputed_distances' compares rows; leave it out"):
         as_similarity(np.zeros((3, 3)), "precomputed_distances", directed="sum")
-    with pytest.raises(ValueError, match="The graph is undirected, .*leave out directed='sum'"):
+    with pytest.raises(ValueError, match=r"The graph is undirected, .*leave out directed='sum'"):
         as_similarity(networkx.path_graph(3), directed="sum")
     with pytest.raises(ValueError, match="directed='minimum' is unknown; choose one of 'sum', 'max', 'mean'"):
         HypHC(metric="precomputed", directed="minimum").fit(W)
@@ -177,7 +177,9 @@ def test_a_list_of_undirected_edges_needs_no_choice(tmp_path):
 
 def test_a_list_with_some_edges_both_ways_is_directed(tmp_path):
     (tmp_path / "g.edges").write_text("a,b\nb,a\nb,c\n")
-    with pytest.raises(ValueError, match=r"line 3: edge b → c has weight 1 and c → b 0: the graph is directed.*sum, max, mean"):
+    with pytest.raises(
+        ValueError, match=r"line 3: edge b → c has weight 1 and c → b 0: the graph is directed.*sum, max, mean"
+    ):
         read_points(tmp_path / "g.edges", graph=True)
 
 

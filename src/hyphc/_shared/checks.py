@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Real
 from typing import Any
 
@@ -31,19 +31,76 @@ def check_effort(effort: float) -> None:
         raise ValueError(f"effort={effort!r} is not a positive number; 1 is usual, less is sooner, more is better.")
 
 
+def as_array(values: Any, what: str) -> npt.NDArray[Any]:
+    """Return an array of what people pass as one: arrays, nested lists, frames; what a masked array hides is NaN, or None.
+
+    Raises for what numpy would take as a single object (generators, sets, dicts, text), and for rows of different lengths.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        is_number = values.dtype.kind in "fiub"
+        visible: Any = values.astype(np.float64 if is_number else object)
+        values = visible.filled(np.nan if is_number else None)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        _require_equal_lengths(values, what)
+        raise
+    if array.ndim == 0 and array.dtype.kind in "OUS":
+        remedy = "pass an array or a frame"
+        if isinstance(values, Mapping):
+            remedy = "pass pandas.DataFrame(X), or np.array(list(X.values())).T"
+        elif isinstance(values, Iterable) and not isinstance(values, str | bytes):
+            remedy = "pass np.array(list(X))"
+        told = repr(values) if isinstance(values, str) else f"of type {type(values).__name__}"
+        raise ValueError(f"{what} is {told}, and no table of numbers; {remedy}.")
+    return array
+
+
+def _require_equal_lengths(values: Any, what: str) -> None:
+    lengths = [len(row) if hasattr(row, "__len__") else None for row in values]
+    odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
+    if odd is not None:
+        first, other = ("no list" if length is None else f"{length} values" for length in (lengths[0], lengths[odd]))
+        raise ValueError(
+            f"{what} has rows of different lengths: row 0 has {first}, row {odd} {other}; make them equal."
+        ) from None
+
+
 def as_floats(values: Any, what: str) -> npt.NDArray[Any]:
     """A C-contiguous float32 or float64 array of ``values`` (frames included), copied only when it must be."""
-    array = np.asarray(values)
+    array = as_array(values, what)
     if array.dtype.kind == "c":
         raise ValueError(f"{what} must hold real numbers; got {array.dtype}: take real and imaginary parts as columns.")
+    if array.dtype.kind in "mMV":
+        raise ValueError(f"{what} must hold numbers; got {array.dtype}: turn it into numbers, or leave it out.")
     if array.dtype.kind not in "fiub":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"{what} must hold numbers; got {array.dtype}: encode or drop the text columns.") from None
+        array = _converted(array, what)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     return np.ascontiguousarray(array)
+
+
+def _converted(array: npt.NDArray[Any], what: str) -> npt.NDArray[np.float64]:
+    """Objects and text as numbers, None and pandas' NA as NaN; raise for the first that is none, naming where it is."""
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        numbers = np.empty(array.shape)
+    for place, value in np.ndenumerate(array):
+        try:
+            numbers[place] = np.nan if type(value).__name__ == "NAType" else value
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            at = ", ".join(map(str, place))
+            raise kind(
+                f"{what} must hold numbers; entry [{at}] is {_short(value)} ({error}): encode or drop what is no number."
+            ) from None
+    return numbers
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def require_finite(array: npt.NDArray[Any], what: str) -> None:
@@ -58,6 +115,15 @@ def require_finite(array: npt.NDArray[Any], what: str) -> None:
         raise ValueError(
             f"{what}[{place}] is {array[tuple(bad[0])]}; remove or impute missing and infinite values first."
         )
+
+
+def require_finite_entries(matrix: Any, what: str) -> None:
+    """Raise for the first NaN or infinity of a CSR matrix, naming its row and column."""
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        place = f"{what}[{row}, {matrix.indices[bad[0]]}]"
+        raise ValueError(f"{place} is {matrix.data[bad[0]]}; remove or impute missing and infinite values first.")
 
 
 def require_squares(array: npt.NDArray[Any], what: str, *, smallest: bool = True) -> None:

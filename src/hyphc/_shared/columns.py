@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Ints
+from .checks import as_array
 
 # Whole numbers with at most so many different values, each on two rows on average, number classes; others measure something.
 MOST_CLASSES = 21
@@ -39,28 +40,33 @@ def columns_of(table: Any, n: int, what: str, *, default: str = "label", classes
     >>> one.codes, one.classes, two.numbers
     (array([0, 1, 0]), ('a', 'b'), array([1.5, nan, 2.5]))
     """
-    return [as_column(name, values, n, what, classes) for name, values in _named(table, default)]
+    return [as_column(name, values, n, what, classes) for name, values in _named(table, default, what)]
 
 
-def _named(table: Any, default: str) -> Iterator[tuple[str, Any]]:
+def _named(table: Any, default: str, what: str) -> Iterator[tuple[str, Any]]:
     if isinstance(table, Mapping):
         yield from ((str(name), values) for name, values in table.items())
     elif hasattr(table, "iloc") and hasattr(table, "columns"):  # pandas: two columns may share a name
         yield from ((str(name), table.iloc[:, j]) for j, name in enumerate(table.columns))
     elif hasattr(table, "columns") and hasattr(table, "__getitem__"):
         yield from ((str(name), table[name]) for name in table.columns)
-    elif np.ndim(table) == 2:
-        values = np.asarray(table)
+    elif hasattr(table, "tocsc"):  # a sparse matrix: column by column, never all of them full
+        by_column = table.tocsc()
+        for j in range(by_column.shape[1]):
+            yield f"feature {j}", by_column[:, [j]].toarray().ravel()
+    elif (values := as_array(table, what)).ndim == 2:
         called = getattr(table, "columns", None) or [f"feature {j}" for j in range(values.shape[1])]
         yield from zip(map(str, called), values.T, strict=True)
     else:
         name = getattr(table, "name", None)
-        yield default if name is None else str(name), table
+        yield default if name is None else str(name), values
 
 
 def as_column(name: str, values: Any, n: int, what: str, classes: bool = True) -> Column:
     """Numbers as numbers, unless they number classes; all else as classes, in their order."""
-    array = np.asarray(values)
+    array = as_array(values, f"{what}: {name!r}")
+    if array.dtype.kind == "c":
+        raise ValueError(f"{what}: {name!r} holds {array.dtype}; take real and imaginary parts as columns.")
     if array.shape != (n,):
         raise ValueError(f"{what}: {name!r} has shape {array.shape}; pass ({n},), one value for each leaf.")
     if array.dtype.kind == "O":

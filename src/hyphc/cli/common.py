@@ -143,7 +143,9 @@ def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Simila
         what = {"graph": "edges of a graph"}.get(points.kind, points.kind)
         raise ValueError(f"{points.source} holds {what}, which are taken as they are; leave out {given[0]}.")
     if arguments.directed is not None and points.kind not in ("graph", "similarities"):
-        raise ValueError(f"{points.source} holds {points.kind}, and --directed is about edges or similarities; leave it out.")
+        raise ValueError(
+            f"{points.source} holds {points.kind}, and --directed is about edges or similarities; leave it out."
+        )
     with _warnings_told(points):
         if points.kind != "features":
             return _given(points, arguments.directed)
@@ -194,7 +196,13 @@ def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str,
     name = "precomputed_distances" if distances else "precomputed"
     what = "weights of the edges" if points.kind == "graph" else "numbers of the file"
     try:
-        words = METRICS[name].words if distances else what if directed is None else f"{what}, the {directed} of both directions"
+        words = (
+            METRICS[name].words
+            if distances
+            else what
+            if directed is None
+            else f"{what}, the {directed} of both directions"
+        )
         return as_similarity(points.data, name, directed=directed), (f"similarity: {words}",)
     except ValueError as error:
         told = None if distances or directed is not None else _what_is_wrong(points)

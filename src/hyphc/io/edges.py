@@ -51,8 +51,8 @@ def read_edges(source: Source, directed: str | None = None) -> EdgeList:
     """Read a graph; lines that begin with # or % are comments.
 
     A list of which no edge occurs in both directions is one of undirected edges. A list of which some do is directed: all must
-    occur in both, with the same weight, unless ``directed`` says how ``as_similarity`` makes the two one. An edge listed again in one
-    direction adds to its weight; loops are left out.
+    occur in both, with the same weight, unless ``directed`` says how ``as_similarity`` makes the two one. An edge listed again in
+    one direction adds to its weight; loops are left out.
     """
     try:
         edges, note = decoded(source, lambda file: list(_parsed(source, _cells(source, file))))
@@ -116,7 +116,7 @@ def assemble(
     directed: str | None = None,
     is_directed: bool | None = None,
 ) -> EdgeList:
-    """The graph of edges: lines (0 where there are none), both nodes, and weights; ``is_directed`` None: the file does not say."""
+    """The graph of edges: lines (0 where there are none), both nodes, weights; ``is_directed`` None: the file does not say."""
     if not edges:
         raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
     names, number = _number_nodes([node for _, a, b, _ in edges for node in (a, b)])
@@ -135,7 +135,9 @@ def assemble(
     if is_directed and directed is None:
         _require_symmetric(source, total, first_line, list(number))
     if not is_directed and directed is not None:
-        raise ColumnsError(f"{source.label} is an undirected graph, with one weight for each edge; leave it out.", "directed")
+        raise ColumnsError(
+            f"{source.label} is an undirected graph, with one weight for each edge; leave it out.", "directed"
+        )
     n_edges = len({(min(pair), max(pair)) for pair in total})
     notes = [f"graph: {len(number)} nodes and {n_edges} edges"]
     notes += [f"left out: {n_loops} edges from a node to itself"] * bool(n_loops)
@@ -163,8 +165,8 @@ def _require_symmetric(
             where = f", line{'s' * (len(numbers) > 1)} {' and '.join(numbers)}" if numbers else ""
             a, b = nodes[i], nodes[j]
             raise ColumnsError(
-                f"{source.label}{where}: edge {a} → {b} has weight {weight:g} and {b} → {a} {back:g}: the graph is directed. Say how "
-                f"the two become one: {', '.join(DIRECTED)}.",
+                f"{source.label}{where}: edge {a} → {b} has weight {weight:g} and {b} → {a} {back:g}: the graph is directed. Say "
+                f"how the two become one: {', '.join(DIRECTED)}.",
                 "directed",
             )
 

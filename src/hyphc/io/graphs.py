@@ -14,8 +14,8 @@ from .sources import Source
 def read_graphml(source: Source, directed: str | None = None) -> EdgeList:
     """Read a graph; weights are the attribute ``weight`` of the edges, 1 where there is none.
 
-    The two weights of a pair of nodes in a directed graph must agree, unless ``directed`` says how ``as_similarity`` makes them one.
-    Parallel edges are summed. Names are the attribute ``label`` or ``name`` of the nodes, if all have
+    The two weights of a pair of nodes in a directed graph must agree, unless ``directed`` says how ``as_similarity`` makes one
+    of them. Parallel edges are summed. Names are the attribute ``label`` or ``name`` of the nodes, if all have
     it, else what they are called in the file.
     """
     if find_spec("networkx") is None:

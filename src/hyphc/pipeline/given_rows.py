@@ -9,7 +9,9 @@ import scipy.sparse as sp
 from scipy.spatial.distance import squareform
 from sklearn.utils.validation import validate_data
 
+from .._shared.checks import require_finite, require_finite_entries
 from ..similarity.frames import first_grouping, has_categories, is_frame, table_of
+from ..similarity.lookalikes import warn_of_named_columns
 from ..similarity.metric import Metric
 from ..similarity.mixed import Table
 
@@ -24,6 +26,7 @@ def checked_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
         return _as_table(model, metric, X, reset)
     if sp.issparse(X) and metric.takes_rows and not metric.takes_sparse:
         metric.checked(X)  # says what to do about them
+    given = X
     # 64-bit indices are not told apart here: as_similarity converts them
     X = validate_data(
         model,
@@ -32,10 +35,16 @@ def checked_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
         accept_sparse="csr" if metric.takes_sparse else False,
         dtype=[np.float64, np.float32],
         accept_large_sparse=True,
-        ensure_all_finite="allow-nan" if metric.takes_rows and not sp.issparse(X) else True,
+        ensure_all_finite=False,  # the checks below say where
     )
     if metric.takes_rows:  # says of missing values what may be done about them
         X = metric.admitted(X, new=not reset)
+        if reset and is_frame(given):
+            warn_of_named_columns(tuple(map(str, given.columns)), X)
+    elif sp.issparse(X):
+        require_finite_entries(X, "X")
+    else:
+        require_finite(X, "X")
     if reset and not metric.takes_rows and not sp.issparse(X) and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"metric={model.metric!r} takes a square matrix; X has shape {X.shape}. Pass metric='auto' for features."
@@ -61,4 +70,6 @@ def _as_table(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
         )
     validate_data(model, X, reset=reset, skip_check_array=True)
     table = table_of(X, None if reset else _fitted_table(model))
+    if reset:
+        warn_of_named_columns(table.columns, table.values)
     return metric.admitted(table, new=not reset)

@@ -13,6 +13,7 @@ from .._kernels.scores import moments as kernels
 from .._shared.arrays import Floats, Ints, Records
 from .._shared.columns import Column, columns_of
 from .._shared.later import require_package
+from ..similarity.given import as_given, is_annotated
 from ..tree import Tree, TreeLike, as_tree
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def differences(
     ----------
     tree : Tree or linkage matrix, n leaves
         Leaves that stand for several points count as so many.
-    X : frame, table of names and columns, or array (n, d)
+    X : frame, table of names and columns, array or sparse matrix (n, d), or AnnData
         Missing values (NaN, None) are left out column by column. Text and booleans become one column of 0 and 1 for each class.
     compare : {"parts", "rest"}
         "parts": the first child of a merge and the second. "rest": the leaves below a merge and all others; nothing for the root.
@@ -142,6 +143,7 @@ def differences(
         raise ValueError(f"top={top} keeps no column; choose top >= 1.")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha} is no level of a test; choose one between 0 and 1, such as 0.05.")
+    X = as_given(X, "auto") if is_annotated(X) else X
     read = [numbers for column in columns_of(X, shown.n_leaves, "X", classes=False) for numbers in _as_numbers(column)]
     if not read:
         raise ValueError("X has no columns; pass at least one.")

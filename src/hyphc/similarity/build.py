@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from .base import Similarity
 from .directed import require_directed
+from .frames import is_frame
 from .given import as_given
+from .lookalikes import warn_of_named_columns
 from .metric import Metric
 from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Precomputed, Rbf, choices
 from .neighborhoods import BACKGROUND, Auto, Neighbors
@@ -100,7 +102,10 @@ def as_similarity(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    return chosen.similarity(chosen.admitted(X))
+    rows = chosen.admitted(X)
+    if is_frame(X) and chosen.takes_rows:
+        warn_of_named_columns(tuple(map(str, X.columns)), getattr(rows, "values", rows))
+    return chosen.similarity(rows)
 
 
 def metric_named(
@@ -150,5 +155,6 @@ def metric_named(
 
 
 def check_similarity(similarity: SimilarityLike) -> Similarity:
-    """A Similarity of what functions take as one: a Similarity, or a dense or sparse matrix of similarities."""
-    return similarity if isinstance(similarity, Similarity) else Precomputed().similarity(similarity)
+    """A Similarity of what functions take as one: a Similarity, a dense or sparse matrix of them, or a graph of networkx."""
+    given = as_given(similarity, "precomputed")
+    return given if isinstance(given, Similarity) else Precomputed().similarity(given)

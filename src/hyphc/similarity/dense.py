@@ -23,9 +23,7 @@ class Dense(Similarity):
 
     is_matrix = True
 
-    def __init__(
-        self, W: npt.ArrayLike, *, sizes: npt.ArrayLike | None = None, directed: str | None = None
-    ) -> None:
+    def __init__(self, W: npt.ArrayLike, *, sizes: npt.ArrayLike | None = None, directed: str | None = None) -> None:
         self.W = as_floats(W, "The similarity matrix")
         if self.W.ndim != 2 or self.W.shape[0] != self.W.shape[1]:
             raise ValueError(f"A similarity matrix must be square; got shape {self.W.shape}.")
@@ -116,5 +114,5 @@ def _require_symmetric(W: npt.NDArray[Any]) -> None:
         difference = np.abs(W[rows] - W[:, rows].T)
         if difference.max() > tolerance:
             i, j = np.unravel_index(int(difference.argmax()), difference.shape)
-            i, j = int(i) + start, int(j)
-            refuse(i, j, float(W[i, j]), float(W[j, i]))
+            a, b = int(i) + start, int(j)
+            refuse(a, b, float(W[a, b]), float(W[b, a]))

@@ -13,7 +13,7 @@ from .._shared.checks import require_choice
 # A matrix and its transpose, dense or sparse, to the symmetric matrix of either rule.
 DIRECTED: dict[str, Callable[[Any, Any], Any]] = {
     "sum": lambda there, back: there + back,
-    "max": lambda there, back: there.maximum(back) if sp.issparse(there) else np.maximum(there, back),
+    "max": lambda there, back: there.maximum(back) if hasattr(there, "maximum") else np.maximum(there, back),
     "mean": lambda there, back: there / 2 + back / 2,  # halves first: the sum of two large numbers may be infinite
 }
 
@@ -38,7 +38,7 @@ def symmetrise(matrix: Any, directed: str | None) -> Any:
 
 
 def require_symmetric(matrix: sp.csr_array[np.float64], tolerance: float, nodes: Sequence[Any] | None = None) -> None:
-    """Raise for the pair of a sparse matrix whose weights differ most, if by more than the tolerance; ``nodes`` are their names."""
+    """Raise for the pair of a sparse matrix whose weights differ most, if by more than the tolerance; ``nodes`` are the names."""
     difference = sp.coo_array(abs(matrix - matrix.T))
     if difference.nnz and difference.data.max() > tolerance:
         e = int(difference.data.argmax())

@@ -27,6 +27,40 @@ def first_grouping(frame: Any) -> str | None:
     return next((str(name) for name, column in named if _is_grouping(column)), None)
 
 
+def require_columns(frame: Any) -> None:
+    """Raise for the first column that holds neither numbers nor categories, and for the first infinite number."""
+    for c, (name, column) in enumerate(zip(frame.columns, _columns(frame), strict=True)):
+        if _holds_numbers(column):
+            _require_not_infinite(column, str(name), c)
+        elif not _is_grouping(column):
+            _numbers(column, str(name))
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Whether the type of a column is one of real numbers or booleans: NumPy's, pandas' or polars'."""
+    dtype = column.dtype
+    if hasattr(dtype, "is_numeric"):
+        return bool(dtype.is_numeric()) or type(dtype).__name__ == "Boolean"
+    return getattr(dtype, "kind", "") in ("f", "i", "u", "b")
+
+
+def _require_not_infinite(column: Any, name: str, c: int) -> None:
+    if str(column.dtype).lower().startswith(("int", "uint", "bool")):
+        return
+    values = (
+        np.asarray(column.to_numpy(), dtype=np.float64)
+        if not hasattr(column, "isna")
+        else column.to_numpy(np.float64, na_value=np.nan)
+    )
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        i = int(infinite[0])
+        raise ValueError(
+            f"column {name!r}, row {i} is {values[i]} (X[{i}, {c}]); correct infinite values first, or put NaN where a value is "
+            "missing."
+        )
+
+
 def table_of(frame: Any, like: Table | None = None) -> Table:
     """The frame as a table; columns of categories are coded as in ``like``, if it is given.
 
@@ -69,9 +103,16 @@ def _is_grouping(column: Any) -> bool:
 
 
 def _numbers(column: Any, name: str) -> Floats:
+    """The column as floats, NaN where it is missing."""
     try:
+        if getattr(column.dtype, "kind", "") in (
+            "m",
+            "M",
+        ):  # a difference of times is a number to Python, of unknown unit
+            raise TypeError
         return np.array([np.nan if is_missing(value) else float(value) for value in column])
     except (TypeError, ValueError):
         raise ValueError(
-            f"column {name!r} holds {column.dtype}, neither numbers nor categories; turn it into one of them, or leave it out."
+            f"column {name!r} holds {column.dtype}, neither numbers nor categories; turn it into one of them (dates and times "
+            "into days or seconds since some day), or leave it out."
         ) from None

@@ -42,7 +42,9 @@ def require_not_infinite(X: npt.NDArray[Any]) -> None:
     infinite = np.argwhere(np.isinf(X))
     if len(infinite):
         i, j = infinite[0].tolist()
-        raise ValueError(f"X[{i}, {j}] is {X[i, j]}; remove or correct infinite values first.")
+        raise ValueError(
+            f"X[{i}, {j}] is {X[i, j]}; correct infinite values first, or put NaN where a value is missing."
+        )
 
 
 def told_gaps(rows: Floats) -> str:

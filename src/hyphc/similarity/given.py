@@ -1,4 +1,4 @@
-"""Objects of other packages taken as they are: AnnData and graphs of networkx, told by what they have. Neither is imported."""
+"""What people pass, as the metrics take it: AnnData and graphs of networkx, told by what they have, and tables."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._shared.checks import as_array, as_floats
 from .base import Similarity
 from .directed import require_symmetric
+from .frames import is_frame, require_columns
 from .metrics import Precomputed
+from .mixed import Table
 
 
 def is_annotated(X: Any) -> bool:
@@ -30,29 +33,52 @@ def as_given(X: Any, metric: Any, directed: str | None = None) -> Any:
     summed. ``directed`` combines the two directions of a directed graph.
     """
     if is_annotated(X):
-        if X.X is None:
-            keys = ", ".join(map(repr, X.obsm))
-            raise ValueError(
-                f"The AnnData object has no X; pass one of its embeddings, adata.obsm[…]: {keys or 'none'}."
-            )
-        return X.X if sp.issparse(X.X) else X.to_df()
+        X = _matrix_of(X)
     if is_graph(X):
         if metric not in ("auto", "precomputed"):
             raise ValueError(f"A graph holds similarities, and metric={metric!r} is of rows; leave the metric out.")
         adjacency = _adjacency(X)
         if not X.is_directed():
             if directed is not None:
-                raise ValueError(f"The graph is undirected, with one weight for each edge; leave out directed={directed!r}.")
+                raise ValueError(
+                    f"The graph is undirected, with one weight for each edge; leave out directed={directed!r}."
+                )
             return Precomputed().similarity(adjacency + adjacency.T)
         if directed is None:
             require_symmetric(adjacency, 0.0, list(X.nodes))
         return Precomputed(directed).similarity(adjacency)
     if directed is not None and metric != "precomputed" and not isinstance(X, Similarity):
         raise ValueError(
-            f"directed={directed!r} is about similarities in two directions, and metric={metric!r} compares rows; leave it out, or "
-            "pass a graph of networkx, or metric='precomputed'."
+            f"directed={directed!r} is about similarities in two directions, and metric={metric!r} compares rows; leave it out, "
+            "or pass a graph of networkx, or metric='precomputed'."
         )
-    return X
+    return readable(X)
+
+
+def _matrix_of(annotated: Any) -> Any:
+    if annotated.X is None:
+        keys = ", ".join(map(repr, annotated.obsm))
+        raise ValueError(f"The AnnData object has no X; pass one of its embeddings, adata.obsm[…]: {keys or 'none'}.")
+    return annotated.X if sp.issparse(annotated.X) else annotated.to_df()
+
+
+def readable(X: Any) -> Any:
+    """Return X as a frame, a sparse matrix or an array; raise for anything else, and for entries that are no numbers."""
+    if isinstance(X, Similarity | Table):
+        return X
+    if is_frame(X):
+        require_columns(X)
+        return X
+    array: Any = X if sp.issparse(X) else as_array(X, "X")
+    if array.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: X holds {array.dtype}; take real and imaginary parts as columns."
+        )
+    if array.ndim > 2:
+        raise ValueError(
+            f"X has shape {array.shape}; pass one row a point, for instance X.reshape({array.shape[0]}, -1)."
+        )
+    return as_floats(array, "X") if array.dtype.kind in "OUSmMV" else array
 
 
 def _adjacency(graph: Any) -> sp.csr_array[np.float64]:
@@ -72,6 +98,6 @@ def _weight(a: Any, b: Any, value: Any) -> float:
         weight = float("nan")
     if not 0 <= weight < float("inf"):
         raise ValueError(
-            f"Edge ({a!r}, {b!r}) has weight {value!r}; weights are similarities, finite and >= 0: correct it, or remove the edge."
+            f"Edge ({a!r}, {b!r}) has weight {value!r}; weights are similarities, finite and >= 0: correct or remove it."
         )
     return weight

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_finite, require_summable
+from .._shared.checks import require_finite_entries, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
 from .directed import require_symmetric, symmetrise
 
@@ -40,7 +40,7 @@ class Graph(Similarity):
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"A graph's matrix must be square; got shape {matrix.shape}.")
         matrix.sum_duplicates()
-        require_finite(matrix.data, "edge weights")
+        require_finite_entries(matrix, "w")
         matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal()))
         matrix.data[is_rounding(matrix.data)] = 0.0
         matrix.eliminate_zeros()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from .._shared.arrays import Ints
 from .._shared.warn import warn
@@ -99,14 +100,47 @@ def warn_of_one_wide_column(X: Any) -> None:
 
 
 def warn_of_square_rows(X: Any) -> None:
-    """For the default metric, which takes rows of features."""
-    if isinstance(X, np.ndarray) and len(X) > 2 and X.shape[0] == X.shape[1] and np.array_equal(X, X.T):
-        warn(
-            f"X is a symmetric matrix of {len(X)} rows and columns but is taken as features; pass metric='precomputed' if it "
-            "holds similarities, metric='precomputed_distances' if it holds distances.",
-            UserWarning,
-            stacklevel=4,
-        )
+    """For the default metric, which takes rows of features: a matrix that relates them to each other, dense or sparse."""
+    matrix: Any = X
+    n = int(matrix.shape[0]) if isinstance(X, np.ndarray) or sp.issparse(X) else 0
+    if n < 3 or matrix.shape != (n, n):
+        return
+    if _is_symmetric(matrix):
+        kind = "symmetric matrix"
+    elif n >= FEWEST and matrix.min() >= 0 and not matrix.diagonal().any():  # a directed graph
+        kind = "matrix with an empty diagonal"
+    else:
+        return
+    warn(
+        f"X is a {kind} of {n} rows and columns but is taken as features; pass metric='precomputed' if it holds similarities, "
+        "metric='precomputed_distances' if it holds distances.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def _is_symmetric(X: Any) -> bool:
+    return bool(np.array_equal(X, X.T)) if isinstance(X, np.ndarray) else not (X != X.T).nnz
+
+
+def warn_of_named_columns(names: Sequence[str], X: npt.NDArray[Any]) -> None:
+    """For frames: columns that number the rows, or say how they were measured, and are clustered by like any other."""
+    identifiers = [names[c] for c in identifier_columns(names, X)]
+    nuisances = [names[c] for c in nuisance_columns(names, X) if names[c] not in identifiers]
+    if len(identifiers) + len(nuisances) in (0, len(names)):
+        return
+    what = [f"only number the rows ({_listed(identifiers)})"] * bool(identifiers)
+    what += [f"say how rows were measured and not what ({_listed(nuisances)})"] * bool(nuisances)
+    warn(
+        f"Rows are also clustered by columns that seem to {' and to '.join(what)}; leave them out with "
+        f"X.drop(columns={identifiers + nuisances}), or ignore this warning.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def warn_of_distances(W: Any) -> None:

@@ -83,7 +83,12 @@ def as_rows(X: Any) -> npt.NDArray[Any]:
     """X as an array (n, d) of floats."""
     features = as_floats(X, "X")
     if features.ndim != 2:
-        raise ValueError(f"Features must have shape (n, d); got {features.shape}.")
+        remedy = (
+            "; pass X.reshape(-1, 1) if X is one column, X.reshape(1, -1) if it is one row"
+            if features.ndim == 1
+            else ""
+        )
+        raise ValueError(f"Features must have shape (n, d); got {features.shape}{remedy}.")
     return features
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats
-from .._shared.checks import as_floats, require_finite
+from .._shared.checks import as_floats, require_finite, require_finite_entries
 
 Points: TypeAlias = "Floats | sp.csr_array[np.float64]"  # as text: older SciPy cannot evaluate it
 
@@ -36,11 +36,7 @@ def check_dense(X: Any) -> Floats:
 def _check_sparse(X: Any) -> sp.csr_array[np.float64]:
     points: sp.csr_array[np.float64] = sp.csr_array(X, dtype=np.float64, copy=True)
     points.sum_duplicates()
-    bad = np.flatnonzero(~np.isfinite(points.data))
-    if len(bad):
-        row = int(np.searchsorted(points.indptr, bad[0], side="right")) - 1
-        place = f"X[{row}, {points.indices[bad[0]]}]"
-        raise ValueError(f"{place} is {points.data[bad[0]]}; remove or impute missing and infinite values first.")
+    require_finite_entries(points, "X")
     return points
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._shared.arrays import Floats, Ints
-from .._shared.checks import has_gaps, require_finite, require_memory
+from .._shared.checks import has_gaps, require_finite_entries, require_memory
 from .._shared.rows import equal_rows
 from .background import Background
 from .base import Similarity
@@ -331,7 +331,7 @@ def checked_rows(metric: Metric, X: Any) -> Any:
         return Metric.checked(metric, X)
     rows: Any = X
     converted = sp.csr_array(rows, dtype=np.float64)
-    require_finite(converted.data, "entries of X")
+    require_finite_entries(converted, "X")
     return converted
 
 
