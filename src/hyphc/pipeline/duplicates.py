@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._shared.arrays import Floats, Ints
 from .._shared.progress import Progress
 from .._shared.rows import equal_rows
+from .._shared.warn import warn
 from ..baselines import random_tree
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
@@ -78,4 +78,4 @@ def warn_of_few_distinct(n_distinct: int, n_clusters: int) -> None:
             f"The number of distinct points ({n_distinct}) is smaller than n_clusters ({n_clusters}): equal points were put into "
             f"different clusters by chance. Choose at most {n_distinct}."
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        warn(message, ConvergenceWarning, stacklevel=4)
