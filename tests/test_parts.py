@@ -425,7 +425,7 @@ def test_a_path_larger_than_the_limit_is_fitted_by_parts(rows, tmp_path):
     assert whole.similarity_ is not None
     many = np.tile(rows, (12, 1)) + np.random.default_rng(0).normal(size=(7200, 6)) / 100
     np.save(tmp_path / "many.npy", many)
-    limit = {"effort": 0.1, "memory_limit": "15MB", "random_state": 0}
+    limit = {"effort": 0.1, "memory_limit": "20MB", "random_state": 0}
     model = HypHC(3, metric="cosine", **limit).fit(str(tmp_path / "many.npy"))
     assert model.similarity_ is None
     assert model.tree_.n_leaves == len(model.labels_) == 7200

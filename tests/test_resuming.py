@@ -250,8 +250,8 @@ def test_tiny_fits_are_kept_too(n, tmp_path):
 
 
 def test_rows_by_parts_are_kept_in_the_checkpoint(tmp_path):
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(3000, 40)))
-    parameters = {"metric": "cosine", "random_state": 0, "memory_limit": "20MB"}
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(5000, 40)))
+    parameters = {"metric": "cosine", "random_state": 0, "memory_limit": "25MB"}
     one = HypHC(3, checkpoint=tmp_path / "kept", **parameters).fit(tmp_path / "x.npy")
     merges = np.array(one.children_)
     del one
