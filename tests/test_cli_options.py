@@ -309,6 +309,7 @@ OF_DATA = {
     "precomputed": ["--precomputed"],
     "distances": ["--distances"],
     "graph": ["--graph"],
+    "directed": ["--directed", "sum"],
     "sheet": ["--sheet", "second"],
     "obsm": ["--obsm", "X_pca"],
     "header": ["--header", "2"],

@@ -37,6 +37,7 @@ DECISIVE = {
     "max_triplets": (100, 200),
     "spread_penalty": (0.0, 0.5),
     "constraints": (Constraints(order=np.arange(12)), Constraints(order=-np.arange(12))),
+    "directed": (None, "sum"),
     "refine": (True, False),
     "effort": (1.0, 2.0),
     "time_budget": (60.0, 61.0),

@@ -97,6 +97,7 @@ OTHER = {
     "max_triplets": 100,
     "spread_penalty": 0.5,
     "constraints": Constraints(),
+    "directed": "sum",
     "refine": False,
     "time_budget": 60.0,
     "callback": print,
@@ -155,7 +156,7 @@ def inputs(tmp_path_factory):
         "Similarity": (as_similarity(X, "cosine"), {"n_clusters": 2}),
         "constraints": (X, {"constraints": Constraints(must_link=[[0, 1]])}),
         "path": (folder / "few.npy", {"memory_limit": "1GB"}),
-        "from disk": (folder / "many.npy", {"memory_limit": 10.7e6, "metric": "cosine", "n_clusters": 3}),
+        "from disk": (folder / "many.npy", {"memory_limit": 16e6, "metric": "cosine", "n_clusters": 3}),
     }
 
 
@@ -276,7 +277,7 @@ def test_equal_points_that_must_be_apart_are_not_warned_of():
 def test_a_fit_from_disk_warns_of_more_clusters_than_distinct_rows(tmp_path):
     np.save(tmp_path / "x.npy", np.repeat(np.eye(2), 2_300, axis=0))
     with pytest.warns(ConvergenceWarning, match=r"distinct points \(2\) is smaller than n_clusters \(4\)"):
-        HypHC(4, metric="cosine", memory_limit=10.7e6, random_state=0).fit(tmp_path / "x.npy")
+        HypHC(4, metric="cosine", memory_limit=16e6, random_state=0).fit(tmp_path / "x.npy")
 
 
 @pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")  # as outside of tests

@@ -20,7 +20,7 @@ from .pipeline.grouping import weighted
 from .pipeline.plan import FitPlan, plan_fit
 from .pipeline.validation import check_values
 from .similarity import Similarity
-from .similarity.build import MetricLike, metric_named
+from .similarity.build import MetricLike, metric_named, require_no_metric
 from .similarity.metric import Metric
 from .tree import Tree
 
@@ -117,17 +117,8 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def _require_similarity_alone(self) -> None:
         """Raise for settings of a metric where the similarity itself is given, and no metric used."""
-        if self.metric not in ("auto", "precomputed"):
-            raise ValueError(
-                f"X holds similarities, and metric={self.metric!r} makes them of rows; leave the metric out."
-            )
-        metric_named(
-            "precomputed",
-            n_neighbors=self.n_neighbors,
-            edge_weights=self.edge_weights,
-            scale=self.scale,
-            background=self.background,
-        )
+        names = ("n_neighbors", "edge_weights", "scale", "background")
+        require_no_metric(self.metric, {name: getattr(self, name) for name in names})
 
     def _known(self, n: int) -> Known | None:
         """What is known of n points, checked."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._shared.checks import check_effort, require_choice
+from ..similarity.directed import require_directed
 from ..similarity.edge_weights import require_edge_weights
 from ..similarity.metrics import METRICS, choices
 from ..similarity.scaling import require_scale
@@ -101,6 +102,7 @@ CHECKS: dict[str, Check] = {
     "edge_weights": lambda name, value: require_edge_weights(value),
     "scale": lambda name, value: require_scale(value),
     "background": _optional(_not_negative),
+    "directed": lambda name, value: require_directed(value),
     "criterion": lambda name, value: require_choice(name, value, CRITERIA),
     "min_size": _check_min_size,
     "init": _require(_is_start, "is no start; give a name, an array or a Tree"),

@@ -88,20 +88,12 @@ def as_similarity(
            [0. , 0.5, 0. ]])
     """
     X = as_given(X, metric, directed)
+    settings: dict[str, Any] = {"n_neighbors": n_neighbors, "edge_weights": edge_weights, "scale": scale}
+    settings |= {"background": background, "offset": offset, "gamma": gamma}
     if isinstance(X, Similarity):
+        require_no_metric(metric, settings)
         return X
-    chosen = metric_named(
-        metric,
-        n_neighbors=n_neighbors,
-        edge_weights=edge_weights,
-        scale=scale,
-        background=background,
-        offset=offset,
-        gamma=gamma,
-        directed=directed,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    chosen = metric_named(metric, **settings, directed=directed, n_jobs=n_jobs, random_state=random_state)
     rows = chosen.admitted(X)
     if is_frame(X) and chosen.takes_rows:
         warn_of_named_columns(tuple(map(str, X.columns)), getattr(rows, "values", rows))
@@ -125,6 +117,18 @@ def metric_named(
     if not callable(metric) and metric not in METRICS:
         raise ValueError(f"metric={metric!r} is unknown; choose one of {choices()}.")
     require_directed(directed)
+    kind = None if callable(metric) else METRICS[metric]
+    own: dict[type[Metric], dict[str, Any]] = {
+        Linear: {"offset": offset},
+        Rbf: {"gamma": gamma},
+        Precomputed: {"directed": directed},
+    }
+    for owner, settings in own.items():
+        for name, value in settings.items():
+            if value is not None and kind is not owner and not (name == "directed" and metric == "auto"):
+                raise ValueError(
+                    f"{name}={value!r} goes with metric={owner.name!r}, not with {metric!r}; leave it out."
+                )
     if metric == "auto":
         strength = BACKGROUND if background is None else background
         return Auto(n_neighbors, edge_weights, scale, strength, n_jobs, random_state)
@@ -145,13 +149,15 @@ def metric_named(
         if is_distance(metric):
             raise ValueError(f"metric={metric!r} takes two rows, as a distance does; give n_neighbors.")
         return Custom(metric)
-    settings: dict[type[Metric], dict[str, Any]] = {
-        Linear: {"offset": offset},
-        Rbf: {"gamma": gamma},
-        Precomputed: {"directed": directed},
-    }
-    kind = METRICS[metric]
-    return kind(**settings.get(kind, {}))
+    assert kind is not None
+    return kind(**own.get(kind, {}))
+
+
+def require_no_metric(metric: MetricLike, settings: dict[str, Any]) -> None:
+    """Raise for a metric, or settings of one, where similarities are given and no metric makes them."""
+    if metric not in ("auto", "precomputed"):
+        raise ValueError(f"X holds similarities, and metric={metric!r} makes them of rows; leave the metric out.")
+    metric_named("precomputed", **settings)
 
 
 def check_similarity(similarity: SimilarityLike) -> Similarity:
