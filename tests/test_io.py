@@ -162,7 +162,7 @@ def sparse_files(tmp_path):
     sp.save_npz(tmp_path / "g.npz", sp.csr_array(W))
     scipy.io.mmwrite(tmp_path / "g.mtx", sp.coo_array(W))
     (tmp_path / "g.edges").write_text("# comment, with a comma\n0 1 2\n2 0 1\n1 2 0.5\n")
-    (tmp_path / "g.csv").write_text("source,target,weight\n0,1,2\n0,2,1\n1,2,.5\n2,1,.5\n")
+    (tmp_path / "g.csv").write_text("source,target,weight\n0,1,2\n0,2,1\n1,2,.5\n")
     return [tmp_path / name for name in ("g.npz", "g.mtx", "g.edges", "g.csv")]
 
 
