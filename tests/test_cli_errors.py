@@ -172,7 +172,7 @@ BAD_FILES = {
         "g.csv",
         text("a,b,1\nb,c,1\nb,a,2\n"),
         ["--graph"],
-        ["g.csv, lines 1 and 3", "list it once"],
+        ["g.csv, lines 1 and 3", "--directed"],
     ),
     "edge of one node": ("g.edges", text("a b\nc\n"), [], ["g.edges, line 2: 'c' is not an edge"]),
     "edge with a bad weight": (
