@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from pathlib import Path
@@ -11,10 +12,10 @@ import matplotlib
 matplotlib.use("Agg")
 import numpy as np
 import pandas as pd
-from hyphc import HypHC, cli, datasets, plot
+from hyphc import HypHC, cli, datasets, explore, plot
 from photograph import photograph
 
-IMAGES = Path(__file__).parent / "images"
+IMAGES = Path(__file__).resolve().parent / "images"
 
 
 def draw_digits() -> None:
@@ -28,11 +29,10 @@ def draw_digits() -> None:
 
 def draw_wine() -> None:
     """What the tutorial's first fit draws."""
-    with tempfile.TemporaryDirectory() as folder:
-        table, results = f"{folder}/wine.csv", f"{folder}/wine-hyphc"
-        cli.main(["datasets", "--write", "wine", table])
-        cli.main(["fit", table, "--output", results])
-        shutil.copy(f"{results}/tree.png", IMAGES / "tutorial_wine.png")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # the title is the file as it was named
+        cli.main(["datasets", "--write", "wine", "wine.csv"])
+        cli.main(["fit", "wine.csv"])
+        shutil.copy("wine-hyphc/tree.png", IMAGES / "tutorial_wine.png")
 
 
 def draw_cluster_scores() -> None:
@@ -51,6 +51,25 @@ def draw_explorer() -> None:
         photograph(page, IMAGES / "explorer_names.png", "explorer.select(explorer.model.clusters[1])")
 
 
+def draw_pages_of_digits() -> None:
+    """The page of docs/explorer.md: the pointer on the sixes; the sixes in the centre, in dark colours; on a telephone."""
+    digits = datasets.load("digits")
+    model = HypHC(random_state=0).fit(digits.data)
+    labels, images = digits.labels.astype(int), digits.data.reshape(-1, 8, 8)
+    sixes = "const m = explorer.model, v = m.clusters.find((c) => (m.labelCounts(c)[0] ?? [])[0] === 6); "
+    scripts = {
+        "light": sixes + "explorer.hover(v, 560, 300)",
+        "dark": sixes + "explorer.toggleTheme(); explorer.select(v, true)",
+        "narrow": "",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        shown = {"labels": labels, "label_name": "digit", "images": images, "embedding": model.embedding_}
+        page = explore(model.tree_, f"{folder}/digits.html", **shown, title="Handwritten digits")
+        for name, script in scripts.items():
+            size = (390, 844) if name == "narrow" else (1280, 800)
+            photograph(page, IMAGES / f"explorer_{name}.png", script, size=size)
+
+
 if __name__ == "__main__":
-    for draw in (draw_digits, draw_wine, draw_cluster_scores, draw_explorer):
+    for draw in (draw_digits, draw_wine, draw_cluster_scores, draw_explorer, draw_pages_of_digits):
         draw()

@@ -16,9 +16,16 @@ def photograph(page: Path, path: Path, script: str = "", *, size: tuple[int, int
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox", f"--window-size={size[0]},{size[1]}"):
+    for argument in ("--headless=new", "--no-sandbox"):
         options.add_argument(argument)
     with webdriver.Chrome(options=options) as browser:
+        screen = {
+            "width": size[0],
+            "height": size[1],
+            "deviceScaleFactor": 1,
+            "mobile": False,
+        }  # windows have a least width
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
         browser.get(page.as_uri())
         time.sleep(2)
         browser.execute_script(script)
