@@ -48,7 +48,7 @@ def test_rows_of_another_width_are_an_error_that_says_both():
     model = HypHC(n_clusters=2, random_state=0).fit(as_similarity(X, "linear"))
     with pytest.raises(ValueError, match="X has 2 columns but the fitted rows have 3"):
         model.predict(NEW[:, :2])
-    model = HypHC(n_clusters=2, random_state=0).fit(Dense(np.ones((5, 5))))
+    model = HypHC(n_clusters=1, random_state=0).fit(Dense(np.ones((5, 5))))
     with pytest.raises(ValueError, match="X has 4 columns; pass similarities to each of the 5 fitted points"):
         model.predict(np.ones((2, 4)))
 
