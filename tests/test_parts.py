@@ -296,6 +296,20 @@ def test_other_rows_or_parameters_in_one_storage_are_an_error(rows, tmp_path):
         problem_of(rows, tmp_path / "store", part_size=100)
 
 
+def test_a_path_to_a_table_says_which_columns_are_left_out_or_seem_no_features(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.normal(size=(30, 3)), columns=["a", "b", "c"])
+    table.assign(kind=["u", "v"] * 15, batch=[1, 2, 3] * 10).to_parquet(tmp_path / "x.parquet")
+    with pytest.warns(UserWarning, match="columns|Columns") as caught:
+        model = HypHC(random_state=0).fit(tmp_path / "x.parquet")
+    told = [str(one.message) for one in caught]
+    assert model.n_features_in_ == 4
+    assert any("hold no numbers are left out: 'kind'" in one for one in told)
+    assert any("say how rows were measured and not what ('batch')" in one for one in told)
+    assert caught[0].filename == __file__
+
+
 def test_a_row_that_was_changed_is_found_when_a_fit_goes_on(rows, tmp_path):
     fitted(rows, tmp_path, metric="cosine")
     fitted(rows.copy(), tmp_path, metric="cosine")

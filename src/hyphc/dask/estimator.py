@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._shared.estimators import fitted_anew, named_parameters
 from .._shared.places import Folder, Place, place_of
 from ..estimator import HypHC
-from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows
+from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows, open_to_fit
 from ..pipeline.duplicates import warn_of_few_distinct
 from ..pipeline.flat import Cut, n_distinct, predicted, tree_of
 from ..pipeline.npy_rows import Rows
@@ -212,7 +212,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def _rows(self, X: Any, place: Place) -> tuple[Any, Source]:
         """Blocks of a Dask collection, None of a file, and the rows as tasks read them."""
         if isinstance(X, str | os.PathLike):
-            return None, open_rows(X)
+            return None, open_to_fit(X)
         if isinstance(X, ParquetRows | PickedRows):
             return None, X
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):

@@ -9,12 +9,10 @@ import numpy as np
 
 from .._shared.arrays import Ints
 from .._shared.text import is_blank
-from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows
+from ..pipeline.blocks import HEAD_ROWS, ParquetRows, PickedRows, Source, open_rows
 from ..similarity.lookalikes import identifier_columns
 from .arrow import described
 from .columns import Column, ColumnsError, Roles, Wanted, assign_roles, listed
-
-HEAD = 4_096  # rows that decide what a column holds, as of tables of text
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +32,7 @@ class BlockColumns:
             return _codes_of_text(self.all_rows.column(self.labels))
         assert self.all_rows is not None
         c, n = int(self.labels) - 1, self.all_rows.shape[0]
-        step = max(1, HEAD)
+        step = max(1, HEAD_ROWS)
         values = np.concatenate([self.all_rows.read(b, min(b + step, n))[:, c] for b in range(0, n, step)])
         codes = np.full(n, -1)
         known = ~np.isnan(values)
@@ -43,7 +41,7 @@ class BlockColumns:
 
     def head(self) -> np.ndarray[Any, Any]:
         """Return the first rows."""
-        return self.rows.read(0, min(HEAD, self.rows.shape[0]))
+        return self.rows.read(0, min(HEAD_ROWS, self.rows.shape[0]))
 
 
 def read_block_columns(path: str, wanted: Wanted) -> BlockColumns:
@@ -61,7 +59,7 @@ def read_block_columns(path: str, wanted: Wanted) -> BlockColumns:
 
 def _described(source: Source) -> list[Column]:
     if isinstance(source, ParquetRows):
-        return described(source.head(HEAD))
+        return described(source.head(HEAD_ROWS))
     n, d = source.shape
     return [Column(str(c + 1), "number", n, n) for c in range(d)]
 

@@ -20,12 +20,15 @@ import numpy as np
 from .._shared.checks import as_floats, require_finite, require_squares
 from .._shared.later import require_package
 from .._shared.places import Storage, filesystem_of, is_address, path_of
+from .._shared.warn import warn
+from ..similarity.lookalikes import warn_of_named_columns
 from .checkpoint import Checkpoint
 from .npy_rows import FetchedNpyRows, NpyRows, Rows, float_dtype
 
 # A block has so many rows; of very many so many times √n, for each part looks into each block; and fewer where rows are wide.
 BLOCK_ROWS, ROOTS_OF_ROWS = 65_536, 50
 BLOCK_BYTES = 256 << 20
+HEAD_ROWS = 4_096  # rows that are read to judge what columns hold
 FINGERPRINT_ROWS = 64  # rows that are read to tell one data set from another
 
 
@@ -243,6 +246,25 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
     if not Path(text).exists():
         raise FileNotFoundError(f"{text!r} does not exist, or this machine does not see it.")
     return kind(str(Path(text).resolve()))
+
+
+def open_to_fit(path: str | os.PathLike[str]) -> Source:
+    """Open the rows of a file or folder, and warn of columns that are left out or that seem to be no features.
+
+    Columns of a Parquet file that hold no numbers are left out; identifiers and batches are warned of, as in frames.
+    """
+    source = open_rows(path)
+    if isinstance(source, ParquetRows):
+        left_out = [field.name for field in source._schema if field.name not in source._columns]
+        if left_out:
+            warn(
+                f"Columns of {os.fspath(path)!r} that hold no numbers are left out: {', '.join(map(repr, left_out))}. Write "
+                "them as numbers to cluster by them, or a file without them.",
+                stacklevel=4,
+            )
+        head = source.read(0, min(HEAD_ROWS, source.shape[0]))
+        warn_of_named_columns(source._columns, head, os.fspath(path))
+    return source
 
 
 def _rows_at(address: str) -> Source:

@@ -18,7 +18,7 @@ from .._shared.memory import available_memory
 from .._shared.parallel import n_threads
 from .._shared.places import place_of
 from ..tree import Tree
-from .blocks import Source, open_rows, rows_of_a_block
+from .blocks import Source, open_to_fit, rows_of_a_block
 from .flat import Cut, predicted, tree_of
 from .npy_rows import ArrayRows, Rows
 from .parts import fit_by_parts, on_threads
@@ -55,7 +55,7 @@ def is_on_disk(X: Any) -> bool:
 
 def opened(X: Any) -> Source:
     """The rows of a path or of a memory-mapped array."""
-    return ArrayRows(X) if isinstance(X, np.memmap) else open_rows(X)
+    return ArrayRows(X) if isinstance(X, np.memmap) else open_to_fit(X)
 
 
 def allowed(memory_limit: float | str | None) -> float:

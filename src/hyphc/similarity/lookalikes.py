@@ -123,17 +123,18 @@ def _is_symmetric(X: Any) -> bool:
     return bool(np.array_equal(X, X.T)) if isinstance(X, np.ndarray) else not (X != X.T).nnz
 
 
-def warn_of_named_columns(names: Sequence[str], X: npt.NDArray[Any]) -> None:
-    """For frames: columns that number the rows, or say how they were measured, and are clustered by like any other."""
+def warn_of_named_columns(names: Sequence[str], X: npt.NDArray[Any], source: str | None = None) -> None:
+    """Warn of columns that number the rows, or say how they were measured, of a frame or of the file called ``source``."""
     identifiers = [names[c] for c in identifier_columns(names, X)]
     nuisances = [names[c] for c in nuisance_columns(names, X) if names[c] not in identifiers]
     if len(identifiers) + len(nuisances) in (0, len(names)):
         return
     what = [f"only number the rows ({_listed(identifiers)})"] * bool(identifiers)
     what += [f"say how rows were measured and not what ({_listed(nuisances)})"] * bool(nuisances)
+    remedy = f"with X.drop(columns={identifiers + nuisances})" if source is None else f"of {source!r}"
     warn(
-        f"Rows are also clustered by columns that seem to {' and to '.join(what)}; leave them out with "
-        f"X.drop(columns={identifiers + nuisances}), or ignore this warning.",
+        f"Rows are also clustered by columns that seem to {' and to '.join(what)}; leave them out {remedy}, or ignore this "
+        "warning.",
         UserWarning,
         stacklevel=4,
     )
