@@ -72,4 +72,4 @@ def test_mistakes_are_one_sentence(folder, capsys):
     assert "no column 'nowhere'" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main(["plot", "out/tree.npz", "--annotate", "dose"])
-    assert "--annotate is about DATA" in capsys.readouterr().err
+    assert "--annotate goes with --kind clustermap" in capsys.readouterr().err

@@ -9,9 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +21,7 @@ distributed = pytest.importorskip("distributed")
 import dask  # noqa: E402
 from distributed import Client, LocalCluster  # noqa: E402
 from distributed.utils_test import gen_cluster  # noqa: E402
+from hyphc._shared.warn import warn  # noqa: E402
 from hyphc.dask import DaskHypHC, scheduling, waiting  # noqa: E402
 from hyphc.pipeline.blocks import open_rows  # noqa: E402
 from hyphc.pipeline.flat import Cut  # noqa: E402
@@ -157,7 +156,7 @@ def test_nothing_large_is_sent(file, tmp_path, monkeypatch):
 
 def test_other_rows_in_one_storage_are_an_error(file, rows, tmp_path):
     DaskHypHC(3, metric="cosine", storage=tmp_path / "store", **SMALL).fit(file)
-    with pytest.raises(ValueError, match="a fit with data="):
+    with pytest.raises(ValueError, match="holds a fit of other data"):
         DaskHypHC(3, metric="cosine", storage=tmp_path / "store", **SMALL).fit(da.from_array(rows + 1, chunks=(100, 5)))
 
 
@@ -292,10 +291,10 @@ def test_a_fit_without_workers_says_that_it_waits_and_goes_on_with_the_first(fil
     with cluster(0) as workers, Client(workers) as client:
 
         def warn_and_scale(*warning, **options):
-            warnings.warn(*warning, **options)
+            warn(*warning, **options)
             workers.scale(1)
 
-        monkeypatch.setattr(waiting, "warnings", SimpleNamespace(warn=warn_and_scale))
+        monkeypatch.setattr(waiting, "warn", warn_and_scale)
         with pytest.warns(RuntimeWarning, match=r"has had no worker for \d+ s; the fit waits for one. Start workers"):
             model = DaskHypHC(3, metric="cosine", client=client, **SMALL).fit(file)
     assert model.n_clusters_ == 3
@@ -437,12 +436,25 @@ def test_the_command_line_fits_by_parts_and_goes_on(processes, file, tmp_path, c
     ("options", "told"),
     [
         (["--scheduler", "tcp://127.0.0.1:1", "--workers", "2"], "--scheduler brings workers of its own"),
-        (["--workers", "2", "--labels", "a"], "--labels cannot be used with a fit by parts"),
-        (["--workers", "2", "--time-budget", "3"], "--time-budget cannot be used with a fit by parts"),
+        (["--workers", "2", "--time-budget", "3"], "--time-budget cannot be used with an out-of-core fit"),
+    ],
+)
+def test_options_that_do_not_go_together_are_a_usage_error(options, told, file, tmp_path, capsys):
+    from hyphc.cli import main
+
+    with pytest.raises(SystemExit, match="2"):
+        main(["fit", str(file), "--output", str(tmp_path / "out"), *options])
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--workers", "2", "--labels", "a"], "has no column 'a'; its columns are 1, 2, 3, 4, 5"),
         (["--memory", "lots"], "memory_limit='lots' is no amount of memory"),
     ],
 )
-def test_the_command_line_tells_what_does_not_go_together(options, told, file, tmp_path, capsys):
+def test_an_option_with_an_impossible_value_ends_in_one_sentence(options, told, file, tmp_path, capsys):
     from hyphc.cli import main
 
     assert main(["fit", str(file), "--output", str(tmp_path / "out"), *options]) == 1

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -195,7 +196,8 @@ def test_a_handful_of_points(n, metric, max_iter, refine):
 @pytest.mark.parametrize("settings", [{}, {"max_iter": 20, "refine": False}], ids=str)
 @pytest.mark.parametrize("rows", [np.ones((5, 2)), np.zeros((5, 2)), np.ones((5, 1))], ids=["ones", "zeros", "column"])
 def test_rows_that_are_all_equal_still_give_a_tree(metric, settings, rows):
-    model = HypHC(2, metric=metric, random_state=0, **settings).fit(rows)
+    with pytest.warns(ConvergenceWarning, match=r"distinct points \(1\) is smaller than n_clusters \(2\)"):
+        model = HypHC(2, metric=metric, random_state=0, **settings).fit(rows)
     assert model.n_clusters_ == 2
     assert np.isfinite(model.tree_.heights).all()
     assert HypHC(metric=metric, random_state=0, **settings).fit(rows).n_clusters_ == 1

@@ -324,7 +324,7 @@ def test_arguments_outside_their_domain_get_an_error() -> None:
         geometry.depth_at_radius(1.0, np.nan)
     with pytest.raises(ValueError, match="result of exp_origin"):
         geometry.exp_origin([40.0, 0.0])
-    with pytest.raises(ValueError, match="finite tangent vectors"):
+    with pytest.raises(ValueError, match=r"v\[0\] is inf"):
         geometry.exp_origin([np.inf, 0.0])
     with pytest.raises(ValueError, match="result of mobius_add"):
         geometry.mobius_add([1 - 1e-10, 0.0], [1 - 1e-10, 0.0])

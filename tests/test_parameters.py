@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import inspect
+import signal
 import threading
 import traceback
 import warnings
@@ -290,6 +291,15 @@ def test_the_command_line_says_so_in_a_sentence(tmp_path, capsys):
 # --- interrupts ------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def heeds_interrupts():
+    """Ctrl-C raises KeyboardInterrupt, also where a shell in the background has let the process ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_interrupts")
 def test_an_interrupt_ends_a_map_over_threads_at_once_and_without_frames_of_the_pool():
     free, begun = threading.Event(), []
 

@@ -173,7 +173,7 @@ def test_a_released_stage_is_gone_at_an_address_and_said_to_be(address, elsewher
 
 def test_an_address_with_another_fit_or_other_things_is_refused(rows, here):
     fitted("memory://fit", rows, metric="cosine")
-    with pytest.raises(ValueError, match=r"'memory://fit' holds a fit with data="):
+    with pytest.raises(ValueError, match=r"'memory://fit' holds a fit of other data"):
         fitted("memory://fit", rows + 1, metric="cosine")
     fsspec.filesystem("memory").pipe_file("/mine/thesis.tex", b"mine")
     with pytest.raises(ValueError, match=r"'memory://mine' holds 'thesis\.tex' and no manifest"):
