@@ -14,7 +14,7 @@ from .._kernels.tree.schedule import heavy_first_schedule
 from .._shared.arrays import Floats, Ints, read_only
 from .._shared.later import later
 from .._shared.places import Folder, Storage, place_of
-from . import ancestors, checks, flat, linkage, newick, parts, storage
+from . import ancestors, checks, condense, flat, linkage, newick, parts, storage
 from .cut import widest_gap
 from .storage import PathLike
 
@@ -217,6 +217,7 @@ class Tree:
     # documented where they are computed
     lca = ancestors.lca
     cut = flat.cut
+    condense = condense.condense
     clusters = flat.clusters
     layers = flat.layers
 

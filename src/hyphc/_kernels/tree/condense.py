@@ -1,0 +1,113 @@
+"""Passes over a tree some of whose merges are undone: the flat cluster of each leaf, and where it leaves the condensed tree.
+
+A merge counts as a split or not. Where it does not, its smaller side falls out, and contains no split.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._shared.arrays import Floats, Ints
+from ..._shared.compiled import kernel, part
+
+Bools = npt.NDArray[np.bool_]
+
+
+def close_splits(children: Ints, points: Floats, splits: Bools) -> Bools:
+    """Return the splits, and every merge whose smaller side contains one: (n − 1,)."""
+    closed, contains = splits.copy(), np.zeros(len(points), dtype=np.bool_)
+    _close(children, points, closed, contains)
+    return closed
+
+
+def assign_leaves(children: Ints, points: Floats, undone: Bools) -> tuple[Ints, Bools]:
+    """Return the node that is the core of each leaf's cluster, (n,), and whether the leaf fell out above that core, (n,)."""
+    n = len(children) + 1
+    core = np.arange(2 * n - 1)
+    contains, fell = np.zeros(2 * n - 1, dtype=np.bool_), np.zeros(2 * n - 1, dtype=np.bool_)
+    _find_cores(children, points, undone, contains, core)
+    _hand_down(children, points, undone, contains, core, fell)
+    return core[:n].copy(), fell[:n].copy()
+
+
+def leaving_heights(
+    children: Ints, points: Floats, heights: Floats, splits: Bools, least: float
+) -> tuple[Ints, Floats]:
+    """Return for each node the condensed cluster that it belongs to, and for each leaf the height at which it leaves its own.
+
+    A cluster is the node at its top. It ends, and all of its points fall out, where no side of a merge has ``least`` points.
+    """
+    n = len(children) + 1
+    cluster, height = np.full(2 * n - 1, -1), np.zeros(2 * n - 1)
+    alive = np.zeros(2 * n - 1, dtype=np.bool_)
+    _fall_out(children, points, heights, splits, least, cluster, height, alive)
+    return cluster, height[:n].copy()
+
+
+@part
+def _by_size(children: Ints, points: Floats, t: int) -> tuple[int, int]:
+    """The children of merge t, the one with more points first; of equal ones the first."""
+    a, b = children[t, 0], children[t, 1]
+    return (a, b) if points[a] >= points[b] else (b, a)
+
+
+@kernel
+def _close(children: Ints, points: Floats, splits: Bools, contains: Bools) -> None:
+    n = children.shape[0] + 1
+    for t in range(n - 1):
+        large, small = _by_size(children, points, t)
+        splits[t] |= contains[small]
+        contains[n + t] = splits[t] or contains[large]
+
+
+@kernel
+def _find_cores(children: Ints, points: Floats, undone: Bools, contains: Bools, core: Ints) -> None:
+    """Below a node that contains an undone merge, its core is that of the larger side, again and again."""
+    n = children.shape[0] + 1
+    for t in range(n - 1):
+        large, _ = _by_size(children, points, t)
+        contains[n + t] = undone[t] or contains[large]
+        if contains[n + t]:
+            core[n + t] = core[large]
+
+
+@kernel
+def _hand_down(children: Ints, points: Floats, undone: Bools, contains: Bools, core: Ints, fell: Bools) -> None:
+    """A part that falls out joins the core of its sibling; whatever has no undone merge below it is one cluster."""
+    n = children.shape[0] + 1
+    for t in range(n - 2, -1, -1):
+        large, small = _by_size(children, points, t)
+        if not contains[n + t]:
+            core[large] = core[small] = core[n + t]
+            fell[large] = fell[small] = fell[n + t]
+        elif not undone[t]:
+            core[small], fell[small] = core[large], True
+
+
+@kernel
+def _fall_out(
+    children: Ints,
+    points: Floats,
+    heights: Floats,
+    splits: Bools,
+    least: float,
+    cluster: Ints,
+    height: Floats,
+    alive: Bools,
+) -> None:
+    n = children.shape[0] + 1
+    root = 2 * n - 2
+    cluster[root], alive[root] = root, True
+    for t in range(n - 2, -1, -1):
+        v = n + t
+        large, small = _by_size(children, points, t)
+        for child in (large, small):
+            cluster[child], height[child] = cluster[v], height[v]
+            if alive[v]:
+                height[child] = heights[t]
+        if alive[v] and splits[t]:
+            cluster[large], cluster[small] = large, small
+            alive[large], alive[small] = True, True
+        elif alive[v]:
+            alive[large] = points[large] >= least

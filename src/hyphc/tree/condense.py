@@ -1,0 +1,201 @@
+"""The condensed tree: merges of two groups that are large enough are splits, at others the smaller side falls out.
+
+Flat clusters are the groups below the k − 1 highest splits. Points that fell out above them join the group that their larger
+sibling leads to. The idea is that of HDBSCAN (Campello, Moulavi & Sander 2013), for any tree and any number of clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._kernels.tree import condense as condense_kernels
+from .._kernels.tree import passes as kernels
+from .._shared.arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+
+    from .core import Tree
+
+Bools = npt.NDArray[np.bool_]
+
+# Without ``min_size`` a group has at least this share of all points, and at least so many.
+MIN_SHARE, MIN_POINTS = 0.005, 3
+# A smaller group counts as well if it has at least so many points and at most this share of its weight leads out of it.
+ISOLATED_POINTS, ISOLATED_WEIGHT = 5, 0.05
+# Sizes may be fractions; their sums miss a whole number by this share at the most.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class FlatClusters:
+    """One label a leaf, the node at the core of each cluster, and which leaves fell out above the core that they joined."""
+
+    labels: Ints
+    nodes: Ints
+    joined: Bools
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CondensedTree:
+    """A tree of groups, each of which loses single points until it splits or ends.
+
+    Attributes
+    ----------
+    tree : Tree
+    min_size : float or None
+        Points that each side of a split has at least; None: the default, see ``Tree.condense``.
+    splits : array of int
+        The merges that are splits, ascending, so that the last are the highest.
+    cluster : array (2n − 1,)
+        The group that each leaf falls out of, and that each node belongs to, as the node of ``tree`` that is the group's top.
+    leaving_height : array (n,)
+        The height at which the leaf falls out; 0 for a tree of one leaf.
+    """
+
+    tree: Tree
+    min_size: float | None
+    splits: Ints
+    cluster: Ints
+    leaving_height: Floats
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row for each group and each leaf: ``parent``, ``child``, ``height`` at which they part, ``child_size``.
+
+        Groups are the nodes of ``tree`` at their tops, leaves are 0 … n − 1.
+        """
+        import pandas
+
+        return pandas.DataFrame(self._rows())
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """Return a graph with an edge, of a ``height``, from each group to what leaves it; nodes have a ``size``."""
+        import networkx
+
+        rows = self._rows()
+        graph = networkx.DiGraph()
+        root = 2 * self.tree.n_leaves - 2
+        graph.add_node(root, size=float(self.tree._points[root]))
+        for parent, child, height, size in zip(*(rows[name].tolist() for name in rows), strict=True):
+            graph.add_node(child, size=size)
+            graph.add_edge(parent, child, height=height)
+        return graph
+
+    def groups(self) -> tuple[Ints, Ints, Floats]:
+        """Return the groups below the root, the group that each leaves, and the height at which it does, from the top down."""
+        top_down = self.splits[::-1]
+        child = self.tree._children[top_down].ravel()
+        parent = self.cluster[self.tree.n_leaves + top_down]
+        return child, np.repeat(parent, 2), np.repeat(self.tree._heights[top_down], 2)
+
+    def _rows(self) -> dict[str, npt.NDArray[Any]]:
+        child, parent, height = self.groups()
+        n = self.tree.n_leaves
+        leaves = np.arange(n) if n > 1 else np.empty(0, dtype=np.int64)
+        everyone = np.append(child, leaves)
+        return {
+            "parent": np.append(parent, self.cluster[leaves]),
+            "child": everyone,
+            "height": np.append(height, self.leaving_height[leaves]),
+            "child_size": self.tree._points[everyone],
+        }
+
+    def __repr__(self) -> str:
+        size = f"groups of at least {self.min_size:g} points" if self.min_size is not None else "default group size"
+        return f"CondensedTree({self.tree.n_leaves} leaves, {len(self.splits)} splits, {size})"
+
+
+def condense(tree: Tree, min_size: float | None = None) -> CondensedTree:
+    """Keep as splits only the merges of two groups that are large enough; at others the smaller side falls out.
+
+    Parameters
+    ----------
+    min_size : float, optional
+        Points that each side of a split has at least. By default 0.5 % of all points, and at least 3; a smaller group of 5
+        points or more counts too where at most 5 % of its weight leads out of it, if the tree carries its weights.
+
+    Returns
+    -------
+    CondensedTree
+
+    Notes
+    -----
+    O(n) time and memory.
+
+    Examples
+    --------
+    >>> from hyphc import Tree
+    >>> tree = Tree([[0, 1], [2, 3], [5, 6], [7, 4]], heights=[1.0, 1.0, 3.0, 4.0])
+    >>> condensed = tree.condense(min_size=2)
+    >>> condensed.splits, condensed.leaving_height
+    (array([2]), array([1., 1., 1., 1., 4.]))
+    """
+    splits = is_split(tree, min_size)
+    least = _least_points(tree, min_size)
+    cluster, height = condense_kernels.leaving_heights(tree._children, tree._points, tree._heights, splits, least)
+    return CondensedTree(tree, min_size, np.flatnonzero(splits), cluster, height)
+
+
+def is_split(tree: Tree, min_size: float | None) -> Bools:
+    """Return for each merge whether both of its sides are large enough to be groups: (n − 1,)."""
+    splits = _smaller_sides(tree) >= _least_points(tree, min_size)
+    if min_size is not None or tree._split_weights is None or tree._degrees is None:
+        return splits
+    return condense_kernels.close_splits(tree._children, tree._points, splits | _is_isolated(tree))
+
+
+def split_order(tree: Tree, min_size: float | None) -> Ints:
+    """Return the merges in the order in which cuts into more and more clusters undo them.
+
+    First those that constraints demand, then the splits of the condensed tree, the highest first. Without ``min_size`` all
+    others follow, those with the larger smaller side first, as if the size were lowered step by step; with it cuts end there.
+    Merges that constraints forbid to undo are left out.
+    """
+    merges = np.arange(tree.n_leaves - 1)
+    smaller, splits = _smaller_sides(tree), is_split(tree, min_size)
+    forced = np.zeros(len(merges), dtype=np.int64) if tree._forced_splits is None else tree._forced_splits
+    size = np.where(splits, np.inf, smaller)
+    order = np.lexsort((-merges, -size, -forced))
+    possible = forced[order] >= 0
+    if min_size is not None:
+        possible &= splits[order] | (forced[order] > 0)
+    return np.asarray(order[possible])
+
+
+def undo(tree: Tree, merges: Ints) -> FlatClusters:
+    """Return the flat clusters that are left when these merges are undone, numbered by their smallest leaf.
+
+    At a merge that is kept above one that is undone the smaller side must have no undone merge, as with ``split_order``.
+    """
+    undone = np.zeros(tree.n_leaves - 1, dtype=np.bool_)
+    undone[merges] = True
+    core, fell = condense_kernels.assign_leaves(tree._children, tree._points, undone)
+    nodes, first, labels = np.unique(core, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return FlatClusters(np.argsort(order)[labels], nodes[order], fell)
+
+
+def _least_points(tree: Tree, min_size: float | None) -> float:
+    least = max(MIN_POINTS, MIN_SHARE * float(tree._points[-1])) if min_size is None else min_size
+    return least * (1 - ROUNDING)
+
+
+def _smaller_sides(tree: Tree) -> Floats:
+    return np.asarray(tree._points[tree._children].min(axis=1, initial=np.inf))
+
+
+def _is_isolated(tree: Tree) -> Bools:
+    """Return for each merge whether its smaller side has enough points and little weight that leads out of it."""
+    assert tree._split_weights is not None
+    assert tree._degrees is not None
+    points, within = tree._points, np.zeros(tree.n_leaves) if tree._leaf_weights is None else tree._leaf_weights
+    volume = kernels.subtree_sums(tree._children, tree._degrees + 2 * within)
+    inside = kernels.sums_of_merges(tree._children, tree._split_weights) + kernels.subtree_sums(tree._children, within)
+    isolated = (points >= ISOLATED_POINTS) & (volume - 2 * inside <= ISOLATED_WEIGHT * volume)
+    left, right = tree._children.T
+    return np.asarray(isolated[np.where(points[left] < points[right], left, right)])
