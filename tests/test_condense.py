@@ -168,6 +168,15 @@ def test_a_small_group_counts_where_little_weight_leads_out_of_it():
         assert not is_split(tree, 7)[-1]
 
 
+def test_more_clusters_than_groups_are_an_error_that_names_the_largest_number():
+    condensed = random_tree(60, 0).condense(4)
+    most = len(condensed.splits) + 1
+    assert condensed.cut(most).max() + 1 == most
+    with pytest.raises(ValueError, match=rf"n_clusters={most + 1} is not between 1 and {most}"):
+        condensed.cut(most + 1)
+    assert random_tree(60, 0).condense().cut(60).tolist() == list(range(60))
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_smallest_trees_can_be_condensed(n):
     tree = random_tree(n, 0)

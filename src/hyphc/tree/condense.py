@@ -64,6 +64,27 @@ class CondensedTree:
     cluster: Ints
     leaving_height: Floats
 
+    def cut(self, n_clusters: int) -> Ints:
+        """Return a label for each leaf, (n,): the groups below the highest splits, numbered in order of their smallest leaf.
+
+        Points that fell out above these splits join the group that their larger sibling leads to, so cuts into more and more
+        clusters are nested. Without a ``min_size`` the size is lowered where there are fewer splits than asked for.
+
+        Examples
+        --------
+        >>> from hyphc import Tree
+        >>> tree = Tree([[0, 1], [2, 3], [5, 6], [7, 4]], heights=[1.0, 1.0, 3.0, 4.0])
+        >>> tree.condense(min_size=2).cut(2), tree.cut(2, criterion="height")
+        (array([0, 0, 1, 1, 0]), array([0, 0, 0, 0, 1]))
+        """
+        order = split_order(self.tree, self.min_size)
+        if not 1 <= n_clusters <= len(order) + 1:
+            raise ValueError(
+                f"n_clusters={n_clusters} is not between 1 and {len(order) + 1}, the groups that the condensed tree can be cut "
+                "into; choose one that is, or a smaller min_size."
+            )
+        return undo(self.tree, order[: n_clusters - 1]).labels
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row for each group and each leaf: ``parent``, ``child``, ``height`` at which they part, ``child_size``.
 
