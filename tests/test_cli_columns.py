@@ -107,10 +107,10 @@ def test_a_column_called_a_batch_is_pointed_out_with_both_ways_out(capsys):
     file = write("x.csv", "a,b,plate_no,rooms", rows)
     assert main(["fit", file, "--output", "out"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "batch? plate_no is clustered by" in told
+    assert "batch? clustered by plate_no, which seems to say how rows were measured" in told
     assert "--exclude plate_no, or show it beside the tree with --annotate plate_no" in told
-    assert "rooms is clustered by" not in told
-    assert "plate\\_no is clustered by" in Path("out/report.md").read_text()
+    assert "clustered by rooms" not in told
+    assert "clustered by plate\\_no" in Path("out/report.md").read_text()
 
 
 @pytest.mark.parametrize("words", [["--exclude", "run"], ["--annotate", "run"], ["--features", "a,run"]])

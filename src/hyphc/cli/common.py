@@ -297,7 +297,7 @@ def nuisance_notes(
     if columns is None or not isinstance(X, np.ndarray):
         return []
     return [
-        f"batch?: {columns[c]} is clustered by, and looks like where, when or on whom rows were measured: leave it out with "
+        f"batch?: clustered by {columns[c]}, which seems to say how rows were measured and not what: leave it out with "
         f"--exclude {columns[c]},{also} {columns[c]}"
         for c in nuisance_columns(columns, X)
     ]

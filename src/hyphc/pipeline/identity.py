@@ -31,7 +31,7 @@ WITHOUT_EFFECT = {
     "min_size": _CUT,
     "n_jobs": "chunks and their order do not depend on the number of threads",
     "verbose": "shows progress alone",
-    "callback": "is told of progress; a fit that it ends early is not kept as finished",
+    "callback": "receives progress; a fit that it ends early is not saved as finished",
     "memory_limit": "decides whether rows are fitted out of core; such a fit has the sizes that follow in its own fingerprint",
     "checkpoint": "is where the fingerprint is kept",
 }
