@@ -26,7 +26,8 @@ from .problem import PART_SIZE, SAMPLE_SIZE, Problem, Recipe
 from .telling import Telling
 
 # What a row takes while it is fitted: its columns in double precision so many times (rows, sums of subtrees, copies of both), and
-# so many bytes for its node of the tree, its edges and the search: at least what `python -m benchmarks memory` measures.
+# so many bytes for its node of the tree, its edges and the search: at least what `python -m benchmarks memory` measures. Some
+# 100 MB that do not grow with the rows come on top, and are not counted: they matter for limits that no machine has.
 COPIES, BYTES = 6, 3_700
 TREE_BYTES = 120  # a row, when the whole tree is put together
 SMALLEST_PART = 1_000
