@@ -6,11 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hyphc import Tree
+from hyphc import HypHC, Tree
 from hyphc.tree.condense import condense, is_split, split_order, undo
-from hypothesis import given
+from hyphc.tree.cut import labels_of
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from sklearn.metrics import adjusted_rand_score
 
 import oracles
 from strategies import chain, random_tree, trees
@@ -175,6 +177,30 @@ def test_more_clusters_than_groups_are_an_error_that_names_the_largest_number():
     with pytest.raises(ValueError, match=rf"n_clusters={most + 1} is not between 1 and {most}"):
         condensed.cut(most + 1)
     assert random_tree(60, 0).condense().cut(60).tolist() == list(range(60))
+
+
+def test_every_way_to_ask_for_condensed_clusters_gives_the_same():
+    rng = np.random.default_rng(0)
+    centres = [(0, 0), (30, 0), (15, 26), (60, 0), (66, 6), (72, 0)]
+    X = np.vstack([rng.normal(c, size=(n, 2)) for c, n in zip(centres, [400] * 3 + [20] * 3, strict=True)])
+    truth = np.repeat(np.arange(6), [400] * 3 + [20] * 3)
+    model = HypHC(6, criterion="condensed", random_state=0).fit(X)
+    assert adjusted_rand_score(truth, model.labels_) == 1
+    assert adjusted_rand_score(truth, HypHC(6, random_state=0).fit(X).labels_) < 0.9
+    for labels in (
+        model.tree_.cut(6, criterion="condensed"),
+        model.tree_.condense().cut(6),
+        model.tree_.layers([6, 2], criterion="condensed")[0],
+        labels_of(model.tree_, model.tree_.clusters(6, criterion="condensed")),
+    ):
+        assert_array_equal(labels, model.labels_)
+
+
+@given(sized_trees(), st.none() | st.integers(1, 4))
+def test_cuts_of_the_condensed_criterion_are_those_of_the_condensed_tree(tree, min_size):
+    assume((min_size or 1) <= tree._points[-1])
+    for k in range(1, len(split_order(tree, min_size)) + 2):
+        assert_array_equal(tree.cut(k, criterion="condensed", min_size=min_size), tree.condense(min_size).cut(k))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -11,7 +11,7 @@ from hyphc import Tree, as_similarity
 from hyphc.scores.heights import with_similarity_heights, with_split_weights
 from hyphc.scores.metrics import dasgupta_cost
 from hyphc.tree import cut_scores
-from hyphc.tree.cut import CRITERIA, Prunings, best_prunings, most_clusters, node_scores
+from hyphc.tree.cut import SCORES, Prunings, best_prunings, most_clusters, node_scores
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -67,14 +67,14 @@ def score_by_definition(tree: Tree, W: np.ndarray, criterion: str, nodes: tuple[
     return -sum(out / v if v else 1.0 for out, v in zip(outside, volume, strict=True))
 
 
-@given(weighted_trees(), st.sampled_from(sorted(CRITERIA)), st.integers(1, 4))
+@given(weighted_trees(), st.sampled_from(sorted(SCORES)), st.integers(1, 4))
 def test_the_cut_is_the_best_of_all_prunings(case, criterion, min_size):
     tree, W = case
     points, found = points_below(tree), {}
     for nodes in prunings(tree):
         if min_size == 1 or min(points[v] for v in nodes) >= min_size:
             found.setdefault(len(nodes), []).append(score_by_definition(tree, W, criterion, nodes))
-    assert sorted(found) == list(range(1, most_clusters(tree, min_size) + 1))
+    assert sorted(found) == list(range(1, most_clusters(tree, min_size=min_size) + 1))
     scale = 1e-10 * (1 + abs(node_scores(tree, criterion)).max())
     for k, scores in found.items():
         nodes = tree.clusters(k, criterion=criterion, min_size=min_size)
@@ -85,11 +85,11 @@ def test_the_cut_is_the_best_of_all_prunings(case, criterion, min_size):
         assert_allclose(cut_scores(tree, criterion, k, min_size=min_size)[-1], max(scores), atol=scale)
 
 
-@given(weighted_trees(), st.sampled_from(sorted(CRITERIA)), st.integers(1, 3))
+@given(weighted_trees(), st.sampled_from(sorted(SCORES)), st.integers(1, 3))
 def test_labels_follow_from_the_nodes_and_are_numbered_by_their_smallest_leaf(case, criterion, min_size):
     tree, _ = case
     sets = oracles.leaf_sets(tree)
-    for k in range(1, most_clusters(tree, min_size) + 1):
+    for k in range(1, most_clusters(tree, min_size=min_size) + 1):
         nodes = tree.clusters(k, criterion=criterion, min_size=min_size)
         labels = tree.cut(k, criterion=criterion, min_size=min_size)
         assert [set(np.flatnonzero(labels == c).tolist()) for c in range(k)] == [sets[v] for v in nodes]
@@ -148,14 +148,14 @@ def test_the_dasgupta_score_is_what_the_two_level_tree_saves():
     tree = with_split_weights(random_tree(30, 1), W)
     cost = two_level_cost(tree.cut(5, criterion="dasgupta"))
     assert_allclose(30 * W.sum() / 2 - cut_scores(tree, "dasgupta", 5)[-1], cost)
-    for criterion in set(CRITERIA) - {"sse"}:
+    for criterion in set(SCORES) - {"sse"}:
         assert cost <= two_level_cost(tree.cut(5, criterion=criterion)) + 1e-9
 
 
 def test_leaves_count_as_many_points_as_they_stand_for():
     tree = Tree([[0, 1], [2, 3], [4, 5]], leaf_sizes=[2, 1, 1, 1])
-    assert most_clusters(tree, 2) == 2
-    assert most_clusters(tree, 3) == 1
+    assert most_clusters(tree, min_size=2) == 2
+    assert most_clusters(tree, min_size=3) == 1
     assert tree.cut(max_size=2).tolist() == [0, 1, 2, 2]
     assert tree.cut(max_size=1).tolist() == [0, 1, 2, 3]
     assert tree.cut(2, min_size=2).tolist() == [0, 0, 1, 1]
@@ -163,19 +163,19 @@ def test_leaves_count_as_many_points_as_they_stand_for():
 
 def test_sizes_that_are_fractions_are_summed_without_losing_a_point():
     tenths = Tree(chain(30).children, leaf_sizes=np.full(30, 0.1))
-    assert most_clusters(tenths, 3) == 1
+    assert most_clusters(tenths, min_size=3) == 1
     assert tenths.cut(30).max() == 29  # min_size=1 asks for nothing
 
 
 def test_similarities_all_zero_can_still_be_cut():
     tree = with_split_weights(chain(4), np.zeros((4, 4)))
-    for criterion in set(CRITERIA) - {"sse"}:
+    for criterion in set(SCORES) - {"sse"}:
         assert tree.cut(3, criterion=criterion).max() == 2
 
 
 def test_a_small_sibling_keeps_a_node_whole_when_clusters_must_be_large():
     outlier_last = Tree([[0, 1], [2, 3], [5, 6], [7, 4]])
-    assert most_clusters(outlier_last, 2) == 1
+    assert most_clusters(outlier_last, min_size=2) == 1
     outlier_first = Tree([[0, 4], [5, 1], [2, 3], [6, 7]])
     assert outlier_first.cut(2, min_size=2).tolist() == [0, 0, 1, 1, 0]
 
@@ -183,7 +183,10 @@ def test_a_small_sibling_keeps_a_node_whole_when_clusters_must_be_large():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_clusters": 2, "criterion": "best"}, "criterion='best' is unknown; choose one of 'height', 'dasgupta'"),
+        (
+            {"n_clusters": 2, "criterion": "best"},
+            "criterion='best' is unknown; choose one of 'condensed', 'height', 'dasgupta'",
+        ),
         (
             {"n_clusters": 2, "criterion": "dasgupta"},
             r"needs split weights.*with_similarity_heights\(tree, similarity\)",

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hyphc import HypHC, Tree, as_similarity, baselines, differences, geometry
 from hyphc.explorer import explore
+from scipy.cluster.hierarchy import linkage
 from sklearn.datasets import load_digits
 
 import strategies
@@ -267,6 +268,24 @@ def test_the_slider_cuts_the_tree_with_live_colours(digits, screen):
     assert browser.execute_script("return explorer.model.clusters.length") == 7
     press(browser, "]")
     assert browser.execute_script("return explorer.model.clusters.length") == 8
+
+
+def test_the_slider_cuts_the_condensed_tree_at_every_number(tmp_path, screen):
+    X = np.random.default_rng(0).normal(size=(150, 2)) + 4 * np.random.default_rng(1).integers(3, size=(150, 2))
+    tree = Tree.from_linkage(linkage(X, "single"))  # far points fall out near the root
+    explore(tree, tmp_path / "condensed.html", criterion="condensed", min_size=6)
+    browser = screen(tmp_path / "condensed.html")
+    of_leaves = """const m = explorer.model;
+        return Array.from({ length: m.n }, (_, leaf) => m.numbers[m.clusterOf(leaf)]);"""
+    condensed, joined, lines = tree.condense(6), 0, []
+    assert browser.execute_script("return explorer.model.most") == len(condensed.splits) + 1 > 5
+    for k in range(1, len(condensed.splits) + 2):
+        browser.execute_script("explorer.setCut(arguments[0])", k)
+        assert browser.execute_script(of_leaves) == condensed.cut(k).tolist()
+        joined += browser.execute_script("return explorer.model.parts.length") > k
+        lines.append(browser.execute_script("return explorer.dendrogram.cutLevel()"))
+    assert joined > 3  # else the test would not see where points join
+    assert sorted(lines, reverse=True) == lines
 
 
 def test_the_page_opens_with_the_clusters_of_the_fit_and_its_slider_cuts_as_the_tree_does(tmp_path, screen):

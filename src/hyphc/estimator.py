@@ -79,10 +79,10 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         Of "auto": the strength of the background, 0.003 by default.
     directed : {"sum", "max", "mean"}, optional
         Of "precomputed" and graphs of networkx: how w_ij and w_ji, where they differ, become one similarity. None refuses them.
-    criterion : {"dasgupta", "height", "modularity", "ncut", "sse"}
-        Which of all cuts of the tree into so many clusters ``labels_`` is, see ``Tree.cut``.
-    min_size : float
-        Points that a cluster has at least.
+    criterion : {"condensed", "dasgupta", "height", "modularity", "ncut", "sse"}
+        Which clusters of the tree ``labels_`` are, see ``Tree.cut``.
+    min_size : float, optional
+        Points that a cluster has at least; 1 if it is not given, or what "condensed" chooses.
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         Of the continuous stage, as in ``embed``. If any is not its default, the search starts from a short such stage.
     constraints : Constraints, optional

@@ -53,7 +53,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         background: float | None = None,
         directed: str | None = None,
         criterion: str = "dasgupta",
-        min_size: float = 1,
+        min_size: float | None = None,
         init: str | npt.ArrayLike | Tree = "auto",
         n_init: int = 1,
         n_components: int = 2,

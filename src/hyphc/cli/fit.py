@@ -106,7 +106,7 @@ def _fitted(arguments: argparse.Namespace, similarity: Similarity, known: Constr
     model = HypHC(
         arguments.n_clusters,
         criterion=arguments.criterion or "dasgupta",
-        min_size=arguments.min_size or 1,
+        min_size=arguments.min_size,
         constraints=known,
         effort=arguments.effort,
         time_budget=arguments.time_budget,

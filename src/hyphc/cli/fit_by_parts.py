@@ -90,7 +90,7 @@ def _fitted(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | 
         scale=True if arguments.standardize else SCALES[arguments.scale],
         background=arguments.background,
         criterion=arguments.criterion or "dasgupta",
-        min_size=arguments.min_size or 1,
+        min_size=arguments.min_size,
         effort=arguments.effort,
         random_state=arguments.seed,
         storage=storage,

@@ -205,9 +205,9 @@ def add_criterion(parser: argparse.ArgumentParser) -> None:
         "--criterion",
         metavar="CRITERION",
         choices=Choices(criteria),
-        help="which K clusters are best, by %(choices)s (default: dasgupta where the tree carries weights, else height)",
+        help="which K clusters: %(choices)s (default: dasgupta where the tree carries weights, else height)",
     )
-    parser.add_argument("--min-size", type=whole(1), metavar="M", help="clusters have at least so many leaves each")
+    parser.add_argument("--min-size", type=whole(1), metavar="M", help="clusters have at least so many points each")
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:

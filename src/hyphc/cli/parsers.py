@@ -236,14 +236,16 @@ def _add_cut(commands: Any) -> None:
         "from 1, its name if it has one, and its cluster from 0. Without K, H or N, there\n"
         "are as many clusters as the fit found; of a tree from elsewhere, as many as there\n"
         "are where the heights of its merges jump most.\n\n"
-        "Of all ways to take K clusters from the tree, --criterion says which is best:\n"
+        "--criterion says which K clusters of the tree are taken:\n"
+        "  condensed   the groups below its highest splits; a few points at a merge are no\n"
+        "              group, they join the larger side\n"
         "  dasgupta    clusters below one root, and rows below them, cost least\n"
         "  height      the last merges are undone\n"
         "  modularity  Newman's modularity is largest\n"
         "  ncut        the normalised cut is smallest\n"
         "  sse         squared distances to the means are smallest\n"
-        "All but height need the split weights that hyphc fit keeps in tree.npz and\n"
-        "tree.json.",
+        "All but condensed and height need the split weights that hyphc fit keeps in\n"
+        "tree.npz and tree.json.",
         *_FIRST,
         "hyphc cut iris-hyphc/tree.npz --n-clusters 3",
         "hyphc cut iris-hyphc/tree.npz --n-clusters 3 --criterion modularity --min-size 5",

@@ -80,7 +80,7 @@ def run_explore(arguments: argparse.Namespace) -> None:
     require_writable_file(path)
     tree, points = _tree_and_points(arguments)
     require_weights(tree, arguments)
-    options: dict[str, Any] = {"criterion": arguments.criterion, "min_size": arguments.min_size or 1}
+    options: dict[str, Any] = {"criterion": arguments.criterion, "min_size": arguments.min_size}
     if points is not None:
         options |= {
             "annotations": read_annotations(arguments, arguments.data),
@@ -109,8 +109,9 @@ def _clusters(tree: Tree, arguments: argparse.Namespace) -> npt.NDArray[np.int64
     if n_clusters is not None and n_clusters > n:
         raise ValueError(f"--n-clusters {n_clusters} is more than the {n} leaves; give at most that many.")
     require_weights(tree, arguments)
-    least = arguments.min_size or 1
-    return tree.cut(n_clusters or own_number(tree, least), criterion=arguments.criterion, min_size=least)
+    return tree.cut(
+        n_clusters or own_number(tree, arguments), criterion=arguments.criterion, min_size=arguments.min_size
+    )
 
 
 def draw(

@@ -182,7 +182,7 @@ def agreement_row(clusters: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]
 def how_many(model: HypHC) -> str:
     """How many flat clusters there are and why, with the numbers that come next."""
     found, k = model.cluster_number_, model.n_clusters_
-    sizes = f", each of at least {model.min_size} points" if model.min_size > 1 else ""
+    sizes = f", each of at least {model.min_size} points" if (model.min_size or 1) > 1 else ""
     if found is None:
         return f"{k}, as asked for{sizes}"
     text = f"{found.n_clusters} found: {found.why}"

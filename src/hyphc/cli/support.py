@@ -51,7 +51,7 @@ def _as_fitted(arguments: argparse.Namespace, points: Points, similarity: Simila
     return points.data, parameters
 
 
-def support_row(found: Support, n_clusters: int, criterion: str, min_size: float) -> tuple[str, str, str]:
+def support_row(found: Support, n_clusters: int, criterion: str, min_size: float | None) -> tuple[str, str, str]:
     """How many flat clusters are stable, and what was done."""
     nodes = found.tree.clusters(n_clusters, criterion=criterion, min_size=min_size)
     stable = f"{found.n_stable(nodes, STABLE)} of {len(nodes)}"

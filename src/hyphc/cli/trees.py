@@ -9,7 +9,7 @@ from typing import Any
 from .._shared.files import replaced_atomically
 from ..io.trees import read_tree, require_tree_suffix, write_tree
 from ..tree import Tree
-from ..tree.cut import nearest_possible
+from ..tree.cut import CONDENSED, nearest_possible
 from .outputs import clusters_csv, clusters_excel, require_table_suffix, require_writable_file
 
 
@@ -43,7 +43,7 @@ def _check_usage(arguments: argparse.Namespace) -> None:
 
 def require_weights(tree: Tree, arguments: argparse.Namespace) -> None:
     """Raise where the tree lacks what the criterion asked for needs."""
-    if tree.split_weights is None and arguments.criterion not in (None, "height"):
+    if tree.split_weights is None and arguments.criterion not in (None, CONDENSED, "height"):
         raise ValueError(
             f"{arguments.tree} holds no split weights, which --criterion {arguments.criterion} needs; give the tree.npz or "
             "tree.json that hyphc fit writes."
@@ -55,18 +55,18 @@ def _cut_options(tree: Tree, arguments: argparse.Namespace) -> dict[str, Any]:
     names = ("n_clusters", "criterion", "min_size", "height", "max_size")
     options = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if not options.keys() & {"n_clusters", "height", "max_size"}:
-        options["n_clusters"] = k = own_number(tree, arguments.min_size or 1)
+        options["n_clusters"] = k = own_number(tree, arguments)
         why = "where the heights jump most" if tree._n_clusters is None else "as when the tree was fitted"
         print(f"hyphc: cut {why}, into {k} cluster{'s' * (k != 1)}", file=sys.stderr)
     return options
 
 
-def own_number(tree: Tree, min_size: float) -> int:
+def own_number(tree: Tree, arguments: argparse.Namespace) -> int:
     """How many clusters the tree has unless others are asked for, or as many as this size allows.
 
     A size which no cluster can have is told as such by the cut.
     """
-    return nearest_possible(tree, tree.n_clusters, min_size)
+    return nearest_possible(tree, tree.n_clusters, arguments.criterion, arguments.min_size)
 
 
 def run_convert(arguments: argparse.Namespace) -> None:

@@ -97,7 +97,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         scale: str | bool = "auto",
         background: float | None = None,
         criterion: str = "dasgupta",
-        min_size: float = 1,
+        min_size: float | None = None,
         effort: float = 1.0,
         random_state: int | None = None,
         part_size: int = PART_SIZE,

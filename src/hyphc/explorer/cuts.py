@@ -1,4 +1,4 @@
-"""The cuts that a page holds: what ``Tree.cut`` answers for few clusters, so that page, files and plots say the same."""
+"""The cuts that a page holds: what ``Tree.cut`` answers, so that page, files and plots say the same."""
 
 from __future__ import annotations
 
@@ -6,31 +6,73 @@ import numpy as np
 
 from .._shared.arrays import Ints
 from ..tree import Tree
-from ..tree.cut import NodeScores, best_prunings, default_criterion, fewest_clusters, most_clusters
+from ..tree.condense import is_split, split_order
+from ..tree.cut import (
+    CONDENSED,
+    NodeScores,
+    best_prunings,
+    default_criterion,
+    fewest_clusters,
+    most_clusters,
+    require_size,
+)
 from .groups import Groups
 from .packing import Fields, packed
 
-# Clusters of the largest cut that is looked up; with more of them the last merges are undone. 50 cuts have 1 275 nodes.
+# Clusters of the largest best pruning that is looked up; with more of them the last merges are undone. 50 have 1 275 nodes.
 LARGEST_K = 50
 
 
-def cut_fields(tree: Tree, groups: Groups | None, criterion: str | NodeScores | None, min_size: float) -> Fields:
-    """With how many clusters the page opens, and {k: nodes} of the best cuts, as nodes of the page's tree."""
-    criterion = default_criterion(tree) if criterion is None else criterion
+def cut_fields(tree: Tree, groups: Groups | None, criterion: str | NodeScores | None, min_size: float | None) -> Fields:
+    """Return with how many clusters the page opens, and what it needs to cut its tree into any number as ``Tree.cut`` does."""
+    require_size(tree, min_size)
     n_shown = tree.n_leaves if groups is None else len(groups.sizes)
-    most = min(most_clusters(tree, min_size), n_shown)
-    if most == 0:
-        raise ValueError(f"min_size={min_size} is more than the {tree._points[-1]:g} points; choose at most that.")
+    criterion = default_criterion(tree) if criterion is None else criterion
+    if criterion == CONDENSED:
+        fields = _condensed_fields(tree, n_shown, min_size)
+    else:
+        fields = {**_forced_fields(tree, n_shown), "larger": None, "splits": 0}
+        most = min(most_clusters(tree, criterion, min_size), n_shown)
+        fields["cuts"] = _pruning_fields(tree, groups, criterion, 1 if min_size is None else min_size, most)
+    most = min(most_clusters(tree, criterion, min_size), n_shown, fields["most"])
+    return {**fields, "opening": max(fewest_clusters(tree), min(tree.n_clusters, most))}
+
+
+def _condensed_fields(tree: Tree, n_shown: int, min_size: float | None) -> Fields:
+    """Return in which turn each merge of the page is undone, which of its sides is larger, and how many turns are splits.
+
+    The page of a large tree has its last merges alone: it can be cut as long as these are undone.
+    """
+    n, order = tree.n_leaves, split_order(tree, min_size)
+    hidden = np.flatnonzero(order < n - n_shown)
+    order = order[: hidden[0] if len(hidden) else len(order)]
+    turns = np.full(n_shown - 1, np.iinfo(np.int32).max)
+    turns[order - (n - n_shown)] = np.arange(len(order))
+    left, right = tree._points[tree._children[n - n_shown :]].T
+    free = tree.forced_splits is None
+    return {
+        "fewest": fewest_clusters(tree),
+        "most": 1 + len(order),
+        "turns": packed(turns, "<i4"),
+        "larger": packed(right > left, "<i4"),
+        "splits": int(is_split(tree, min_size)[order].sum()) if free else 0,
+        "cuts": {},
+    }
+
+
+def _pruning_fields(
+    tree: Tree, groups: Groups | None, criterion: str | NodeScores, min_size: float, most: int
+) -> Fields:
+    """Return {k: nodes} of the best prunings, as nodes of the page's tree."""
+    if criterion == "height" and min_size == 1:  # the page knows by itself which merges are last
+        return {}
     fewest = fewest_clusters(tree)
     opening = max(fewest, min(tree.n_clusters, most))
-    limits = {"opening": opening, **_forced_fields(tree, n_shown)}
-    if criterion == "height" and min_size == 1:  # the page knows by itself which merges are last
-        return {**limits, "cuts": {}}
     sizes = sorted({*range(fewest, min(LARGEST_K, most) + 1), opening})
     prunings = best_prunings(tree, sizes[-1], criterion, min_size)
     possible = [k for k in sizes if prunings.scores[k - 1] > -np.inf]
     nodes = {k: _on_page(tree, prunings.nodes(k), groups) for k in possible}
-    return {**limits, "cuts": {k: packed(found, "<i4") for k, found in nodes.items() if found is not None}}
+    return {k: packed(found, "<i4") for k, found in nodes.items() if found is not None}
 
 
 def _forced_fields(tree: Tree, n_shown: int) -> Fields:

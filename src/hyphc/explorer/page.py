@@ -86,7 +86,7 @@ def explore(
     embedding: npt.ArrayLike | None = None,
     similarity: SimilarityLike | None = None,
     criterion: str | NodeScores | None = None,
-    min_size: float = 1,
+    min_size: float | None = None,
     title: str | None = None,
     rows_from: int = 0,
 ) -> Any:
@@ -119,8 +119,9 @@ def explore(
         Adds Dasgupta's cost, and for each cluster the mean similarity across its split, of the default metric the mean weight of
         the neighbour graph's edges. A fitted tree carries what that takes.
     criterion, min_size
-        Of the cuts, as in ``Tree.cut``. The page opens with ``tree.n_clusters`` clusters, and shows ``tree.cut(k)`` for that k
-        and all up to 50, or as many as ``min_size`` allows; with more clusters the last merges are undone.
+        Of the cuts, as in ``Tree.cut``. The page opens with ``tree.n_clusters`` clusters, and shows ``tree.cut(k)`` for every
+        k that ``min_size`` and the leaves of the page allow; of a score for that k and all up to 50, and with more clusters the
+        last merges are undone.
     title : str, optional
         Heading of the page.
     rows_from : int

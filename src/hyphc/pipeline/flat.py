@@ -32,7 +32,7 @@ class Cut:
     n_clusters: int | None = None
     distance_threshold: float | None = None
     criterion: str = "dasgupta"
-    min_size: float = 1
+    min_size: float | None = None
 
     def check(self, n: int) -> None:
         """Raise for clusters that no tree of n points has, and for settings that would be ignored."""
@@ -55,7 +55,9 @@ class Cut:
         """The flat cluster of each leaf: as many as asked for, else as near to ``n_found`` as the tree allows."""
         if self.distance_threshold is not None:
             return tree.cut(height=np.nextafter(self.distance_threshold, -np.inf))
-        n_clusters = self.n_clusters if n_found is None else nearest_possible(tree, n_found, self.min_size)
+        n_clusters = (
+            self.n_clusters if n_found is None else nearest_possible(tree, n_found, self.criterion, self.min_size)
+        )
         return tree.cut(n_clusters, criterion=self.criterion, min_size=self.min_size)
 
     def stage(self) -> Stage:

@@ -104,7 +104,7 @@ CHECKS: dict[str, Check] = {
     "background": _optional(_not_negative),
     "directed": lambda name, value: require_directed(value),
     "criterion": lambda name, value: require_choice(name, value, CRITERIA),
-    "min_size": _check_min_size,
+    "min_size": _optional(_check_min_size),
     "init": _require(_is_start, "is no start; give a name, an array or a Tree"),
     "n_init": _whole(1),
     "n_components": _whole(1),

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from .._shared.palette import CLUSTERS
-from ..tree.cut import NodeScores, cut_scores, default_criterion
+from ..tree.cut import CONDENSED, NodeScores, cut_scores, default_criterion
 from .common import axes_or_new, tree_of
 
 _AXES = {
@@ -25,7 +25,7 @@ def cluster_scores(
     *,
     criterion: str | NodeScores | None = None,
     k_max: int = 30,
-    min_size: float = 1,
+    min_size: float | None = None,
     n_clusters: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -53,10 +53,11 @@ def cluster_scores(
     made it (``hyphc.scores.clusters``), while the curve compares cuts.
     """
     source, tree = tree, tree_of(tree)
-    criterion = criterion or getattr(source, "criterion", None) or default_criterion(tree)
-    least = getattr(source, "min_size", 1) if min_size == 1 else min_size
+    criterion = criterion or getattr(source, "criterion", None)
+    criterion = default_criterion(tree) if criterion in (None, CONDENSED) else criterion
+    least = getattr(source, "min_size", None) if min_size is None else min_size
     chosen = tree.n_clusters if n_clusters is None else n_clusters
-    scores = cut_scores(tree, criterion, max(k_max, chosen), min_size=least)
+    scores = cut_scores(tree, criterion, max(k_max, chosen), min_size=least or 1)
     if criterion == "dasgupta" and scores.max() > 0:
         scores = scores / scores.max()
     ax = axes_or_new(ax, (6.0, 3.6))

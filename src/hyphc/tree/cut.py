@@ -1,4 +1,4 @@
-"""Flat clusters of a tree: the pruning into k clusters that scores best, or one by height or by size.
+"""Flat clusters of a tree: below the highest splits of the condensed tree, the best pruning by a score, by height or by size.
 
 A pruning is a set of nodes that holds each leaf once. A criterion gives every node a score, and the best pruning is the one
 with the largest sum. By dynamic programming it is found among all of them:
@@ -19,19 +19,14 @@ from .._kernels.tree import cut as cut_kernels
 from .._kernels.tree import passes as kernels
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import require_choice, require_memory
+from .condense import ROUNDING, FlatClusters, split_order, undo
 
 if TYPE_CHECKING:
     from .core import Tree
 
 NodeScores = Callable[["Tree"], npt.NDArray[np.float64]]
 
-# Sizes may be fractions; their sums miss a whole number by this share at the most.
-ROUNDING = 1e-9
-
-
-def default_criterion(tree: Tree) -> str:
-    """ "dasgupta" for a tree that carries its split weights, as fitted ones do; "height" for others."""
-    return "height" if tree._split_weights is None else "dasgupta"
+CONDENSED = "condensed"  # the criterion that is not a score
 
 
 def height_scores(tree: Tree) -> Floats:
@@ -66,13 +61,14 @@ def sse_scores(tree: Tree) -> Floats:
     return np.asarray(-kernels.sums_of_merges(tree._children, squares) / tree._points)
 
 
-CRITERIA: dict[str, NodeScores] = {
+SCORES: dict[str, NodeScores] = {
     "height": height_scores,
     "dasgupta": dasgupta_scores,
     "modularity": modularity_scores,
     "ncut": ncut_scores,
     "sse": sse_scores,
 }
+CRITERIA: tuple[str, ...] = (CONDENSED, *SCORES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +111,8 @@ def best_prunings(
 def node_scores(tree: Tree, criterion: str | NodeScores) -> Floats:
     """What each node would add to the score as a cluster, (2n − 1,)."""
     if isinstance(criterion, str):
-        require_choice("criterion", criterion, CRITERIA)
-        return CRITERIA[criterion](tree)
+        require_choice("criterion", criterion, SCORES)
+        return SCORES[criterion](tree)
     scores = np.ascontiguousarray(criterion(tree), dtype=np.float64)
     n_nodes = 2 * tree.n_leaves - 1
     if scores.shape != (n_nodes,) or not np.isfinite(scores).all():
@@ -127,6 +123,11 @@ def node_scores(tree: Tree, criterion: str | NodeScores) -> Floats:
     return scores
 
 
+def default_criterion(tree: Tree) -> str:
+    """Return "dasgupta" for a tree that carries its split weights, as fitted ones do; "height" for others."""
+    return "height" if tree._split_weights is None else "dasgupta"
+
+
 def cut_scores(
     tree: Tree, criterion: str | NodeScores | None = None, k_max: int = 50, *, min_size: float = 1
 ) -> Floats:
@@ -135,8 +136,10 @@ def cut_scores(
     Parameters
     ----------
     tree : Tree
-    criterion, min_size
-        As in ``Tree.cut``.
+    criterion : str or callable, optional
+        A score, as in ``Tree.cut``. Default: "dasgupta" where the tree carries its split weights, else "height".
+    min_size : number
+        Clusters have at least so many points.
     k_max : int
         The largest k; fewer are returned where the tree cannot be cut into so many.
 
@@ -153,13 +156,15 @@ def cut_scores(
     """
     if k_max < 1:
         raise ValueError(f"k_max={k_max} leaves no cut; choose k_max >= 1.")
-    _require_possible(tree, 1, min_size)
+    require_size(tree, min_size)
     return best_prunings(tree, min(k_max, tree.n_leaves), criterion or default_criterion(tree), min_size).scores
 
 
-def most_clusters(tree: Tree, min_size: float = 1) -> int:
-    """The largest number of clusters, each of at least ``min_size`` points, that the tree can be cut into; 0 if none."""
-    return int(_most(tree, min_size)[-1])
+def most_clusters(tree: Tree, criterion: str | NodeScores | None = None, min_size: float | None = None) -> int:
+    """Return the largest number of clusters, each of at least ``min_size`` points, that the tree can be cut into; 0 if none."""
+    if criterion == CONDENSED:
+        return 1 + len(split_order(tree, min_size))
+    return int(_most(tree, 1 if min_size is None else min_size)[-1])
 
 
 def fewest_clusters(tree: Tree) -> int:
@@ -167,31 +172,51 @@ def fewest_clusters(tree: Tree) -> int:
     return 1 if tree._forced_splits is None else 1 + int((tree._forced_splits > 0).sum())
 
 
-def nearest_possible(tree: Tree, n_clusters: int, min_size: float = 1) -> int:
-    """The number of clusters nearest to this one that the tree can be cut into; at least 1, so that a cut tells what is wrong."""
-    return max(fewest_clusters(tree), min(n_clusters, most_clusters(tree, min_size)))
+def nearest_possible(
+    tree: Tree, n_clusters: int, criterion: str | NodeScores | None = None, min_size: float | None = None
+) -> int:
+    """Return the number nearest to this one that the tree can be cut into; at least 1, so that a cut says what is wrong."""
+    return max(fewest_clusters(tree), min(n_clusters, most_clusters(tree, criterion, min_size)))
 
 
-def chosen_nodes(
+def flat_clusters(
     tree: Tree,
     n_clusters: int | None,
     criterion: str | NodeScores | None,
-    min_size: float,
+    min_size: float | None,
     height: float | None,
     max_size: float | None,
-) -> Ints:
-    """``Tree.clusters``: the nodes that a cut leaves, in the order of their smallest leaves."""
+) -> FlatClusters:
+    """Return the flat clusters of ``Tree.cut``, numbered in the order of their smallest leaves."""
     given = {"n_clusters": n_clusters, "height": height, "max_size": max_size}
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) != 1:
         raise ValueError(f"cut takes exactly one of n_clusters, height and max_size; got {chosen or 'none'}.")
     if n_clusters is not None:
-        nodes = _best_nodes(tree, n_clusters, criterion or default_criterion(tree), min_size)
-    elif min_size != 1:
+        return _clusters_of(tree, n_clusters, default_criterion(tree) if criterion is None else criterion, min_size)
+    if min_size not in (None, 1):
         raise ValueError(f"min_size={min_size} goes with n_clusters, not with {chosen[0]}; leave it out.")
-    else:
-        nodes = tops(tree, _allowed(tree, _low_merges(tree, height, max_size)))
-    return by_smallest_leaf(tree, nodes)
+    return _of_nodes(tree, tops(tree, _allowed(tree, _low_merges(tree, height, max_size))))
+
+
+def _clusters_of(
+    tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float | None, within: Ints | None = None
+) -> FlatClusters:
+    if not 1 <= n_clusters <= tree.n_leaves:
+        raise ValueError(
+            f"n_clusters={n_clusters} is not between 1 and the {tree.n_leaves} leaves; choose one that is."
+        )
+    _require_possible(tree, n_clusters, criterion, min_size)
+    if isinstance(criterion, str):
+        require_choice("criterion", criterion, CRITERIA)
+    if criterion == CONDENSED:
+        return undo(tree, split_order(tree, min_size)[: n_clusters - 1])
+    return _of_nodes(tree, _best_nodes(tree, n_clusters, criterion, 1 if min_size is None else min_size, within))
+
+
+def _of_nodes(tree: Tree, nodes: Ints) -> FlatClusters:
+    nodes = by_smallest_leaf(tree, nodes)
+    return FlatClusters(labels_of(tree, nodes), nodes, np.zeros(tree.n_leaves, dtype=np.bool_))
 
 
 def by_smallest_leaf(tree: Tree, nodes: Ints) -> Ints:
@@ -200,14 +225,15 @@ def by_smallest_leaf(tree: Tree, nodes: Ints) -> Ints:
     return np.asarray(nodes[np.argsort(smallest[nodes])])
 
 
-def nested_nodes(
-    tree: Tree, n_clusters: Sequence[int], criterion: str | NodeScores | None, min_size: float
-) -> dict[int, Ints]:
-    """``Tree.layers``: for each number the nodes of its clusters; the finest is the best of all, each other of the next finer."""
-    layers: dict[int, Ints] = {}
-    chosen, finer = criterion or default_criterion(tree), None
+def nested_clusters(
+    tree: Tree, n_clusters: Sequence[int], criterion: str | NodeScores | None, min_size: float | None
+) -> dict[int, FlatClusters]:
+    """Return the clusters of ``Tree.layers`` for each number: the finest is the best of all, each other of the next finer."""
+    layers: dict[int, FlatClusters] = {}
+    chosen, finer = default_criterion(tree) if criterion is None else criterion, None
     for k in sorted(set(n_clusters), reverse=True):
-        finer = layers[k] = _best_nodes(tree, k, chosen, min_size, finer)
+        layers[k] = _clusters_of(tree, k, chosen, min_size, finer)
+        finer = layers[k].nodes
     return layers
 
 
@@ -231,15 +257,9 @@ def widest_gap(tree: Tree) -> int:
     return int(gaps.argmax()) + 2 if len(gaps) and gaps.max() > 0 else 1
 
 
-def _best_nodes(
-    tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float, within: Ints | None = None
-) -> Ints:
-    n = tree.n_leaves
-    if not 1 <= n_clusters <= n:
-        raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
-    _require_possible(tree, n_clusters, min_size)
+def _best_nodes(tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float, within: Ints | None) -> Ints:
     if criterion == "height" and min_size == 1 and tree._forced_splits is None:  # the last merges are the highest
-        return tops(tree, np.arange(n - 1) < n - n_clusters)
+        return tops(tree, np.arange(tree.n_leaves - 1) < tree.n_leaves - n_clusters)
     found = best_prunings(tree, n_clusters, criterion, min_size, within)
     if found.scores[n_clusters - 1] == -np.inf:
         raise ValueError(
@@ -275,20 +295,27 @@ def tops(tree: Tree, kept: npt.NDArray[np.bool_]) -> Ints:
     return np.flatnonzero(is_kept & ~below_kept)
 
 
-def _require_possible(tree: Tree, n_clusters: int, min_size: float) -> None:
+def require_size(tree: Tree, min_size: float | None) -> None:
+    """Raise for a size that no cluster of the tree can have."""
+    if min_size is None:
+        return
     if not 1 <= min_size < np.inf:
         raise ValueError(f"min_size={min_size} is no size of a cluster; choose a number of at least 1.")
-    fewest = fewest_clusters(tree)
-    if tree._forced_splits is not None and not fewest <= n_clusters <= most_clusters(tree):
-        raise ValueError(
-            f"n_clusters={n_clusters} contradicts the constraints, which allow {fewest} to {most_clusters(tree)} clusters of "
-            "this tree; choose one of these."
-        )
-    if min_size == 1:
-        return
-    most = most_clusters(tree, min_size)
-    if most == 0:
+    if min_size > 1 and min_size * (1 - ROUNDING) > tree._points[-1]:
         raise ValueError(f"min_size={min_size} is more than the {tree._points[-1]:g} points; choose at most that.")
+
+
+def _require_possible(tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float | None) -> None:
+    require_size(tree, min_size)
+    fewest, free = fewest_clusters(tree), most_clusters(tree)
+    if tree._forced_splits is not None and not fewest <= n_clusters <= free:
+        raise ValueError(
+            f"n_clusters={n_clusters} contradicts the constraints, which allow {fewest} to {free} clusters of this tree; "
+            "choose one of these."
+        )
+    if min_size in (None, 1):
+        return
+    most = most_clusters(tree, criterion, min_size)
     if n_clusters > most:
         raise ValueError(
             f"n_clusters={n_clusters} is too many for min_size={min_size}: this tree can be cut into at most {most} such "

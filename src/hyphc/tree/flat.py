@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .._shared.arrays import Ints
-from .cut import NodeScores, by_smallest_leaf, chosen_nodes, labels_of, nested_nodes
+from .cut import NodeScores, flat_clusters, nested_clusters
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -17,7 +17,7 @@ def cut(
     n_clusters: int | None = None,
     *,
     criterion: str | NodeScores | None = None,
-    min_size: float = 1,
+    min_size: float | None = None,
     height: float | None = None,
     max_size: float | None = None,
 ) -> Ints:
@@ -28,16 +28,19 @@ def cut(
     Parameters
     ----------
     n_clusters : int
-        So many clusters: of all sets of so many nodes that hold each leaf once, the one that scores best.
-    criterion : {"dasgupta", "height", "modularity", "ncut", "sse"} or callable, optional
-        What scores best. "height": the last merges are undone. The others need the weights that a fitted tree carries.
-        "dasgupta": the tree with these clusters below one root, and their points below them, costs least. "modularity":
-        Newman's, the largest. "ncut": the normalised cut, the smallest. "sse": the sum of squared distances to the means of
-        the clusters, the smallest, where points have rows. A callable takes the tree and returns a score for
-        each of its 2n − 1 nodes; the sum over the clusters is made largest. Default: "dasgupta" where the tree carries its
-        split weights, else "height".
-    min_size : number
-        Together with ``n_clusters``: clusters have at least so many points; 1 asks for nothing.
+        So many clusters.
+    criterion : {"condensed", "dasgupta", "height", "modularity", "ncut", "sse"} or callable, optional
+        Which clusters. "condensed": those below the n_clusters − 1 highest splits of the condensed tree (``condense``); points
+        that fall out above them join the cluster that their larger sibling leads to. "height": the last merges are undone,
+        single points included. The others choose, of all sets of so many nodes that hold each leaf
+        once, the one with the best score, and need the weights that a fitted tree carries. "dasgupta": the tree with these
+        clusters below one root, and their points below them, costs least. "modularity": Newman's, the largest. "ncut": the
+        normalised cut, the smallest. "sse": the sum of squared distances to the means of the clusters, the smallest, where
+        points have rows. A callable takes the tree and returns a score for each of its 2n − 1 nodes; the sum over the
+        clusters is made largest. Default: "dasgupta" where the tree carries its split weights, else "height".
+    min_size : number, optional
+        Together with ``n_clusters``: clusters have at least so many points. By default "condensed" chooses the size, and
+        lowers it where there are fewer splits than asked for; the other criteria have none.
     height : float
         Keep merges at most this high, as SciPy's ``fcluster`` does.
     max_size : number
@@ -47,9 +50,10 @@ def cut(
     -----
     Cuts of a tree that was fitted with constraints respect them (``forced_splits``): the best of those that do is taken.
 
-    O(n·n_clusters) time, O(n) for "height" with ``min_size=1``. Among cuts that score the same, from the root down, fewer
-    clusters lie below the child with fewer leaves, or below the second child where both have as many; "height" with
-    ``min_size=1`` undoes the later merge.
+    O(n log n) time for "condensed", O(n·n_clusters) for scores, O(n) for "height" without ``min_size``. Cuts into k and into
+    k + 1 clusters are nested for "condensed" and for "height" without ``min_size``, not for scores. Of splits of the same
+    height the later merge is undone. Among cuts that score the same, from the root down, fewer clusters lie below the child
+    with fewer leaves, or below the second child where both have as many.
 
     Examples
     --------
@@ -62,7 +66,7 @@ def cut(
     >>> tree.cut(3)
     array([0, 0, 1, 1, 2, 2])
     """
-    return labels_of(tree, chosen_nodes(tree, n_clusters, criterion, min_size, height, max_size))
+    return flat_clusters(tree, n_clusters, criterion, min_size, height, max_size).labels
 
 
 def clusters(
@@ -70,11 +74,13 @@ def clusters(
     n_clusters: int | None = None,
     *,
     criterion: str | NodeScores | None = None,
-    min_size: float = 1,
+    min_size: float | None = None,
     height: float | None = None,
     max_size: float | None = None,
 ) -> Ints:
-    """The nodes that are the flat clusters of ``cut``, which takes the same arguments, in the order of the labels.
+    """Return the nodes that are the flat clusters of ``cut``, which takes the same arguments, in the order of the labels.
+
+    With "condensed" a cluster is its node and the points that joined it.
 
     Examples
     --------
@@ -82,16 +88,16 @@ def clusters(
     >>> Tree([[0, 1], [4, 2], [5, 3]]).clusters(n_clusters=2)
     array([5, 3])
     """
-    return chosen_nodes(tree, n_clusters, criterion, min_size, height, max_size)
+    return flat_clusters(tree, n_clusters, criterion, min_size, height, max_size).nodes
 
 
 def layers(
-    tree: Tree, n_clusters: Sequence[int], *, criterion: str | NodeScores | None = None, min_size: float = 1
+    tree: Tree, n_clusters: Sequence[int], *, criterion: str | NodeScores | None = None, min_size: float | None = None
 ) -> list[Ints]:
-    """Several nested cuts: labels of each leaf for each number of clusters, in the order of ``n_clusters``.
+    """Return several nested cuts: labels of each leaf for each number of clusters, in the order of ``n_clusters``.
 
-    The finest is that of ``cut``. Each coarser one is the best of those whose clusters are unions of the next finer one's, so
-    it may score less than a cut on its own; by height both are the same.
+    The finest is that of ``cut``; for "condensed" and "height" so are all. Of the other criteria each coarser cut is the best
+    of those whose clusters are unions of the next finer one's, so it may score less than a cut on its own.
 
     Parameters
     ----------
@@ -111,5 +117,5 @@ def layers(
     >>> tree.layers([3, 2], criterion="dasgupta")
     [array([0, 0, 1, 1, 2, 2]), array([0, 0, 0, 0, 1, 1])]
     """
-    nodes = nested_nodes(tree, n_clusters, criterion, min_size)
-    return [labels_of(tree, by_smallest_leaf(tree, nodes[k])) for k in n_clusters]
+    found = nested_clusters(tree, n_clusters, criterion, min_size)
+    return [found[k].labels for k in n_clusters]

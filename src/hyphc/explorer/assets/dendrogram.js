@@ -50,9 +50,18 @@ class Dendrogram {
     return up < 0 ? 1.02 : (this.level(cluster) + this.level(up)) / 2;
   }
 
-  /** Level of a cut that only undoes the last merges: between those that it undoes and those that it keeps; null for other cuts. */
+  /** Level of a cut below the highest splits, or that only undoes the last merges: between those that it undoes and those that
+   * it keeps; null for other cuts. */
   cutLevel() {
-    const { clusters, above } = this.model;
+    const { clusters, above, larger, splits, turns, k, n } = this.model;
+    if (larger && k - 1 <= splits) {
+      let undone = 1.02, kept = 0;
+      turns.forEach((turn, t) => {
+        if (turn === k - 2) undone = this.level(n + t);
+        if (turn === k - 1 && turn < splits) kept = this.level(n + t);
+      });
+      return k === 1 ? 1.02 : kept > 0 ? (undone + kept) / 2 : 0.98 * undone;
+    }
     const kept = clusters.reduce((a, b) => Math.max(a, b)), undone = above.reduce((a, b) => Math.min(a, b), Infinity);
     if (undone === Infinity) return 1.02;
     return kept < undone ? (this.level(kept) + this.level(undone)) / 2 : null;
@@ -215,10 +224,12 @@ class Dendrogram {
     if (middle === this.within(middle)) ctx.fillRect(x, high, wide, low - high);
   }
 
-  /** A line through the cut: straight where the last merges are undone, else in steps, one for each cluster. */
+  /** A line through the cut: straight where the highest splits or the last merges are undone, else in steps, one for each
+   * cluster; none where parts join clusters from above such steps. */
   drawCut(ctx) {
     const { model } = this, { left, right } = this.across;
     const level = this.cutLevel();
+    if (level === null && model.parts.length > model.clusters.length) return;
     const y = (at) => Math.max(3, this.y(at));
     ctx.setLineDash([4, 4]);
     ctx.lineWidth = 1.2;

@@ -44,6 +44,9 @@ class Model {
     this.fewest = data.fewest; // clusters that what is known beforehand allows, and which merges it undoes first
     this.most = data.most;
     this.turns = typed(data.turns, Int32Array);
+    this.larger = typed(data.larger, Int32Array); // which child of each merge has more points, 0 or 1: where it is given, parts join
+    this.splits = data.splits; // so many of the first turns are splits of the condensed tree, the highest first
+    this.findFirstTurns();
     this.aboveCut = new Uint8Array(this.nodes);
     this.above = [];
     this.measure(typed(data.weights, Int32Array));
@@ -187,22 +190,75 @@ class Model {
   /** The best cut into k clusters where the page holds it, as Tree.cut finds it: the clusters' roots from left to right. */
   cut(k) {
     this.k = k;
-    const roots = k in this.cuts ? Array.from(typed(this.cuts[k], Int32Array)) : this.lastMergesUndone(k);
-    this.clusters = roots.sort((a, b) => this.first[a] - this.first[b]);
-    this.starts = Int32Array.from(this.clusters, (v) => this.first[v]);
+    const byPlace = (a, b) => this.first[a[0]] - this.first[b[0]];
+    // [node, core of its cluster]: a cluster is its core and the parts that fell out above it and joined it
+    const parts = (this.larger ? this.partsJoined(k) : this.rootsOf(k).map((v) => [v, v])).sort(byPlace);
+    this.clusters = parts.filter(([node, core]) => node === core).map(([node]) => node);
+    const index = new Map(this.clusters.map((core, at) => [core, at]));
+    this.parts = Int32Array.from(parts, ([node]) => node);
+    this.starts = this.parts.map((v) => this.first[v]);
+    this.clusterOfPart = Int32Array.from(parts, ([, core]) => index.get(core));
     this.markAbove();
-    // Clusters are called as Tree.cut calls them, by rank of their smallest leaf.
-    this.numbers = new Int32Array(k);
-    Array.from(this.clusters.keys()).sort((a, b) => this.smallest[roots[a]] - this.smallest[roots[b]]).forEach((index, rank) => (this.numbers[index] = rank));
+    this.describeClusters();
     this.shareColours();
     return this.clusters;
+  }
+
+  rootsOf(k) {
+    return k in this.cuts ? Array.from(typed(this.cuts[k], Int32Array)) : this.lastMergesUndone(k);
+  }
+
+  /** Points of each cluster, and its number, by rank of its smallest leaf, as Tree.cut calls it. */
+  describeClusters() {
+    this.clusterWeight = new Float64Array(this.k);
+    const smallest = new Float64Array(this.k).fill(Infinity);
+    this.parts.forEach((v, at) => {
+      const cluster = this.clusterOfPart[at];
+      this.clusterWeight[cluster] += this.weight[v];
+      smallest[cluster] = Math.min(smallest[cluster], this.smallest[v]);
+    });
+    this.numbers = new Int32Array(this.k);
+    Array.from(smallest.keys()).sort((a, b) => smallest[a] - smallest[b]).forEach((index, rank) => (this.numbers[index] = rank));
+  }
+
+  /** The first turn in which a merge at or below each node is undone. */
+  findFirstTurns() {
+    if (!this.larger) return;
+    this.firstTurn = new Int32Array(this.nodes).fill(2147483647);
+    for (let v = this.n; v <= this.root; v++) {
+      this.firstTurn[v] = Math.min(this.turns[v - this.n], this.firstTurn[this.left(v)], this.firstTurn[this.right(v)]);
+    }
+  }
+
+  /** Clusters below the first k − 1 splits, as Tree.cut has them: where a merge above one is kept, its smaller side joins the
+   * cluster that the larger one leads to. */
+  partsJoined(k) {
+    const contains = (v) => this.firstTurn[v] < k - 1;
+    const sides = (v) => (this.larger[v - this.n] ? [this.right(v), this.left(v)] : [this.left(v), this.right(v)]);
+    const coreOf = (v) => {
+      while (contains(v)) v = sides(v)[0];
+      return v;
+    };
+    const parts = [], waiting = [this.root];
+    while (waiting.length) {
+      const v = waiting.pop();
+      if (!contains(v)) {
+        parts.push([v, v]);
+        continue;
+      }
+      const [large, small] = sides(v);
+      waiting.push(large);
+      if (this.turns[v - this.n] < k - 1) waiting.push(small);
+      else parts.push([small, coreOf(large)]);
+    }
+    return parts;
   }
 
   /** Which colour each cluster has, by its number; of many clusters the largest have one (−1: none), as in the plots. */
   shareColours() {
     const byNumber = new Int32Array(this.k);
     this.numbers.forEach((number, index) => (byNumber[number] = index));
-    const weight = (index) => this.weight[this.clusters[index]];
+    const weight = (index) => this.clusterWeight[index];
     const largest = Array.from(byNumber).sort((a, b) => weight(b) - weight(a) || this.numbers[a] - this.numbers[b]).slice(0, this.palette.clusters.light.length);
     this.slots = new Int32Array(this.k).fill(-1);
     largest.sort((a, b) => this.numbers[a] - this.numbers[b]).forEach((index, slot) => (this.slots[index] = slot));
@@ -217,11 +273,11 @@ class Model {
     return roots;
   }
 
-  /** Nodes above the clusters of the cut: k − 1 of them. */
+  /** Nodes above the parts of the cut: one less than there are parts. */
   markAbove() {
     for (const v of this.above) this.aboveCut[v] = 0;
     this.above = [];
-    for (const root of this.clusters) {
+    for (const root of this.parts) {
       for (let v = this.parent[root]; v >= 0 && !this.aboveCut[v]; v = this.parent[v]) {
         this.aboveCut[v] = 1;
         this.above.push(v);
@@ -229,7 +285,7 @@ class Model {
     }
   }
 
-  /** Which cluster of the present cut, from left to right, holds a node below the cut; −1 for a node above it. */
+  /** Which cluster of the present cut, from left to right, a node below the cut belongs to; −1 for a node above it. */
   clusterOf(node) {
     if (this.aboveCut[node]) return -1;
     let low = 0, high = this.starts.length;
@@ -238,7 +294,7 @@ class Model {
       if (this.starts[middle] <= this.first[node]) low = middle;
       else high = middle;
     }
-    return low;
+    return this.clusterOfPart[low];
   }
 
   /** How many points of a cluster carry each label: [[label, points], …], most frequent first; −1 is a missing one. */

@@ -65,11 +65,11 @@ class Panel {
 
   clusterRows() {
     const { model, colours } = this;
-    const largest = model.clusters.map((root, index) => [root, index]).sort((a, b) => model.weight[b[0]] - model.weight[a[0]] || a[1] - b[1]);
+    const largest = model.clusters.map((root, index) => [root, index]).sort((a, b) => model.clusterWeight[b[1]] - model.clusterWeight[a[1]] || a[1] - b[1]);
     const rows = largest.slice(0, LISTED).map(([root, index]) => {
       const [leader] = model.labelCounts(root);
       const note = leader ? `${model.labelName(leader[0])} ${Math.round((100 * leader[1]) / model.weight[root])}%` : "";
-      return this.legendRow(colours.table[colours.cluster(index)], root < model.n ? model.name(root) : `Cluster ${model.numbers[index]}`, note, model.weight[root], () => this.act.go(root), root);
+      return this.legendRow(colours.table[colours.cluster(index)], root < model.n ? model.name(root) : `Cluster ${model.numbers[index]}`, note, model.clusterWeight[index], () => this.act.go(root), root);
     });
     return [rows, largest.length];
   }
