@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.tree.passes import lifted_heights, subtree_sums
+from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats, Ints
 from ..scores.heights import blend_heights, mean_heights, strongest_edge
 from ..similarity import Graph
 from ..tree.checks import order_by_height, renumbered
+from ..tree.condense import default_splits, monotone_heights
 from ..tree.storage import save_mapped
 from .checkpoint import Arrays
 from .part_fits import ground, part_similarity
@@ -48,16 +49,18 @@ def assemble(problem: Problem, _: int = 0) -> Arrays:
     points = subtree_sums(children, np.ones(n))
     cost = float(points[n:] @ whole)
     pairs = points[children[:, 0]] * points[children[:, 1]]
-    heights = lifted_heights(children, _heights(problem, near / pairs, whole / pairs))
-    del pairs, whole, points
+    near, degrees = np.maximum(near, 0.0), _degrees(problem)
+    splits = default_splits(children, points, near, degrees)
+    heights = monotone_heights(children, _heights(problem, near / pairs, whole / pairs), splits)
+    del pairs, whole, points, splits
     order = order_by_height(heights)
     if order is not None:
         children, heights, near = renumbered(children, order), heights[order], near[order]
     fields = {
         "children": children,
         "heights": heights,
-        "split_weights": np.maximum(near, 0.0),
-        "degrees": _degrees(problem),
+        "split_weights": near,
+        "degrees": degrees,
         "cost": cost,
     }
     save_mapped(problem.store.place.inside(FOLDER), fields)

@@ -1,16 +1,21 @@
-"""How many clusters a tree has: which of its splits are more than chance would make of one cluster.
+"""Number of clusters: splits of the condensed tree, tested against unimodal nulls.
 
-A split is *real* when the density falls between its sides and few edges cross it, both measured against what neighbour graphs
-of one cloud of points show. With f the logarithm of the density at each point, d the dimension of the neighbourhoods, m the
-points of the smaller side and all weights those of the graph,
+Two groups show as a valley between them. For a split v into two sides, with weights those of the neighbour graph,
 
-    depth      δ = min(highest f of either side) − (highest level of f at which an edge crosses)
-    crossing   ρ = φ / (0.37·m^(−1/d)·h),  φ = x / (2·min(W_in of the sides) + x),  h = 2·W_in(v) / vol(v)
-    evidence   E = δ − (1 − 1/d)·log ρ,    real if m ≥ 10 and E > 0.9 + (0.1 + 5/m)·log(n/m)
+    c(u)   weight that random walks of 8 steps inside node u carry from one of its sides to the other
+    D      log(c / c(v)), c the smaller of the two sides' largest c(u): how far the walk's cross-section narrows at the split
+    δ      min(highest f of either side) − (highest f at which an edge crosses), f the log density averaged over 8 steps
+    N      4·c / mean degree, the points that carry the cross-section
 
-0.37·m^(−1/d)·h is the share of edges that the best split of one Gaussian or uniform cloud leaves to cross: a law fitted to
-simulations of n = 100 … 20 000 points in 1 … 30 dimensions, as were the constants of the threshold. The clusters are the
-largest nodes with no real split at or below them; docs/which_similarity.md says how often that is right.
+A valley of depth Δ that is chance needs the N points to fall to N·e^(−Δ); by the Poisson law that has the probability
+exp(−N·r(Δ)), r(Δ) = 1 − e^(−Δ)·(1 + Δ), and there are n/N places where it could happen:
+
+    −log p = (N − 4)·r(Δ) − log(n / N)
+
+Δ = √(D² + δ²) where D > 0. Where D ≤ 0 the density alone speaks, Δ = δ, if it falls by a factor e at least and the split is
+crossed by at most √e times the weight that crosses its sides. Simulated unimodal shapes gave the constants; the suite ``nulls``
+of the benchmarks has them, and docs/clusters.md says how often one cluster is found in them. A split with p < 0.05 is real. The
+clusters are those below the splits of the condensed tree that are real or lie above a real one.
 """
 
 from __future__ import annotations
@@ -18,134 +23,248 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 
+from .._kernels.scores import walks
 from .._kernels.tree import passes as kernels
-from .._shared.arrays import Floats
+from .._kernels.tree.cut import best_pruning
+from .._shared.arrays import Floats, Ints
+from .._shared.parallel import thread_map
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
+from ..similarity.knn_graph import knn_graph
 from ..tree import Tree
-from ..tree.cut import best_prunings, widest_gap
+from ..tree.condense import is_split, undo
 from .metrics import merges_of_edges, splits
 
-CROSSING = 0.37  # of the law for one cloud
-# Depths beyond this, and parts that no edge joins, are all alike: two clusters for sure.
-DEEPEST = 20.0
-SMALLEST = 10  # points: fewer are no cluster of their own, whatever their density
-BASE, CHANCES, SMALL_SIDES = 0.9, 0.1, 5.0  # of the threshold
-LARGEST_K = 50  # for graphs without densities
+Bools = npt.NDArray[np.bool_]
+
+ALPHA = 0.05  # a split is real below this p-value
+ENOUGH = -np.log(ALPHA)
+STEPS = 8  # of the random walks, and of the averaging of densities: even
+DEEPEST = 6.0  # depths beyond this, and parts that no edge joins, are all alike
+KNEE = 2.15  # the rate grows linearly from here on: an empty strip is as unlikely as it is wide
+LOST_POINTS = 4.0  # of N: walks on thin curves are less independent than their number
+DENSITY_FALL, WIDEST_CROSSING = 1.0, 0.5  # where D ≤ 0: least δ, and largest −log(c / x) of edges alone
+BALANCED = 0.1  # cross-sections are measured at merges whose smaller side has this share of the points
+N_CHUNKS = 16  # of merges, for threads
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterNumber:
-    """How many clusters there are, by which rule, and how clear that is.
+    """Number of clusters, the rule that found it, and how clear it is.
 
     Attributes
     ----------
     n_clusters : int
     why : str
-        The rule, and what spoke for this number.
+        The rule, and the evidence for this number.
     runners_up : tuple of (int, float)
-        Other numbers, the nearest first, each with how much the threshold would have to move for it; empty if unknown.
-    excess : array (n − 1,) or None
-        Of each merge: evidence beyond the threshold, −inf for those with a side too small.
+        The next smaller and the next larger number, the nearer first, each with the significance level at which it would be
+        found; empty if unknown.
+    p_values : array (n − 1,) or None
+        For each merge, the probability of so deep a valley in unimodal data; NaN for merges that are no splits of the condensed
+        tree.
+    splits : array of int or None
+        The merges that are undone to get the clusters.
     """
 
     n_clusters: int
     why: str
     runners_up: tuple[tuple[int, float], ...] = ()
-    excess: Floats | None = field(default=None, repr=False)  # hundreds of numbers
+    p_values: Floats | None = field(default=None, repr=False)  # hundreds of numbers
+    splits: Ints | None = field(default=None, repr=False)
 
 
 @by_kind
-def number_of_clusters(similarity: Similarity, tree: Tree) -> ClusterNumber:
-    """The number of clusters of a tree whose heights and weights are those of the similarity."""
-    return ClusterNumber(widest_gap(tree), "the widest gap between successive heights")
+def number_of_clusters(similarity: Similarity, tree: Tree, min_size: float | None = None) -> ClusterNumber:
+    """Return the number of clusters of a tree whose heights and weights are those of the similarity.
+
+    Splits that are found have at least ``min_size`` points on both sides, as in ``Tree.condense``. Features and matrices are
+    tested on their graph of nearest neighbours, graphs without densities by modularity.
+    """
+    return number_of_clusters(knn_graph(similarity), tree, min_size)
 
 
 @number_of_clusters.register
-def _(similarity: Blend, tree: Tree) -> ClusterNumber:
-    return number_of_clusters(similarity.graph, tree)
+def _(similarity: Blend, tree: Tree, min_size: float | None = None) -> ClusterNumber:
+    return number_of_clusters(similarity.graph, tree, min_size)
 
 
 @number_of_clusters.register
-def _(graph: Graph, tree: Tree) -> ClusterNumber:
+def _(graph: Graph, tree: Tree, min_size: float | None = None) -> ClusterNumber:
     if tree.n_leaves < 2:
-        return ClusterNumber(1, "there is one point")
+        return ClusterNumber(1, "there is one point", splits=np.empty(0, dtype=np.int64))
     if graph.crowding is None:
-        return _most_modular(tree)
-    excess = excess_of_evidence(tree, graph)
-    found = clusters_beyond(tree, excess, 0.0)
-    return ClusterNumber(found, _words(excess, found), _runners_up(tree, excess, found), excess)
+        return _most_modular(graph, tree, min_size)
+    evidence = split_evidence(tree, graph, min_size)
+    found = found_splits(tree, evidence > ENOUGH, min_size)
+    p_values = _p_values(evidence)
+    why = _words(p_values) + ("" if tree._forced_splits is None else ", within what is known")
+    return ClusterNumber(len(found) + 1, why, _runners_up(tree, evidence, min_size), p_values, found)
 
 
-def _most_modular(tree: Tree) -> ClusterNumber:
-    """A graph alone has no density; what speaks for clusters are edges beyond what degrees explain."""
-    scores = best_prunings(tree, min(LARGEST_K, tree.n_leaves), "modularity", 1).scores
-    return ClusterNumber(int(np.argmax(scores)) + 1, f"the largest modularity of a cut, {scores.max():.3g}")
+def found_splits(tree: Tree, real: Bools, min_size: float | None) -> Ints:
+    """Return the merges to undo: splits of the condensed tree that are real, and those above them.
+
+    Merges that constraints forbid to undo are left out, and those that they demand are added.
+    """
+    forced = np.zeros(tree.n_leaves - 1, dtype=np.int64) if tree._forced_splits is None else tree._forced_splits
+    possible = is_split(tree, min_size) & (forced >= 0)
+    real_below = kernels.sums_of_merges(tree._children, (possible & real).astype(np.float64))[tree.n_leaves :]
+    return np.flatnonzero((possible & (real_below > 0)) | (forced > 0))
 
 
-def excess_of_evidence(tree: Tree, graph: Graph) -> Floats:
-    """E of each merge beyond its threshold; −inf where a side is too small."""
-    assert graph.crowding is not None
-    dimension, children, n = graph.crowding.dimension, tree._children, tree.n_leaves
-    left, right = children.T
-    points = kernels.subtree_sums(children, graph.sizes)
-    smaller = np.minimum(points[left], points[right])
-    across = splits(graph, tree)
-    copies = graph.sizes * np.maximum(graph.sizes - 1, 0)  # of a row are joined by 1; a fraction of a point has none
-    inside = kernels.sums_of_merges(children, across) + kernels.subtree_sums(children, copies / 2)
-    volume = kernels.subtree_sums(children, graph.degrees() + copies)
+def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
+    """Return −log p of each split of the condensed tree, below 0 where p would exceed 1, NaN for other merges: (n − 1,)."""
+    tested = is_split(tree, min_size)
+    across, total = splits(graph, tree), float(graph.sizes.sum())
+    volumes = graph.degrees() + _copies(graph)
+    walked = _walk_crossings(tree, graph, tested, across)
+    cross_section = _cross_sections(tree, walked)
+    carriers = 4 * cross_section * total / max(float(volumes.sum()), np.finfo(np.float64).tiny)
+    narrowing = _log_ratio(cross_section, walked)
+    wide = _log_ratio(_cross_sections(tree, across), across) < -WIDEST_CROSSING
+    fall = np.minimum(_density_depths(tree, graph), DEEPEST)
+    by_density = np.where((fall >= DENSITY_FALL) & ~wide, fall, 0.0)
+    depth = np.where(narrowing > 0, np.hypot(np.maximum(narrowing, 0.0), fall), by_density)
+    return np.where(tested, valley_evidence(depth, carriers, total), np.nan)
+
+
+def valley_evidence(depth: Floats, carriers: Floats, n: float) -> Floats:
+    """Return −log p of a valley of this depth in a cross-section of so many points, of n in all."""
+    places = np.log(n) - np.log(np.clip(carriers, np.finfo(np.float64).tiny, n))
+    return np.asarray(np.maximum(carriers - LOST_POINTS, 0.0) * _rate(depth) - places)
+
+
+def _rate(depth: Floats) -> Floats:
+    """Return 1 − e^(−Δ)·(1 + Δ), continued by its tangent from the knee on."""
+    bent = np.minimum(depth, KNEE)
+    return np.asarray(1 - np.exp(-bent) * (1 + bent) + KNEE * np.exp(-KNEE) * (depth - bent))
+
+
+def _log_ratio(larger: Floats, smaller: Floats) -> Floats:
+    """Return log(larger / smaller), at most ``DEEPEST``, and −``DEEPEST`` where the larger is 0."""
     tiny = np.finfo(np.float64).tiny
-    crossing = across / np.maximum(2 * np.minimum(inside[left], inside[right]) + across, tiny)
-    within = 2 * inside[n:] / np.maximum(volume[n:], tiny)
-    expected = np.maximum(CROSSING * smaller ** (-1 / dimension) * within, tiny)
-    surprise = np.log(np.clip(crossing / expected, 1e-9, 1e9))
-    evidence = _depths(tree, graph) - (1 - 1 / dimension) * surprise
-    threshold = BASE + (CHANCES + SMALL_SIDES / smaller) * np.log(points[-1] / smaller)
-    return np.where(smaller >= SMALLEST, evidence - threshold, -np.inf)
+    ratio = np.log(np.maximum(larger, tiny)) - np.log(np.maximum(smaller, tiny))
+    return np.where(larger > 0, np.clip(ratio, -DEEPEST, DEEPEST), -DEEPEST)
 
 
-def _depths(tree: Tree, graph: Graph) -> Floats:
-    """How far the density falls between the sides of each merge."""
+def _cross_sections(tree: Tree, across: Floats) -> Floats:
+    """Return for each merge the smaller of the two sides' largest values: (n − 1,)."""
+    largest = np.concatenate([np.zeros(tree.n_leaves), kernels.lifted_heights(tree._children, across)])
+    return np.asarray(largest[tree._children].min(axis=1))
+
+
+def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> Floats:
+    """Return the weight of walks across each merge that is tested or balanced, 0 for others: (n − 1,).
+
+    O(edges · depth) time, the depth counted in balanced merges.
+    """
+    points = tree._points
+    smaller = points[tree._children].min(axis=1)
+    merges = np.flatnonzero((tested | (smaller >= BALANCED * points[tree.n_leaves :])) & (across > 0))
+    order = tree.leaf_order()
+    loops = sp.diags_array(_copies(graph))
+    walk = sp.csr_array(graph.to_csr() + loops)[order][:, order]
+    volumes = (graph.degrees() + _copies(graph))[order]
+    crossings = np.zeros(tree.n_leaves - 1)
+    arrays = (walk.indptr, walk.indices, walk.data, volumes, tree._first, tree._sizes, tree._children)
+
+    def fill(chunk: int) -> None:
+        walks.walk_crossings(*arrays, merges[chunk::N_CHUNKS], STEPS // 2, crossings)
+
+    thread_map(fill, range(N_CHUNKS), n_jobs=-1)
+    return crossings
+
+
+def _copies(graph: Graph) -> Floats:
+    """Return the weight of the pairs inside each leaf, counted in both directions; copies of a row are joined by 1."""
+    return np.asarray(graph.sizes * np.maximum(graph.sizes - 1, 0))
+
+
+def _density_depths(tree: Tree, graph: Graph) -> Floats:
+    """Return how far the log density falls between the sides of each merge: (n − 1,)."""
     density, children = _smooth_density(graph), tree._children
     i, j, _ = graph.edges()
     merges = merges_of_edges(graph, tree)
     passes = np.full(tree.n_leaves - 1, -np.inf)
     np.maximum.at(passes, merges[merges >= 0], np.minimum(density[i], density[j]))
     peaks = kernels.largest_below(children, density)
-    lower = np.minimum(peaks[children[:, 0]], peaks[children[:, 1]])
-    return np.asarray(np.clip(lower - passes, 0.0, DEEPEST))
+    return np.asarray(np.maximum(peaks[children].min(axis=1) - passes, 0.0))
 
 
 def _smooth_density(graph: Graph) -> Floats:
-    """The logarithm of the density, averaged over each point and its neighbours, copies of it included."""
+    """Return the log density, averaged ``STEPS`` times over each point, its copies and its neighbours."""
     assert graph.crowding is not None
     density, sizes = graph.crowding.density, graph.sizes
-    return np.asarray((graph.product(density) / sizes + sizes * density) / (graph.degrees() / sizes + sizes))
+    weights = graph.degrees() / sizes + sizes
+    for _ in range(STEPS):
+        density = (graph.product(density) / sizes + sizes * density) / weights
+    return density
 
 
-def clusters_beyond(tree: Tree, excess: Floats, threshold: float) -> int:
-    """How many nodes are largest without a split of more than this excess at or below them."""
-    n = tree.n_leaves
-    split = kernels.sums_of_merges(tree._children, (excess > threshold).astype(np.float64)) > 0
-    return int((~split[tree._children]).sum(axis=1)[split[n:]].sum()) if split[-1] else 1
+def _p_values(evidence: Floats) -> Floats:
+    return np.asarray(np.exp(np.minimum(-evidence, 0.0)))
 
 
-def _runners_up(tree: Tree, excess: Floats, found: int) -> tuple[tuple[int, float], ...]:
-    """The next smaller and the next larger number, and how far the threshold is from each."""
+def _runners_up(tree: Tree, evidence: Floats, min_size: float | None) -> tuple[tuple[int, float], ...]:
+    """Return the next smaller and the next larger number, each with the level of significance at which it would be found."""
+    levels, found = np.unique(evidence[np.isfinite(evidence)]), len(found_splits(tree, evidence > ENOUGH, min_size))
     others = []
-    for side in (np.sort(excess[excess > 0]), -np.sort(-excess[(excess <= 0) & np.isfinite(excess)])):
+    for side in (levels[levels > ENOUGH], levels[levels <= ENOUGH][::-1]):
         for level in side:
-            threshold = level if level > 0 else np.nextafter(level, -np.inf)
-            k = clusters_beyond(tree, excess, threshold)
+            real = evidence > level if level > ENOUGH else evidence >= level
+            k = len(found_splits(tree, real, min_size))
             if k != found:
-                others.append((k, float(level)))
+                others.append((abs(level - ENOUGH), k + 1, float(_p_values(level))))
                 break
-    return tuple(sorted(others, key=lambda other: abs(other[1])))
+    return tuple((k, p) for _, k, p in sorted(others))
 
 
-def _words(excess: Floats, found: int) -> str:
-    if found == 1:
-        return "no split is more than one cloud of points would show"
-    weakest = float(excess[excess > 0].min())
-    return f"splits whose density falls and which few edges cross; the weakest stands {weakest:.2g} above the threshold"
+def _words(p_values: Floats) -> str:
+    real = p_values[p_values < ALPHA]
+    if len(real) == 0:
+        return f"no split has p < {ALPHA:g} in unimodal data"
+    return f"splits with p < {ALPHA:g} in unimodal data; the weakest has p = {real.max():.2g}"
+
+
+def _most_modular(graph: Graph, tree: Tree, min_size: float | None) -> ClusterNumber:
+    """Return the clusters of largest modularity among all cuts of the condensed tree: a graph alone has no density."""
+    found, modularity = modular_splits(graph, tree, min_size)
+    return ClusterNumber(len(found) + 1, f"the largest modularity of a cut, {modularity:.3g}", splits=found)
+
+
+def modular_splits(graph: Graph, tree: Tree, min_size: float | None) -> tuple[Ints, float]:
+    """Return the splits of the condensed tree to undo for the largest modularity, and that modularity.
+
+    Points that fall out count with the group that they join, so the modularity is that of the labels. O(n + edges) time.
+    """
+    n, children = tree.n_leaves, tree._children
+    forced = np.zeros(n - 1, dtype=np.int64) if tree._forced_splits is None else tree._forced_splits
+    possible = (is_split(tree, min_size) & (forced >= 0)) | (forced > 0)
+    leaf = _group_leaves(tree, possible)
+    inside, volume = np.zeros(n), np.zeros(n)
+    np.add.at(volume, leaf, graph.degrees() + 2 * _within(tree))
+    np.add.at(inside, leaf, _within(tree))
+    i, j, weights = graph.edges()
+    same = leaf[i] == leaf[j]
+    np.add.at(inside, leaf[i[same]], weights[same])
+    ends = leaf[i[~same]], leaf[j[~same]]
+    between = Graph(sp.csr_array((np.tile(weights[~same], 2), (np.append(*ends), np.append(*ends[::-1]))), shape=(n, n)))
+    inside = kernels.subtree_sums(children, inside) + kernels.sums_of_merges(children, splits(between, tree))
+    volume = kernels.subtree_sums(children, volume)
+    total = max(float(volume[-1]), np.finfo(np.float64).tiny)
+    undone, best = best_pruning(children, 2 * inside / total - (volume / total) ** 2, possible, forced > 0)
+    return np.flatnonzero(undone), best
+
+
+def _group_leaves(tree: Tree, possible: Bools) -> Ints:
+    """Return for each leaf the first leaf of the core of the group that it belongs to when all possible splits are undone."""
+    groups = undo(tree, np.flatnonzero(possible))
+    return np.asarray(tree.leaf_order()[tree._first[groups.nodes]][groups.labels])
+
+
+def _within(tree: Tree) -> Floats:
+    return np.zeros(tree.n_leaves) if tree._leaf_weights is None else tree._leaf_weights

@@ -6,18 +6,21 @@
 | graphs, blends | log(w_max / w̄): most pairs of a graph have no edge, and w_max − w̄ would put all merges near w_max |
 
 A merge of parts that no edge joins stands one unit above all others. The background of a blend is measured from the furthest
-pair there can be, so that it adds to w̄ what is not negative. Heights are raised to the children's where they lie below.
+pair there can be, so that it adds to w̄ what is not negative. Heights never fall towards the root (``monotone_heights``).
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .._kernels.tree.passes import lifted_heights, subtree_sums
+from .._kernels.tree.passes import subtree_sums
 from .._shared.arrays import Floats
 from ..similarity import Blend, Graph, Similarity, SimilarityLike
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike
+from ..tree.condense import default_splits, monotone_heights
 from .metrics import check_pair, cost_of, splits
 
 # A background this small beside that of equal rows is 0: it belongs to the furthest pair there can be.
@@ -37,7 +40,7 @@ def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     (array([3., 3.]), array([4., 5., 3.]))
     """
     tree, similarity = check_pair(tree, similarity)
-    return _carrying(tree, similarity, tree._heights)
+    return Tree(tree._children, tree._heights, tree.names, **_carried(tree, similarity))
 
 
 def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
@@ -49,25 +52,27 @@ def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     array([0. , 0.7])
     """
     tree, similarity = check_pair(tree, similarity)
-    return _carrying(tree, similarity, lifted_heights(tree._children, heights_of(similarity, tree)))
+    carried = _carried(tree, similarity)
+    points = subtree_sums(tree._children, carried["leaf_sizes"])
+    weights = (carried[name] for name in ("split_weights", "degrees", "leaf_weights"))
+    is_split = default_splits(tree._children, points, *weights)
+    heights = monotone_heights(tree._children, heights_of(similarity, tree), is_split)
+    return Tree(tree._children, heights, tree.names, **carried)
 
 
-def _carrying(tree: Tree, similarity: Similarity, heights: Floats) -> Tree:
-    """The tree with these heights and with what the similarity tells of it; below 0 lies nothing but rounding."""
+def _carried(tree: Tree, similarity: Similarity) -> dict[str, Any]:
+    """Return what a tree carries of its similarity, by name; below 0 lies nothing but rounding."""
     near, apart = similarity.near, similarity.squared_distances()
     # the points of a blend's leaf have equal rows, which an edge of weight 1 joins
     within = None if near is similarity else similarity.sizes * np.maximum(similarity.sizes - 1, 0) / 2
-    return Tree(
-        tree._children,
-        heights,
-        tree.names,
-        split_weights=np.maximum(splits(near, tree), 0.0),
-        degrees=np.maximum(near.degrees(), 0.0),
-        leaf_sizes=near.sizes,
-        leaf_weights=within,
-        split_squares=None if apart is None else np.maximum(-splits(apart, tree), 0.0),
-        cost=cost_of(similarity, tree),
-    )
+    return {
+        "split_weights": np.maximum(splits(near, tree), 0.0),
+        "degrees": np.maximum(near.degrees(), 0.0),
+        "leaf_sizes": near.sizes,
+        "leaf_weights": within,
+        "split_squares": None if apart is None else np.maximum(-splits(apart, tree), 0.0),
+        "cost": cost_of(similarity, tree),
+    }
 
 
 @by_kind

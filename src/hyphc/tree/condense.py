@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Bools = npt.NDArray[np.bool_]
 
 # Without ``min_size`` a group has at least this share of all points, and at least so many.
-MIN_SHARE, MIN_POINTS = 0.005, 3
+MIN_SHARE, MIN_POINTS = 0.01, 3
 # A smaller group counts as well if it has at least so many points and at most this share of its weight leads out of it.
-ISOLATED_POINTS, ISOLATED_WEIGHT = 5, 0.05
+ISOLATED_POINTS, ISOLATED_WEIGHT = 5, 0.02
 # Sizes may be fractions; their sums miss a whole number by this share at the most.
 ROUNDING = 1e-9
 
@@ -157,17 +157,36 @@ def condense(tree: Tree, min_size: float | None = None) -> CondensedTree:
     (array([2]), array([1., 1., 1., 1., 4.]))
     """
     splits = is_split(tree, min_size)
-    least = _least_points(tree, min_size)
+    least = _least_points(tree._points, min_size)
     cluster, height = condense_kernels.leaving_heights(tree._children, tree._points, tree._heights, splits, least)
     return CondensedTree(tree, min_size, np.flatnonzero(splits), cluster, height)
 
 
 def is_split(tree: Tree, min_size: float | None) -> Bools:
     """Return for each merge whether both of its sides are large enough to be groups: (n − 1,)."""
-    splits = _smaller_sides(tree) >= _least_points(tree, min_size)
-    if min_size is not None or tree._split_weights is None or tree._degrees is None:
+    if min_size is None:
+        return default_splits(tree._children, tree._points, tree._split_weights, tree._degrees, tree._leaf_weights)
+    return _smaller_sides(tree._children, tree._points) >= _least_points(tree._points, min_size)
+
+
+def default_splits(
+    children: Ints, points: Floats, weights: Floats | None, degrees: Floats | None, within: Floats | None = None
+) -> Bools:
+    """Return ``is_split`` without a ``min_size`` for the arrays of a tree, whose merges may come in any order."""
+    splits = _smaller_sides(children, points) >= _least_points(points, None)
+    if weights is None or degrees is None:
         return splits
-    return condense_kernels.close_splits(tree._children, tree._points, splits | _is_isolated(tree))
+    isolated = _is_isolated(children, points, weights, degrees, within)
+    return condense_kernels.close_splits(children, points, splits | isolated)
+
+
+def monotone_heights(children: Ints, heights: Floats, splits: Bools) -> Floats:
+    """Return heights that never fall towards the root, (n − 1,), with those of the splits changed least.
+
+    A split is raised to the splits below it. Any other merge is raised to the merges below it, but never above the next split:
+    a point that is unlike all others must not hide in which order the groups around it part.
+    """
+    return condense_kernels.monotone_heights(children, heights, splits)
 
 
 def split_order(tree: Tree, min_size: float | None) -> Ints:
@@ -178,7 +197,7 @@ def split_order(tree: Tree, min_size: float | None) -> Ints:
     Merges that constraints forbid to undo are left out.
     """
     merges = np.arange(tree.n_leaves - 1)
-    smaller, splits = _smaller_sides(tree), is_split(tree, min_size)
+    smaller, splits = _smaller_sides(tree._children, tree._points), is_split(tree, min_size)
     forced = np.zeros(len(merges), dtype=np.int64) if tree._forced_splits is None else tree._forced_splits
     size = np.where(splits, np.inf, smaller)
     order = np.lexsort((-merges, -size, -forced))
@@ -201,22 +220,20 @@ def undo(tree: Tree, merges: Ints) -> FlatClusters:
     return FlatClusters(np.argsort(order)[labels], nodes[order], fell)
 
 
-def _least_points(tree: Tree, min_size: float | None) -> float:
-    least = max(MIN_POINTS, MIN_SHARE * float(tree._points[-1])) if min_size is None else min_size
+def _least_points(points: Floats, min_size: float | None) -> float:
+    least = max(MIN_POINTS, MIN_SHARE * float(points[-1])) if min_size is None else min_size
     return least * (1 - ROUNDING)
 
 
-def _smaller_sides(tree: Tree) -> Floats:
-    return np.asarray(tree._points[tree._children].min(axis=1, initial=np.inf))
+def _smaller_sides(children: Ints, points: Floats) -> Floats:
+    return np.asarray(points[children].min(axis=1, initial=np.inf))
 
 
-def _is_isolated(tree: Tree) -> Bools:
+def _is_isolated(children: Ints, points: Floats, weights: Floats, degrees: Floats, within: Floats | None) -> Bools:
     """Return for each merge whether its smaller side has enough points and little weight that leads out of it."""
-    assert tree._split_weights is not None
-    assert tree._degrees is not None
-    points, within = tree._points, np.zeros(tree.n_leaves) if tree._leaf_weights is None else tree._leaf_weights
-    volume = kernels.subtree_sums(tree._children, tree._degrees + 2 * within)
-    inside = kernels.sums_of_merges(tree._children, tree._split_weights) + kernels.subtree_sums(tree._children, within)
+    within = np.zeros(len(degrees)) if within is None else within
+    volume = kernels.subtree_sums(children, degrees + 2 * within)
+    inside = kernels.sums_of_merges(children, weights) + kernels.subtree_sums(children, within)
     isolated = (points >= ISOLATED_POINTS) & (volume - 2 * inside <= ISOLATED_WEIGHT * volume)
-    left, right = tree._children.T
+    left, right = children.T
     return np.asarray(isolated[np.where(points[left] < points[right], left, right)])

@@ -45,6 +45,14 @@ def leaving_heights(
     return cluster, height[:n].copy()
 
 
+def monotone_heights(children: Ints, heights: Floats, splits: Bools) -> Floats:
+    """Return heights that never fall towards the root: splits are raised to splits only, others stay below the next split."""
+    n = len(children) + 1
+    levels, highest = np.full(2 * n - 1, -np.inf), np.full(2 * n - 1, -np.inf)
+    _raise_and_cap(children, heights, splits, levels, highest)
+    return levels[n:].copy()
+
+
 @part
 def _by_size(children: Ints, points: Floats, t: int) -> tuple[int, int]:
     """The children of merge t, the one with more points first; of equal ones the first."""
@@ -111,3 +119,20 @@ def _fall_out(
             alive[large], alive[small] = True, True
         elif alive[v]:
             alive[large] = points[large] >= least
+
+
+@kernel
+def _raise_and_cap(children: Ints, heights: Floats, splits: Bools, levels: Floats, highest: Floats) -> None:
+    """``highest`` is the height of the highest split at or below a node."""
+    n = children.shape[0] + 1
+    for t in range(n - 1):
+        a, b = children[t, 0], children[t, 1]
+        highest[n + t] = max(highest[a], highest[b])
+        if splits[t]:
+            highest[n + t] = max(highest[n + t], heights[t])
+            levels[n + t] = highest[n + t]
+        else:
+            levels[n + t] = max(heights[t], max(levels[a], levels[b]))
+    for t in range(n - 2, -1, -1):
+        for c in children[t]:
+            levels[c] = min(levels[c], levels[n + t])

@@ -15,6 +15,7 @@ from ..._shared.arrays import Floats, Ints
 from ..._shared.compiled import kernel, part
 
 Choices = npt.NDArray[np.int16] | npt.NDArray[np.int32]  # by how many clusters are asked for
+Bools = npt.NDArray[np.bool_]
 
 
 def most_clusters(children: Ints, points: Floats, least: float) -> Ints:
@@ -125,3 +126,29 @@ def _hand_down(children: Ints, sizes: Ints, most: Ints, starts: Ints, choices: C
         else:
             n_below[small] = choices[starts[t] + j - 2]
         n_below[large] = j - n_below[small]
+
+
+def best_pruning(children: Ints, scores: Floats, possible: Bools, forced: Bools) -> tuple[Bools, float]:
+    """Return which merges to undo so that the scores of the clusters have the largest sum, and that sum.
+
+    Only possible merges may be undone, and forced ones must be. A node that contains no possible merge scores the sum of its
+    leaves. O(n) time.
+    """
+    best, undone = scores.copy(), np.zeros(len(children), dtype=np.bool_)
+    _choose(children, possible, forced, best, undone)
+    return undone, float(best[-1])
+
+
+@kernel
+def _choose(children: Ints, possible: Bools, forced: Bools, best: Floats, undone: Bools) -> None:
+    n = children.shape[0] + 1
+    for t in range(n - 1):
+        apart = best[children[t, 0]] + best[children[t, 1]]
+        undone[t] = possible[t] and (forced[t] or apart > best[n + t])
+        if undone[t] or not possible[t]:
+            best[n + t] = apart
+    kept = np.zeros(2 * n - 1, dtype=np.bool_)
+    for t in range(n - 2, -1, -1):
+        below = kept[n + t] or (possible[t] and not undone[t])
+        undone[t] = undone[t] and not below
+        kept[children[t, 0]] = kept[children[t, 1]] = below
