@@ -9,8 +9,9 @@ points of the smaller side and all weights those of the graph,
     evidence   E = δ − (1 − 1/d)·log ρ,    real if m ≥ 10 and E > 0.9 + (0.1 + 5/m)·log(n/m)
 
 0.37·m^(−1/d)·h is the share of edges that the best split of one Gaussian or uniform cloud leaves to cross: a law fitted to
-simulations of n = 100 … 20 000 points in 1 … 30 dimensions, as were the constants of the threshold. The clusters are the
-largest nodes with no real split at or below them; docs/which_similarity.md says how often that is right.
+simulations of n = 100 … 20 000 points in 1 … 30 dimensions, as were the constants of the threshold. The clusters are those
+below the splits of the condensed tree that are real or lie above a real one; docs/which_similarity.md says how often that is
+right.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from .._kernels.tree import passes as kernels
-from .._shared.arrays import Floats
+from .._shared.arrays import Floats, Ints
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
 from ..tree import Tree
-from ..tree.cut import best_prunings, widest_gap
+from ..tree.condense import is_split
+from ..tree.cut import best_prunings, fewest_clusters, widest_gap
 from .metrics import merges_of_edges, splits
 
 CROSSING = 0.37  # of the law for one cloud
@@ -48,39 +51,59 @@ class ClusterNumber:
         Other numbers, the nearest first, each with how much the threshold would have to move for it; empty if unknown.
     excess : array (n − 1,) or None
         Of each merge: evidence beyond the threshold, −inf for those with a side too small.
+    splits : array of int or None
+        The merges that are undone to get the clusters; None where the rule only gives their number.
     """
 
     n_clusters: int
     why: str
     runners_up: tuple[tuple[int, float], ...] = ()
     excess: Floats | None = field(default=None, repr=False)  # hundreds of numbers
+    splits: Ints | None = field(default=None, repr=False)
 
 
 @by_kind
-def number_of_clusters(similarity: Similarity, tree: Tree) -> ClusterNumber:
-    """The number of clusters of a tree whose heights and weights are those of the similarity."""
+def number_of_clusters(similarity: Similarity, tree: Tree, min_size: float | None = None) -> ClusterNumber:
+    """Return the number of clusters of a tree whose heights and weights are those of the similarity.
+
+    Splits that are found have at least ``min_size`` points on both sides, as in ``Tree.condense``.
+    """
     return ClusterNumber(widest_gap(tree), "the widest gap between successive heights")
 
 
 @number_of_clusters.register
-def _(similarity: Blend, tree: Tree) -> ClusterNumber:
-    return number_of_clusters(similarity.graph, tree)
+def _(similarity: Blend, tree: Tree, min_size: float | None = None) -> ClusterNumber:
+    return number_of_clusters(similarity.graph, tree, min_size)
 
 
 @number_of_clusters.register
-def _(graph: Graph, tree: Tree) -> ClusterNumber:
+def _(graph: Graph, tree: Tree, min_size: float | None = None) -> ClusterNumber:
     if tree.n_leaves < 2:
-        return ClusterNumber(1, "there is one point")
+        return ClusterNumber(1, "there is one point", splits=np.empty(0, dtype=np.int64))
     if graph.crowding is None:
         return _most_modular(tree)
     excess = excess_of_evidence(tree, graph)
-    found = clusters_beyond(tree, excess, 0.0)
-    return ClusterNumber(found, _words(excess, found), _runners_up(tree, excess, found), excess)
+    splits = found_splits(tree, excess > 0, min_size)
+    found, counted = len(splits) + 1, np.where(is_split(tree, min_size), excess, -np.inf)
+    why = _words(counted) + ("" if tree._forced_splits is None else ", within what is known")
+    return ClusterNumber(found, why, _runners_up(tree, counted, found, min_size), excess, splits)
+
+
+def found_splits(tree: Tree, real: npt.NDArray[np.bool_], min_size: float | None) -> Ints:
+    """Return the merges to undo: splits of the condensed tree that are real, and those above them.
+
+    Merges that constraints forbid to undo are left out, and those that they demand are added.
+    """
+    forced = np.zeros(tree.n_leaves - 1, dtype=np.int64) if tree._forced_splits is None else tree._forced_splits
+    possible = is_split(tree, min_size) & (forced >= 0)
+    real_below = kernels.sums_of_merges(tree._children, (possible & real).astype(np.float64))[tree.n_leaves :]
+    return np.flatnonzero((possible & (real_below > 0)) | (forced > 0))
 
 
 def _most_modular(tree: Tree) -> ClusterNumber:
     """A graph alone has no density; what speaks for clusters are edges beyond what degrees explain."""
-    scores = best_prunings(tree, min(LARGEST_K, tree.n_leaves), "modularity", 1).scores
+    largest = min(max(LARGEST_K, fewest_clusters(tree)), tree.n_leaves)
+    scores = best_prunings(tree, largest, "modularity", 1).scores
     return ClusterNumber(int(np.argmax(scores)) + 1, f"the largest modularity of a cut, {scores.max():.3g}")
 
 
@@ -124,28 +147,26 @@ def _smooth_density(graph: Graph) -> Floats:
     return np.asarray((graph.product(density) / sizes + sizes * density) / (graph.degrees() / sizes + sizes))
 
 
-def clusters_beyond(tree: Tree, excess: Floats, threshold: float) -> int:
-    """How many nodes are largest without a split of more than this excess at or below them."""
-    n = tree.n_leaves
-    split = kernels.sums_of_merges(tree._children, (excess > threshold).astype(np.float64)) > 0
-    return int((~split[tree._children]).sum(axis=1)[split[n:]].sum()) if split[-1] else 1
+def clusters_beyond(tree: Tree, excess: Floats, threshold: float, min_size: float | None = None) -> int:
+    """Return the number of clusters if splits of more than this excess are real."""
+    return len(found_splits(tree, excess > threshold, min_size)) + 1
 
 
-def _runners_up(tree: Tree, excess: Floats, found: int) -> tuple[tuple[int, float], ...]:
+def _runners_up(tree: Tree, excess: Floats, found: int, min_size: float | None) -> tuple[tuple[int, float], ...]:
     """The next smaller and the next larger number, and how far the threshold is from each."""
     others = []
     for side in (np.sort(excess[excess > 0]), -np.sort(-excess[(excess <= 0) & np.isfinite(excess)])):
         for level in side:
             threshold = level if level > 0 else np.nextafter(level, -np.inf)
-            k = clusters_beyond(tree, excess, threshold)
+            k = clusters_beyond(tree, excess, threshold, min_size)
             if k != found:
                 others.append((k, float(level)))
                 break
     return tuple(sorted(others, key=lambda other: abs(other[1])))
 
 
-def _words(excess: Floats, found: int) -> str:
-    if found == 1:
+def _words(excess: Floats) -> str:
+    if not (excess > 0).any():
         return "no split is more than one cloud of points would show"
     weakest = float(excess[excess > 0].min())
     return f"splits whose density falls and which few edges cross; the weakest stands {weakest:.2g} above the threshold"
