@@ -95,8 +95,18 @@ def test_a_hop_that_is_no_call_is_refused(hop):
     "hop",
     [
         ("estimator.py", "fit", "_shared/clock.py", "Clock"),  # a class that is constructed
-        ("estimator.py", "_settle", "pipeline/flat.py", "labels"),  # a method of what a method of a base class returns
-        ("pipeline/flat.py", "labels", "tree/flat.py", "cut"),  # a function that a parameter's class has as a method
+        (
+            "estimator.py",
+            "_settle",
+            "pipeline/flat.py",
+            "clusters",
+        ),  # a method of what a method of a base class returns
+        (
+            "cli/trees.py",
+            "_chosen_clusters",
+            "tree/flat.py",
+            "cut",
+        ),  # a function that a parameter's class has as a method
         ("cli/__init__.py", "_run", "cli/score.py", "run_score"),  # by the name that the parser gives
         ("tree/core.py", "explore", "_shared/later.py", "later"),
     ],

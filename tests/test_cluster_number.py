@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity
-from hyphc.scores.clusters import clusters_beyond, excess_of_evidence, number_of_clusters
+from hyphc.scores.clusters import clusters_beyond, excess_of_evidence, found_splits, number_of_clusters
 from hyphc.scores.heights import with_similarity_heights
 from hyphc.similarity import Graph
 from hyphc.tree import cut_scores
+from hyphc.tree.condense import undo
 from hyphc.tree.cut import widest_gap
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -131,6 +132,25 @@ def test_runners_up_are_the_numbers_at_the_nearest_thresholds(name):
     assert [abs(level) for _, level in found.runners_up] == sorted(abs(level) for _, level in found.runners_up)
 
 
+@pytest.mark.parametrize("name", SETS)
+def test_the_labels_are_the_clusters_that_were_found(name):
+    model = fitted(SETS[name], criterion="condensed")
+    found, tree = model.cluster_number_, model.tree_
+    assert len(found.splits) + 1 == found.n_clusters == model.n_clusters_ == tree.n_clusters
+    assert_array_equal(np.flatnonzero(tree.found_splits), found.splits)
+    for labels in (undo(tree, found.splits).labels, tree.cut(), tree.cut(criterion="condensed")):
+        assert_array_equal(labels, model.labels_)
+    assert_array_equal(tree.clusters(), undo(tree, found.splits).nodes)
+
+
+@pytest.mark.parametrize("options", [{"n_clusters": 3}, {"distance_threshold": 2.0}, {"criterion": "modularity"}])
+def test_a_tree_carries_no_clusters_where_others_were_asked_for(options):
+    tree = fitted(SETS["blobs"], **options).tree_
+    assert tree.found_splits is None
+    with pytest.raises(ValueError, match="exactly one of n_clusters, height and max_size; got none"):
+        tree.cut()
+
+
 def test_the_number_is_not_sought_where_it_is_given():
     X = SETS["blobs"]
     assert fitted(X, n_clusters=7).cluster_number_ is None
@@ -151,14 +171,30 @@ def test_clusters_have_the_size_that_was_asked_for():
 
 @given(trees(min_leaves=2, max_leaves=12), st.integers(0, 2**31), st.floats(-1.0, 1.0))
 @settings(max_examples=50)
-def test_clusters_are_the_largest_nodes_without_a_real_split(tree, seed, threshold):
-    excess = np.random.default_rng(seed).normal(size=tree.n_leaves - 1)
+def test_splits_of_the_condensed_tree_are_undone_if_they_are_real_or_lie_above_a_real_one(tree, seed, threshold):
+    rng, n = np.random.default_rng(seed), tree.n_leaves
+    excess, forced = rng.normal(size=n - 1), forced_at_random(tree, rng)
     sets = oracles.leaf_sets(tree)
-    real = [sets[tree.n_leaves + t] for t in range(tree.n_leaves - 1) if excess[t] > threshold]
-    whole = [s for s in sets if not any(split <= s for split in real)]
-    largest = [s for s in whole if not any(s < other for other in whole)]
-    assert sum(len(s) for s in largest) == tree.n_leaves
-    assert clusters_beyond(tree, excess, threshold) == len(largest)
+    for min_size in (1, 2, 3):
+        for free in (True, False):
+            within = tree if free else tree.with_forced_splits(forced)
+            large = [min(len(sets[a]), len(sets[b])) >= min_size for a, b in tree.children.tolist()]
+            real = [t for t in range(n - 1) if large[t] and excess[t] > threshold and (free or forced[t] >= 0)]
+            undone = {t for t in range(n - 1) if large[t] and any(sets[n + r] <= sets[n + t] for r in real)}
+            if not free:
+                undone = {t for t in undone if forced[t] >= 0} | {t for t in range(n - 1) if forced[t] > 0}
+            assert set(found_splits(within, excess > threshold, min_size).tolist()) == undone
+            assert clusters_beyond(within, excess, threshold, min_size) == len(undone) + 1
+            assert len(undo(within, np.array(sorted(undone), dtype=int)).nodes) == len(undone) + 1
+
+
+def forced_at_random(tree, rng) -> np.ndarray:
+    """1 for merges above one that is drawn, −1 for those below another."""
+    forced, sets, n = np.zeros(tree.n_leaves - 1, dtype=int), oracles.leaf_sets(tree), tree.n_leaves
+    above, below = rng.integers(n - 1, size=2)
+    for t in range(n - 1):
+        forced[t] = 1 if sets[n + t] >= sets[n + above] else -1 if sets[n + t] <= sets[n + below] else 0
+    return forced
 
 
 def evidence_by_definition(tree, graph: Graph) -> np.ndarray:

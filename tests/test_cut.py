@@ -288,6 +288,37 @@ def test_a_folder_of_arrays_keeps_what_cuts_must_do(tmp_path):
     assert (read.n_clusters, read.cost) == (2, 7.5)
 
 
+def test_clusters_that_were_found_are_carried_by_files_and_by_what_is_the_same_tree(tmp_path):
+    merges, heights = [[0, 1], [2, 3], [6, 4], [7, 8], [9, 5]], [3.0, 1.0, 5.0, 6.0, 7.0]  # sorted by height inside
+    tree = Tree(merges, heights, leaf_sizes=[1, 2, 1, 2, 1, 1], found_splits=[0, 0, 0, 1, 0])
+    labels = [0, 0, 1, 1, 0, 0]
+    assert (tree.n_clusters, tree.cut().tolist(), tree.cut(min_size=3).tolist()) == (2, labels, labels)
+    tree.save(tmp_path / "tree.npz")
+    tree.save(tmp_path / "folder", mapped=True)
+    same = [Tree.load(tmp_path / "tree.npz"), Tree.load(tmp_path / "folder"), Tree.from_json(tree.to_json())]
+    for copy in (*same, tree.with_names("abcdef"), tree.with_support(np.ones(5))):
+        assert (copy.n_clusters, copy.cut().tolist()) == (2, labels)
+    turned = tree.with_leaves_numbered([5, 4, 3, 2, 1, 0])
+    assert turned.cut().tolist() == [0, 0, 1, 1, 0, 0]
+    others = [tree.with_n_clusters(3), tree.subtree(9), tree.with_forced_splits([0, 0, 0, 0, 1])]
+    for other in (*others, Tree.from_newick(tree.to_newick()), Tree.from_linkage(tree.to_linkage())):
+        assert other.found_splits is None
+    with pytest.raises(ValueError, match="got none"):
+        tree.cut(min_size=5)
+    with pytest.raises(ValueError, match="got none"):
+        tree.cut(criterion="height")
+
+
+def test_found_clusters_that_cannot_be_are_refused():
+    merges = [[0, 1], [2, 3], [5, 4], [6, 7]]
+    with pytest.raises(ValueError, match="keep merge 3 and undo one in its smaller side"):
+        Tree(merges, found_splits=[0, 1, 0, 0])
+    with pytest.raises(ValueError, match="must be 1"):
+        Tree(merges, found_splits=[0, 2, 0, 0])
+    with pytest.raises(ValueError, match="n_clusters=3, but found_splits undo merges into 2"):
+        Tree(merges, found_splits=[0, 0, 0, 1], n_clusters=3)
+
+
 def test_files_written_before_trees_carried_weights_are_read(tmp_path):
     names = np.frombuffer(b"null", dtype=np.uint8)
     np.savez(tmp_path / "old.npz", children=[[0, 1]], heights=[1.0], names=names)

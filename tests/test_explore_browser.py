@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hyphc import HypHC, Tree, as_similarity, baselines, differences, geometry
 from hyphc.explorer import explore
+from hyphc.tree.condense import split_order
 from scipy.cluster.hierarchy import linkage
 from sklearn.datasets import load_digits
 
@@ -286,6 +287,31 @@ def test_the_slider_cuts_the_condensed_tree_at_every_number(tmp_path, screen):
         lines.append(browser.execute_script("return explorer.dendrogram.cutLevel()"))
     assert joined > 3  # else the test would not see where points join
     assert sorted(lines, reverse=True) == lines
+
+
+def test_the_page_opens_with_the_clusters_that_were_found_and_a_button_leads_back_to_them(tmp_path, screen):
+    X = np.random.default_rng(0).normal(size=(150, 2)) + 4 * np.random.default_rng(1).integers(3, size=(150, 2))
+    tree = Tree.from_linkage(linkage(X, "average"))
+    order = split_order(tree, 6)
+    above = tree.parents[tree.n_leaves + order] - tree.n_leaves
+    free = [t for t, up in zip(order[1:], above[1:], strict=True) if up == tree.n_leaves - 2]
+    tree = tree.with_found_splits(np.isin(np.arange(149), [order[0], free[-1]]))
+    assert tree.cut().tolist() != tree.cut(3, criterion="condensed", min_size=6).tolist()
+    explore(tree, tmp_path / "found.html", criterion="condensed", min_size=6)
+    browser = screen(tmp_path / "found.html")
+    of_leaves = """const m = explorer.model;
+        return Array.from({ length: m.n }, (_, leaf) => m.numbers[m.clusterOf(leaf)]);"""
+    button = browser.find_element(By.ID, "as-found")
+    assert browser.execute_script(of_leaves) == tree.cut().tolist()
+    assert button.get_attribute("aria-pressed") == "true"
+    browser.execute_script("explorer.setCut(3)")
+    assert browser.execute_script(of_leaves) == tree.cut(3, criterion="condensed", min_size=6).tolist()
+    assert button.get_attribute("aria-pressed") == "false"
+    button.click()
+    assert browser.execute_script(of_leaves) == tree.cut().tolist()
+    assert browser.execute_script("return explorer.dendrogram.cutLevel()") is None
+    explore(tree.with_n_clusters(3), tmp_path / "given.html", criterion="condensed", min_size=6)
+    assert not screen(tmp_path / "given.html").find_element(By.ID, "as-found").is_displayed()
 
 
 def test_the_page_opens_with_the_clusters_of_the_fit_and_its_slider_cuts_as_the_tree_does(tmp_path, screen):

@@ -44,6 +44,7 @@ from .similarity.given import as_given
 from .similarity.metrics import metric_of
 from .similarity.neighborhoods import Auto
 from .tree import Tree
+from .tree.cut import CONDENSED
 from .views import Views, grown_names, row_names
 
 __all__ = ["HypHC"]
@@ -388,20 +389,27 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         fitted = with_similarity_heights(tree, similarity)
         assert fitted.cost is not None
         self.similarity_, self.cost_ = similarity, fitted.cost
-        self.cluster_number_ = None
-        if self._n_wanted is None and self.distance_threshold is None:
-            self.cluster_number_ = number_of_clusters(similarity, fitted)
         if known is not None:
             fitted = fitted.with_forced_splits(forced_splits(fitted, known))
+        self.cluster_number_, fitted = self._number(similarity, fitted)
         n_found = None if self.cluster_number_ is None else self.cluster_number_.n_clusters
-        self.labels_ = self._cut().labels(fitted, n_found)
-        self.n_clusters_ = int(self.labels_.max()) + 1
+        clusters = self._cut().clusters(fitted, n_found)
+        self.labels_, self.n_clusters_ = clusters.labels, len(clusters.nodes)
         if self._n_wanted is not None and (known is None or known.fewest == 1):
             warn_of_few_distinct(n_told_apart(similarity, self.labels_), self.n_clusters_)
-        self.tree_ = fitted.with_n_clusters(self.n_clusters_)
+        self.tree_ = fitted if fitted.found_splits is not None else fitted.with_n_clusters(self.n_clusters_)
         self._embedding_ = embedding
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
+
+    def _number(self, similarity: Similarity, tree: Tree) -> tuple[ClusterNumber | None, Tree]:
+        """Return how many clusters are found, None where the number is given, and the tree that carries them."""
+        if self._n_wanted is not None or self.distance_threshold is not None:
+            return None, tree
+        number = number_of_clusters(similarity, tree, self.min_size)
+        if number.splits is None or self.criterion != CONDENSED:
+            return number, tree
+        return number, tree.with_found_splits(np.bincount(number.splits, minlength=tree.n_leaves - 1))
 
     @property
     def embedding_(self) -> Floats:

@@ -75,7 +75,7 @@ def judged(fitted: Fitted, similarity: Similarity) -> Judgement:
     result = score(fitted.tree(sure), similarity, points.labels, arguments.seed, arguments.effort)
     rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
     rows += [comparison_row(result.cost, compare(similarity, points.labels))]
-    rows += [] if sure is None else [support_row(sure, model.n_clusters_, model.criterion, model.min_size)]
+    rows += [] if sure is None else [support_row(sure, _cluster_nodes(model))]
     return Judgement(rows, sure)
 
 
@@ -152,7 +152,7 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
 
 def _cluster_nodes(model: HypHC) -> Ints:
     """The nodes of the flat clusters, in the order of the labels."""
-    return model.tree_.clusters(model.n_clusters_, criterion=model.criterion, min_size=model.min_size)
+    return model._cut().clusters(model.tree_, model.n_clusters_).nodes
 
 
 def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | None) -> tuple[str, str]:

@@ -16,11 +16,12 @@ from ..io import Points, read_tree
 from ..io.missing import shown_numbers
 from ..io.trees import row_numbers
 from ..tree import Tree
+from ..tree.cut import own_clusters
 from .annotations import as_classes, called, read_annotations
 from .common import leaf_names, read_data, tree_for
 from .options import data_options, given_options
 from .outputs import require_writable_file
-from .trees import own_number, require_weights
+from .trees import require_weights
 
 PLOT_REMEDY = "pictures need matplotlib; run: pip install 'hyphc[plot]'"
 DISK_UP_TO = 20_000  # leaves: more are a solid ring
@@ -109,9 +110,9 @@ def _clusters(tree: Tree, arguments: argparse.Namespace) -> npt.NDArray[np.int64
     if n_clusters is not None and n_clusters > n:
         raise ValueError(f"--n-clusters {n_clusters} is more than the {n} leaves; give at most that many.")
     require_weights(tree, arguments)
-    return tree.cut(
-        n_clusters or own_number(tree, arguments), criterion=arguments.criterion, min_size=arguments.min_size
-    )
+    if n_clusters is None:
+        return own_clusters(tree, arguments.criterion, arguments.min_size).labels
+    return tree.cut(n_clusters, criterion=arguments.criterion, min_size=arguments.min_size)
 
 
 def draw(

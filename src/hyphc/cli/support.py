@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from .._shared.arrays import Ints
 from .._shared.warn import collected
 from ..io import Points
 from ..pipeline.constraints import Constraints
@@ -51,8 +52,7 @@ def _as_fitted(arguments: argparse.Namespace, points: Points, similarity: Simila
     return points.data, parameters
 
 
-def support_row(found: Support, n_clusters: int, criterion: str, min_size: float | None) -> tuple[str, str, str]:
-    """How many flat clusters are stable, and what was done."""
-    nodes = found.tree.clusters(n_clusters, criterion=criterion, min_size=min_size)
+def support_row(found: Support, nodes: Ints) -> tuple[str, str, str]:
+    """How many flat clusters are stable, given the nodes that they are, and what was done."""
     stable = f"{found.n_stable(nodes, STABLE)} of {len(nodes)}"
     return ("stable", stable, f"flat clusters with a transfer support of at least {STABLE}; {found}")

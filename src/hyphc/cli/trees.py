@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
+from .._shared.arrays import Ints
 from .._shared.files import replaced_atomically
 from ..io.trees import read_tree, require_tree_suffix, write_tree
 from ..tree import Tree
-from ..tree.cut import CONDENSED, nearest_possible
+from ..tree.cut import CONDENSED, own_clusters
 from .outputs import clusters_csv, clusters_excel, require_table_suffix, require_writable_file
 
 
@@ -21,7 +21,7 @@ def run_cut(arguments: argparse.Namespace) -> None:
         require_table_suffix(arguments.output)
     tree = read_tree(arguments.tree)
     require_weights(tree, arguments)
-    clusters = tree.cut(**_cut_options(tree, arguments))
+    clusters = _chosen_clusters(tree, arguments)
     text = clusters_csv(clusters, tree.names)
     if arguments.output is None:
         sys.stdout.write(text)
@@ -50,23 +50,17 @@ def require_weights(tree: Tree, arguments: argparse.Namespace) -> None:
         )
 
 
-def _cut_options(tree: Tree, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Arguments of ``Tree.cut``: those given, and a number of clusters where none is."""
+def _chosen_clusters(tree: Tree, arguments: argparse.Namespace) -> Ints:
+    """Return the clusters that are asked for, or the tree's own where no number, height or size is given."""
     names = ("n_clusters", "criterion", "min_size", "height", "max_size")
     options = {name: value for name in names if (value := getattr(arguments, name)) is not None}
-    if not options.keys() & {"n_clusters", "height", "max_size"}:
-        options["n_clusters"] = k = own_number(tree, arguments)
-        why = "where the heights jump most" if tree._n_clusters is None else "as when the tree was fitted"
-        print(f"hyphc: cut {why}, into {k} cluster{'s' * (k != 1)}", file=sys.stderr)
-    return options
-
-
-def own_number(tree: Tree, arguments: argparse.Namespace) -> int:
-    """How many clusters the tree has unless others are asked for, or as many as this size allows.
-
-    A size which no cluster can have is told as such by the cut.
-    """
-    return nearest_possible(tree, tree.n_clusters, arguments.criterion, arguments.min_size)
+    if options.keys() & {"n_clusters", "height", "max_size"}:
+        return tree.cut(**options)
+    clusters = own_clusters(tree, arguments.criterion, arguments.min_size)
+    k = len(clusters.nodes)
+    why = "where the heights jump most" if tree._n_clusters is None else "as when the tree was fitted"
+    print(f"hyphc: cut {why}, into {k} cluster{'s' * (k != 1)}", file=sys.stderr)
+    return clusters.labels
 
 
 def run_convert(arguments: argparse.Namespace) -> None:

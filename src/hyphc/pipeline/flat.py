@@ -14,7 +14,8 @@ from .._shared.arrays import Ints
 from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
-from ..tree.cut import nearest_possible
+from ..tree.condense import FlatClusters
+from ..tree.cut import flat_clusters, nearest_possible, require_size
 from .assembly import FOLDER
 from .checkpoint import Arrays
 from .new_points import joined_clusters
@@ -51,14 +52,17 @@ class Cut:
                     f"{field.name}={value!r} goes with a number of clusters, not with distance_threshold; leave it out."
                 )
 
-    def labels(self, tree: Tree, n_found: int | None = None) -> Ints:
-        """The flat cluster of each leaf: as many as asked for, else as near to ``n_found`` as the tree allows."""
+    def clusters(self, tree: Tree, n_found: int | None = None) -> FlatClusters:
+        """Return as many flat clusters as asked for, else those that the tree carries, else as near to ``n_found`` as can be."""
         if self.distance_threshold is not None:
-            return tree.cut(height=np.nextafter(self.distance_threshold, -np.inf))
+            return flat_clusters(tree, height=float(np.nextafter(self.distance_threshold, -np.inf)))
+        require_size(tree, self.min_size)
+        if self.n_clusters is None and tree.found_splits is not None:
+            return flat_clusters(tree)
         n_clusters = (
             self.n_clusters if n_found is None else nearest_possible(tree, n_found, self.criterion, self.min_size)
         )
-        return tree.cut(n_clusters, criterion=self.criterion, min_size=self.min_size)
+        return flat_clusters(tree, n_clusters, self.criterion, self.min_size)
 
     def stage(self) -> Stage:
         """The stage that makes them: another cut of the same tree is another stage."""
@@ -69,7 +73,7 @@ class Cut:
 def _labels(problem: Problem, _: int, cut: Cut) -> Arrays:
     # unless a number is asked for, as many as the sample's tree has, found as ``HypHC`` finds it
     n_found = None if cut.n_clusters is not None else int(problem.store.one("sample", 0, "n_clusters"))
-    labels = cut.labels(tree_of(problem), n_found)
+    labels = cut.clusters(tree_of(problem), n_found).labels
     return {"labels": labels.astype(np.int64), "n_clusters": np.array(int(labels.max()) + 1)}
 
 

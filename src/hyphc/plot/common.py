@@ -21,6 +21,7 @@ from .._shared.columns import Column, label_classes
 from .._shared.short_names import shortened
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
+from ..tree.cut import own_clusters
 from ..tree.layout import Layout
 from .glyphs import printable
 
@@ -149,7 +150,7 @@ def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
         return _grouped(values, tree.n_leaves, str(name), 0)
     clusters = getattr(source, "labels_", None)
     if clusters is None:
-        clusters = tree.cut(n_clusters=tree.n_clusters)
+        clusters = own_clusters(tree).labels
     return _grouped(np.asarray(clusters), tree.n_leaves, "cluster", None)
 
 

@@ -133,11 +133,37 @@ def check_forced_splits(values: npt.ArrayLike, merges: Ints) -> Ints | None:
     return forced if forced.any() else None
 
 
+def check_found_splits(values: npt.ArrayLike, merges: Ints, leaf_sizes: Floats | None) -> Ints:
+    """A fresh array of 1 for merges that are undone and 0 for others; where one is kept, its smaller side is one cluster."""
+    array = _one_for_each("found_splits", values, len(merges), "merge")
+    if not np.isin(array, (0, 1)).all():
+        raise ValueError("found_splits must be 1 (undone) or 0 (kept) for each merge.")
+    points = kernels.subtree_sums(merges, np.ones(len(merges) + 1) if leaf_sizes is None else leaf_sizes)
+    contains = kernels.sums_of_merges(merges, array) > 0
+    left, right = merges.T
+    odd = (array == 0) & contains[np.where(points[left] >= points[right], right, left)]
+    if odd.any():
+        raise ValueError(
+            f"found_splits keep merge {int(odd.argmax())} and undo one in its smaller side; undo both or neither."
+        )
+    return array.astype(np.int64)
+
+
 def check_n_clusters(n_clusters: int, n: int) -> int:
     """A number of clusters that n leaves can have."""
     if not 1 <= n_clusters <= n:
         raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
     return int(n_clusters)
+
+
+def check_found_number(n_clusters: int | None, found: Ints) -> int:
+    """The number of clusters that the undone merges leave, which is that given."""
+    n_found = int(found.sum()) + 1
+    if n_clusters not in (None, n_found):
+        raise ValueError(
+            f"n_clusters={n_clusters}, but found_splits undo merges into {n_found}; leave out one of them."
+        )
+    return n_found
 
 
 def check_cost(cost: float) -> float:

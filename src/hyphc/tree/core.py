@@ -54,6 +54,9 @@ class Tree:
     forced_splits : array of int, shape (n − 1,), optional
         What every cut must do with each merge: 1 undo it, −1 keep it, 0 either; kept like ``split_weights``. So do
         constraints reach the flat clusters.
+    found_splits : array of int, shape (n − 1,), optional
+        1 for each merge that ``cut`` undoes where it is asked for nothing else, 0 for others: the clusters that a fit has found.
+        Where a merge is kept, its smaller side has no undone one. Kept like ``split_weights``.
     n_clusters : int, optional
         How many flat clusters the tree has unless others are asked for; kept like ``split_weights``.
     cost : float, optional
@@ -87,6 +90,7 @@ class Tree:
         split_squares: npt.ArrayLike | None = None,
         support: npt.ArrayLike | None = None,
         forced_splits: npt.ArrayLike | None = None,
+        found_splits: npt.ArrayLike | None = None,
         n_clusters: int | None = None,
         cost: float | None = None,
     ) -> None:
@@ -97,14 +101,18 @@ class Tree:
         squares = checks.given(checks.check_weights, split_squares, n - 1, "split_squares", "merge")
         sure = checks.given(checks.check_support, support, n - 1)
         forced = checks.given(checks.check_forced_splits, forced_splits, merges)
-        self._children, self._heights, carried = checks.by_height(merges, levels, (weights, squares, sure, forced))
-        self._split_weights, self._split_squares, self._support, self._forced_splits = carried
+        self._leaf_sizes = checks.given(checks.check_leaf_sizes, leaf_sizes, n)
+        found = checks.given(checks.check_found_splits, found_splits, merges, self._leaf_sizes)
+        carried: Sequence[Any] = (weights, squares, sure, forced, found)
+        self._children, self._heights, carried = checks.by_height(merges, levels, carried)
+        self._split_weights, self._split_squares, self._support, self._forced_splits, self._found_splits = carried
         self._names = checks.given(checks.check_names, names, n)
         self._degrees = checks.given(checks.check_weights, degrees, n, "degrees", "leaf")
-        self._leaf_sizes = checks.given(checks.check_leaf_sizes, leaf_sizes, n)
         within = checks.given(checks.check_weights, leaf_weights, n, "leaf_weights", "leaf")
         self._leaf_weights = within if within is not None and within.any() else None
         self._n_clusters = checks.given(checks.check_n_clusters, n_clusters, n)
+        if found is not None:
+            self._n_clusters = checks.check_found_number(self._n_clusters, found)
         self._cost = checks.given(checks.check_cost, cost)
 
     @property
@@ -161,6 +169,11 @@ class Tree:
     def forced_splits(self) -> Ints | None:
         """What cuts must do with each merge, (n − 1,), read-only: 1 undo, −1 keep, 0 either; None if they are free."""
         return read_only(self._forced_splits)
+
+    @property
+    def found_splits(self) -> Ints | None:
+        """1 for each merge that ``cut`` undoes where it is asked for nothing else, (n − 1,), read-only; None if it has none."""
+        return read_only(self._found_splits)
 
     @property
     def n_clusters(self) -> int:
@@ -261,8 +274,8 @@ class Tree:
         return Tree(**parts.below(self, checks.check_node(node, self.n_leaves)))
 
     def with_n_clusters(self, n_clusters: int) -> Tree:
-        """The same tree, with all that it carries, having so many flat clusters unless others are asked for."""
-        return self._with(n_clusters=n_clusters)
+        """The same tree, with all that it carries but ``found_splits``, having so many flat clusters unless told otherwise."""
+        return self._with(n_clusters=n_clusters, found_splits=None)
 
     def with_support(self, support: npt.ArrayLike | None) -> Tree:
         """The same tree, with all that it carries, each merge as sure as ``support`` says: plots, pages and Newick show it.
@@ -275,14 +288,24 @@ class Tree:
         return self._with(support=support)
 
     def with_forced_splits(self, forced_splits: npt.ArrayLike | None) -> Tree:
-        """The same tree, with all that it carries, whose cuts must undo or keep merges as ``forced_splits`` says.
+        """The same tree, with all that it carries but ``found_splits``, whose cuts must undo or keep merges as this says.
 
         Examples
         --------
         >>> Tree([[0, 1], [4, 2], [5, 3]]).with_forced_splits([-1, 0, 1]).cut(2, criterion="height")
         array([0, 0, 0, 1])
         """
-        return self._with(forced_splits=forced_splits)
+        return self._with(forced_splits=forced_splits, found_splits=None)
+
+    def with_found_splits(self, found_splits: npt.ArrayLike | None) -> Tree:
+        """The same tree, with all that it carries, whose own clusters are found by undoing the merges that are 1 here.
+
+        Examples
+        --------
+        >>> Tree([[0, 1], [2, 3], [4, 5]]).with_found_splits([0, 0, 1]).cut()
+        array([0, 0, 1, 1])
+        """
+        return self._with(found_splits=found_splits, n_clusters=None)
 
     def with_leaves_numbered(self, number: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
         """The same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.

@@ -23,7 +23,8 @@ def cut(
 ) -> Ints:
     """Flat clusters: a label for each leaf, numbered from 0 in order of their smallest leaf.
 
-    Give exactly one of ``n_clusters``, ``height`` and ``max_size``.
+    Give exactly one of ``n_clusters``, ``height`` and ``max_size``, or none for the clusters that a fit has found, where the tree
+    carries them (``found_splits``).
 
     Parameters
     ----------

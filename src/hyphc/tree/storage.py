@@ -27,7 +27,8 @@ _MAPPED = "tree.json"
 _NOT_OURS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 # left out where a tree has none: older files are read alike
 _OF_LEAVES = ("degrees", "leaf_sizes", "leaf_weights")
-CARRIED = ("split_weights", "degrees", "leaf_sizes", "leaf_weights", "split_squares", "support", "forced_splits")
+_OF_MERGES = ("split_weights", "split_squares", "support", "forced_splits", "found_splits")
+CARRIED = (*_OF_MERGES, *_OF_LEAVES)
 _NUMBERS = ("n_clusters", "cost")
 
 
@@ -156,7 +157,7 @@ def _require_lengths(arrays: Fields) -> None:
     """What can be checked of arrays without reading them: their types and shapes."""
     merges = len(arrays["children"])
     for name, array in arrays.items():
-        kind = np.int64 if name in ("children", "forced_splits") else np.float64
+        kind = np.int64 if name in ("children", "forced_splits", "found_splits") else np.float64
         length = merges + (name in _OF_LEAVES)
         if array.dtype != kind or array.shape != ((length, 2) if name == "children" else (length,)):
             raise ValueError(f"{name} are {array.dtype} of shape {array.shape}")

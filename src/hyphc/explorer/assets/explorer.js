@@ -7,7 +7,7 @@ class Explorer {
   constructor(data) {
     this.byId = (id) => document.getElementById(id);
     this.model = new Model(data);
-    this.model.cut(this.model.opening);
+    this.model.cut(this.model.opening, true);
     this.colours = new Colours(this.model);
     this.thumbs = new Thumbs(this.model.sprite);
     this.disk = new Disk(this.byId("disk"), this.model, this.colours, this.thumbs);
@@ -35,7 +35,7 @@ class Explorer {
     this.adoptTheme();
     new ResizeObserver(() => this.resize()).observe(this.byId("stage"));
     this.resize();
-    this.setCut(this.model.k);
+    this.setCut(this.model.opening, true);
     this.select(this.model.root);
     document.documentElement.dataset.ready = "true";
   }
@@ -57,6 +57,7 @@ class Explorer {
     this.byId("clusters").min = model.fewest;
     this.byId("clusters").max = model.most;
     this.byId("slider").max = SLIDER;
+    this.byId("as-found").hidden = !model.foundTurns;
   }
 
   /** What leaves can be coloured by: clusters, labels, annotations, features. */
@@ -222,10 +223,12 @@ class Explorer {
     tip.style.top = Math.max(8, py + 18 + height > innerHeight - 8 ? py - height - 14 : py + 18) + "px";
   }
 
-  setCut(k) {
+  /** Cut into k clusters, or show those that the fit found. */
+  setCut(k, asFound = false) {
     const { model } = this;
-    k = Math.max(model.fewest, Math.min(model.most, Math.round(k) || 1));
-    model.cut(k);
+    model.cut(Math.max(model.fewest, Math.min(model.most, Math.round(k) || 1)), asFound);
+    k = model.k;
+    this.byId("as-found").setAttribute("aria-pressed", String(model.asFound));
     this.byId("clusters").value = k;
     const slider = this.byId("slider");
     const now = Math.round(SLIDER * (model.n > 1 ? Math.log(k) / Math.log(model.n) : 0));
@@ -263,7 +266,7 @@ class Explorer {
     const value = choice === "label" ? "column 0" : choice, k = Number(value.split(" ")[1]);
     colours.by(value.startsWith("column") ? model.columns[k] ?? null : value.startsWith("feature") ? featureColumn(model, k) : null);
     this.byId("colour").value = value;
-    this.setCut(model.k);
+    this.setCut(model.k, model.asFound);
   }
 
   /** Between clusters and the column that was looked at last. */
