@@ -274,8 +274,8 @@ def test_fit_and_its_report_say_what_was_done_and_how_many_clusters_were_found_a
         assert scaling.removeprefix("columns ") in text
         assert f"search: {', '.join(model.plan_.search)}" in text
         assert f"{number.n_clusters} found: {number.why}; next come " in text
-        for k, level in number.runners_up:
-            assert f"{k} (threshold {abs(level):.2g} {'higher' if level > 0 else 'lower'})" in text
+        for k, p in number.runners_up:
+            assert f"{k} (p = {p:.2g})" in text
         assert agreement in text
 
 

@@ -1,17 +1,16 @@
-"""How many clusters there are: one for noise, as many as were planted, and what was counted is what is told."""
+"""Number of clusters: one for unimodal data, as many as were planted, p-values by their definition, modularity of graphs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from benchmarks.harness.nulls import NULLS
 from hyphc import HypHC, as_similarity
-from hyphc.scores.clusters import clusters_beyond, excess_of_evidence, found_splits, number_of_clusters
+from hyphc.scores.clusters import ALPHA, found_splits, modular_splits, split_evidence
 from hyphc.scores.heights import with_similarity_heights
 from hyphc.similarity import Graph
-from hyphc.tree import cut_scores
-from hyphc.tree.condense import undo
-from hyphc.tree.cut import widest_gap
+from hyphc.tree.condense import is_split, undo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -26,30 +25,24 @@ def fitted(X, **options) -> HypHC:
     return HypHC(random_state=0, **options).fit(X)
 
 
-# --- noise and planted clusters --------------------------------------------------------------------------------------
+# --- unimodal data and planted clusters ------------------------------------------------------------------------------
 
 
-def cloud(kind: str, n: int, d: int, seed: int) -> np.ndarray:
-    rng = np.random.default_rng((n, d, seed))
-    return rng.normal(size=(n, d)) if kind == "gaussian" else rng.random((n, d))
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "uniform"])
-@pytest.mark.parametrize("d", [1, 2, 3, 5, 10])
-def test_one_cloud_is_one_cluster(kind, d):
-    for n, seed in ((200, 0), (200, 1), (300, 2)):
-        model = fitted(cloud(kind, n, d, seed))
+@pytest.mark.parametrize("shape", NULLS)
+def test_unimodal_data_are_one_cluster(shape):
+    for n, seed in ((100, 0), (300, 1)):
+        model = fitted(NULLS[shape](np.random.default_rng((n, seed)), n))
         assert model.n_clusters_ == 1
-        assert model.cluster_number_.why == "no split is more than one cloud of points would show"
+        assert model.cluster_number_.why == "no split has p < 0.05 in unimodal data"
         assert not model.labels_.any()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["gaussian", "uniform"])
-def test_one_cloud_in_fifty_is_split_at_the_most(kind):
-    cases = [(n, d, seed) for n in (200, 600) for d in (1, 2, 3, 5, 10, 20) for seed in range(10)]
-    split = [case for case in cases if fitted(cloud(kind, *case)).n_clusters_ > 1]
-    assert len(split) <= len(cases) / 50, split
+@pytest.mark.parametrize("shape", NULLS)
+def test_one_unimodal_set_in_twenty_is_split_at_the_most(shape):
+    cases = [(n, seed) for n in (100, 500) for seed in range(20)]
+    split = [c for c in cases if fitted(NULLS[shape](np.random.default_rng((*c, 7)), c[0])).n_clusters_ > 1]
+    assert len(split) <= len(cases) / 20, split
 
 
 def toy(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -84,11 +77,22 @@ def test_neither_the_unit_nor_the_place_of_the_columns_matters():
         assert_array_equal(fitted(other).labels_, model.labels_)
 
 
-def test_far_groups_are_clusters_if_they_have_ten_points():
+def test_far_groups_are_clusters_if_they_have_a_dozen_points():
     rng = np.random.default_rng(0)
-    for size, expected in ((9, 1), (10, 2), (40, 2)):
-        X = np.concatenate([rng.normal(size=(100, 2)), rng.normal(size=(size, 2)) + 1000])
+    for size, expected in ((4, 1), (12, 2), (40, 2)):
+        X = np.concatenate([rng.normal(size=(300, 2)), rng.normal(size=(size, 2)) + 1000])
         assert fitted(X, n_neighbors=5).n_clusters_ == expected
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation", "rbf"])
+def test_groups_are_counted_by_other_metrics_too(metric):
+    rng = np.random.default_rng(5)
+    centres = 4 * rng.normal(size=(4, 12))
+    group = rng.integers(4, size=240)
+    model = fitted(centres[group] + 0.5 * rng.normal(size=(240, 12)), metric=metric, max_iter=20)
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(model.labels_, group) == 1.0
+    assert fitted(rng.normal(size=(240, 12)), metric=metric, max_iter=20).n_clusters_ == 1
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------
@@ -103,33 +107,22 @@ SETS = {
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_what_is_told_is_what_is_done(name):
-    model = fitted(SETS[name])
-    found = model.cluster_number_
-    assert model.n_clusters_ == model.labels_.max() + 1 == model.tree_.n_clusters == found.n_clusters
-    assert_array_equal(model.tree_.cut(found.n_clusters), model.labels_)
-    again = number_of_clusters(model.similarity_, model.tree_)
-    assert again.n_clusters == clusters_beyond(model.tree_, again.excess, 0.0) == found.n_clusters
-    assert len(found.excess) == len(model.labels_) - 1
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_runners_up_are_the_numbers_at_the_nearest_thresholds(name):
+def test_runners_up_are_the_numbers_at_the_nearest_levels(name):
     model = fitted(SETS[name])
     tree = model.tree_
-    found = number_of_clusters(model.similarity_, tree)
-    levels = np.unique(found.excess[np.isfinite(found.excess)])
-    told = {np.sign(level): (k, level) for k, level in found.runners_up}
-    for sign, side in ((1.0, levels[levels > 0]), (-1.0, levels[levels <= 0][::-1])):
-        # the number stays until the threshold has passed the level that is told, and is the told one from there
-        for level in side:
-            k = clusters_beyond(tree, found.excess, level if sign > 0 else np.nextafter(level, -np.inf))
-            if k != found.n_clusters:
-                assert told[sign] == (k, level)
-                break
-        else:
-            assert sign not in told
-    assert [abs(level) for _, level in found.runners_up] == sorted(abs(level) for _, level in found.runners_up)
+    evidence = split_evidence(tree, model.similarity_.graph, None)
+    found, enough = len(found_splits(tree, evidence > -np.log(ALPHA), None)) + 1, -np.log(ALPHA)
+    assert found == model.n_clusters_
+    levels = np.unique(evidence[np.isfinite(evidence)])
+    expected = {}
+    for level in sorted(levels, key=lambda level: abs(level - enough)):
+        real = evidence > level if level > enough else evidence >= level
+        k = len(found_splits(tree, real, None)) + 1
+        expected.setdefault(k > found, (k, min(1.0, np.exp(-level)))) if k != found else None
+    runners_up = model.cluster_number_.runners_up
+    assert {k > found: k for k, _ in runners_up} == {larger: k for larger, (k, _) in expected.items()}
+    for k, p in runners_up:
+        assert_allclose(p, expected[k > found][1])
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -161,7 +154,7 @@ def test_the_number_is_not_sought_where_it_is_given():
 def test_clusters_have_the_size_that_was_asked_for():
     model = fitted(SETS["blobs"], min_size=60)
     assert np.bincount(model.labels_).min() >= 60
-    assert model.n_clusters_ <= model.cluster_number_.n_clusters
+    assert model.n_clusters_ == model.cluster_number_.n_clusters
     with pytest.raises(ValueError, match="min_size=1000 is more than the 200 points"):
         fitted(SETS["blobs"], min_size=1000)
 
@@ -184,7 +177,6 @@ def test_splits_of_the_condensed_tree_are_undone_if_they_are_real_or_lie_above_a
             if not free:
                 undone = {t for t in undone if forced[t] >= 0} | {t for t in range(n - 1) if forced[t] > 0}
             assert set(found_splits(within, excess > threshold, min_size).tolist()) == undone
-            assert clusters_beyond(within, excess, threshold, min_size) == len(undone) + 1
             assert len(undo(within, np.array(sorted(undone), dtype=int)).nodes) == len(undone) + 1
 
 
@@ -198,52 +190,71 @@ def forced_at_random(tree, rng) -> np.ndarray:
 
 
 def evidence_by_definition(tree, graph: Graph) -> np.ndarray:
-    """E beyond the threshold of each merge, from the matrix, one pair at a time; leaves are points."""
-    A, f, d = graph.to_dense(), graph.crowding.density, graph.crowding.dimension
-    f = (A @ f + f) / (A.sum(axis=1) + 1)
-    sets, n, out = oracles.leaf_sets(tree), tree.n_leaves, []
-    for a, b in tree.children.tolist():
+    """−log p of each merge, from the matrix, one node at a time; leaves are points."""
+    A, f, n = graph.to_dense(), graph.crowding.density, tree.n_leaves
+    degrees, sets = A.sum(axis=1), oracles.leaf_sets(tree)
+    for _ in range(8):
+        f = (A @ f + f) / (degrees + 1)
+    tested, walked, crossed = is_split(tree, None), np.zeros(n - 1), np.zeros(n - 1)
+    for t, (a, b) in enumerate(tree.children.tolist()):
         left, right = sorted(sets[a]), sorted(sets[b])
-        both = left + right
-        m = min(len(left), len(right))
-        if m < 10:
-            out.append(-np.inf)
-            continue
-        crossed = [min(f[i], f[j]) for i in left for j in right if A[i, j] > 0]
-        depth = min(f[left].max(), f[right].max()) - max(crossed) if crossed else 20.0
-        x = A[np.ix_(left, right)].sum()
-        smaller = min(A[np.ix_(side, side)].sum() for side in (left, right))  # 2·W_in
-        phi = x / (smaller + x)
-        h = A[np.ix_(both, both)].sum() / A[both].sum()
-        rho = max(phi / (0.37 * m ** (-1 / d) * h), 1e-9)
-        evidence = min(max(depth, 0.0), 20.0) - (1 - 1 / d) * np.log(rho)
-        out.append(evidence - (0.9 + (0.1 + 5 / m) * np.log(n / m)))
-    return np.array(out)
+        inside, sides = left + right, np.repeat([1.0, 0.0], [len(left), len(right)])
+        step = A[np.ix_(inside, inside)] / degrees[inside][:, None]
+        crossed[t] = A[np.ix_(left, right)].sum()
+        if tested[t] or min(len(left), len(right)) >= 0.1 * len(inside):
+            walked[t] = (degrees[inside] * sides) @ np.linalg.matrix_power(step, 8) @ (1 - sides)
+
+    def section(values, t):
+        below = [[values[u] for u in range(n - 1) if sets[n + u] <= sets[c]] for c in tree.children[t].tolist()]
+        return min(max(values, default=0.0) for values in below)
+
+    def ratio(a, b):
+        return -6.0 if a == 0 else 6.0 if b == 0 else np.clip(np.log(a / b), -6, 6)
+
+    out = np.full(n - 1, np.nan)
+    for t in np.flatnonzero(tested):
+        left, right = (sorted(sets[c]) for c in tree.children[t].tolist())
+        N = 4 * section(walked, t) / degrees.mean()
+        D, edges = ratio(section(walked, t), walked[t]), ratio(section(crossed, t), crossed[t])
+        bridges = [min(f[i], f[j]) for i in left for j in right if A[i, j] > 0]
+        fall = min(f[left].max(), f[right].max()) - max(bridges, default=-np.inf)
+        fall = min(max(fall, 0.0), 6.0)
+        depth = np.hypot(D, fall) if D > 0 else fall if fall >= 1 and edges >= -0.5 else 0.0
+        knee = min(depth, 2.15)
+        rate = 1 - np.exp(-knee) * (1 + knee) + 2.15 * np.exp(-2.15) * (depth - knee)
+        out[t] = max(N - 4, 0) * rate - np.log(max(n / N, 1.0)) if N > 0 else -np.inf
+    return out
 
 
 @pytest.mark.parametrize("name", ["moons", "blobs", "noise"])
 def test_the_evidence_is_that_of_the_definition(name):
     model = fitted(SETS[name])
     graph = model.similarity_.graph
-    for tree in (model.tree_, random_tree(graph.n, 0)):
-        assert_allclose(excess_of_evidence(tree, graph), evidence_by_definition(tree, graph), rtol=1e-9, atol=1e-9)
+    for tree in (model.tree_, with_similarity_heights(random_tree(graph.n, 0), graph)):
+        found, expected = split_evidence(tree, graph, None), evidence_by_definition(tree, graph)
+        seen = np.isfinite(expected)
+        assert_array_equal(np.isnan(found), np.isnan(expected))
+        assert_allclose(found[seen], expected[seen], rtol=1e-7, atol=1e-7)
+        assert (found[np.isneginf(expected)] < -100).all()
 
 
-def test_sides_of_fewer_than_ten_points_are_no_clusters():
+def test_p_values_are_those_of_the_splits_of_the_condensed_tree():
     model = fitted(SETS["blobs"])
-    tree, excess = model.tree_, model.cluster_number_.excess
-    again = number_of_clusters(model.similarity_, tree).excess
-    smaller = tree.sizes[tree.children].min(axis=1)
-    assert (again[smaller < 10] == -np.inf).all()
-    assert np.isfinite(again[smaller >= 10]).all()
-    assert_allclose(np.sort(again), np.sort(excess))
+    p_values, tree = model.cluster_number_.p_values, model.tree_
+    assert_array_equal(np.isfinite(p_values), is_split(tree, None))
+    assert ((p_values >= 0) & (p_values <= 1))[np.isfinite(p_values)].all()
+    assert f"{p_values[p_values < ALPHA].max():.2g}" in model.cluster_number_.why
 
 
-def test_points_are_counted_not_leaves():
+def test_a_row_of_weight_three_is_three_equal_rows():
     X = SETS["moons"]
-    model = HypHC(random_state=0).fit(X, sample_weight=np.full(150, 10.0))
-    excess = number_of_clusters(model.similarity_, model.tree_).excess
-    assert np.isfinite(excess).all()  # every leaf has ten points
+    weights = np.random.default_rng(0).integers(1, 4, size=len(X))
+    weighted = HypHC(random_state=0).fit(X, sample_weight=weights.astype(float))
+    whole = np.repeat(X, weights, axis=0)
+    repeated = HypHC(random_state=0).fit(whole)
+    assert weighted.n_clusters_ == repeated.n_clusters_
+    p_values = [np.sort(m.cluster_number_.p_values[m.cluster_number_.p_values < 0.5]) for m in (weighted, repeated)]
+    assert_allclose(*p_values, rtol=1e-6)
 
 
 # --- other similarities ----------------------------------------------------------------------------------------------
@@ -262,10 +273,40 @@ def test_graphs_without_rows_are_cut_where_modularity_is_largest(seed):
     model = HypHC(metric="precomputed", max_iter=20, random_state=0).fit(A)
     assert model.n_clusters_ == 4
     assert adjusted_rand_score(model.labels_, group) > 0.95
-    scores = cut_scores(model.tree_, "modularity", 50)
-    assert model.n_clusters_ == scores.argmax() + 1
     assert "modularity" in model.cluster_number_.why
-    assert model.cluster_number_.excess is None
+    assert model.cluster_number_.p_values is None
+
+
+def modularity(A: np.ndarray, labels: np.ndarray) -> float:
+    """Newman's modularity by its definition."""
+    degrees, same = A.sum(axis=1), labels[:, None] == labels
+    return float((A - np.outer(degrees, degrees) / A.sum())[same].sum() / A.sum())
+
+
+@given(trees(min_leaves=2, max_leaves=9), st.integers(0, 2**31), st.integers(1, 3))
+@settings(max_examples=60)
+def test_no_cut_of_the_condensed_tree_is_more_modular(tree, seed, min_size):
+    rng, n = np.random.default_rng(seed), tree.n_leaves
+    A = np.triu(rng.integers(0, 3, size=(n, n)) * (rng.random((n, n)) < 0.6), 1).astype(float)
+    A += A.T
+    if not A.any():
+        return
+    tree = with_similarity_heights(tree, as_similarity(sp.csr_array(A), "precomputed"))
+    found, best = modular_splits(as_similarity(sp.csr_array(A), "precomputed"), tree, min_size)
+    assert_allclose(modularity(A, undo(tree, found).labels), best, atol=1e-12)
+    possible, sets = np.flatnonzero(is_split(tree, min_size)).tolist(), oracles.leaf_sets(tree)
+    for mask in range(2 ** len(possible)):
+        undone = [t for e, t in enumerate(possible) if mask >> e & 1]
+        if all(t in undone for t in possible for u in undone if sets[n + u] < sets[n + t]):
+            assert modularity(A, undo(tree, np.array(undone, dtype=int)).labels) <= best + 1e-12
+
+
+def test_isolated_nodes_of_a_graph_join_and_make_no_clusters():
+    A, group = planted_graph(0)
+    alone = sp.block_diag([A, sp.csr_array((5, 5))], format="csr")
+    model = HypHC(metric="precomputed", max_iter=20, random_state=0).fit(alone)
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(model.labels_[:120], group) > 0.95
 
 
 def test_neighbour_graphs_alone_have_densities_too():
@@ -274,17 +315,6 @@ def test_neighbour_graphs_alone_have_densities_too():
     model = HypHC(max_iter=5, random_state=0).fit(graph)
     assert model.n_clusters_ == 2
     assert adjusted_rand_score(model.labels_, y[::2]) > 0.95
-
-
-def test_features_and_matrices_are_cut_at_the_widest_gap():
-    X, _ = make_blobs(60, centers=3, random_state=1)
-    for metric in ("cosine", "rbf"):
-        similarity = as_similarity(X, metric)
-        tree = with_similarity_heights(random_tree(60, 0), similarity)
-        found = number_of_clusters(similarity, tree)
-        assert found.n_clusters == widest_gap(tree)
-        assert found.why == "the widest gap between successive heights"
-        assert found.runners_up == ()
 
 
 def test_a_single_point_is_one_cluster():

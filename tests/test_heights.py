@@ -11,6 +11,7 @@ from hyphc import HypHC, Tree, as_similarity
 from hyphc.baselines import graph_agglomeration
 from hyphc.scores.heights import with_similarity_heights, with_split_weights
 from hyphc.similarity import Background, Blend, Graph, Similarity
+from hyphc.tree.condense import is_split
 from hyphc.tree.cut import labels_of, node_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,7 +36,7 @@ def similarity_of(kind: str, n: int, seed: int) -> Similarity:
 
 
 def heights_by_definition(tree: Tree, similarity: Similarity) -> list[float]:
-    """log(w_max / w̄) of each merge, w̄ the mean across, at least as high as both children."""
+    """log(w_max / w̄) of each merge, w̄ the mean across; splits are raised to splits, others capped by splits."""
     W, n, sets = similarity.to_dense(), tree.n_leaves, oracles.leaf_sets(tree)
     largest = W.max(initial=0.0)
     if isinstance(similarity, Blend):  # counted from the furthest pair there can be: twice as far out as any point
@@ -48,10 +49,16 @@ def heights_by_definition(tree: Tree, similarity: Similarity) -> list[float]:
     means = [W[np.ix_(sorted(sets[a]), sorted(sets[b]))].mean() for a, b in tree.children.tolist()]
     own = [np.log(largest / w) if w > 0 else np.nan for w in means]
     above = max([h for h in own if not np.isnan(h)], default=0.0) + 1
-    heights = [0.0] * n
-    for (a, b), h in zip(tree.children.tolist(), own, strict=True):
-        heights.append(max(above if np.isnan(h) else h, heights[a], heights[b], 0.0))
-    return heights[n:]
+    own = [max(above if np.isnan(h) else h, 0.0) for h in own]
+    is_group = is_split(with_split_weights(tree, similarity), None)
+    raised = []
+    for t in range(n - 1):
+        groups = [sets[n + u] for u in range(t + 1) if is_group[u] and sets[n + u] <= sets[n + t]]
+        hidden = [any(sets[n + u] <= group for group in groups) for u in range(t + 1)]
+        seen = [u for u in range(t + 1) if sets[n + u] <= sets[n + t] and (is_group[u] or not hidden[u])]
+        raised.append(max(own[u] for u in seen))
+    above_it = [[u for u in range(n - 1) if is_group[u] and sets[n + u] >= sets[n + t]] for t in range(n - 1)]
+    return [min([raised[t], *(raised[u] for u in above_it[t])]) for t in range(n - 1)]
 
 
 @given(st.sampled_from(["graph", "blend"]), st.integers(2, 12), st.integers(0, 2**31))
@@ -83,6 +90,19 @@ def test_all_weights_times_a_number_change_no_height(kind, n, seed, factor):
         scaled = Blend(scaled, Background(similarity.background.X, slope=factor * similarity.background.slope))
     heights = [with_similarity_heights(tree, w).heights for w in (similarity, scaled)]
     assert_allclose(heights[0], heights[1], rtol=1e-9, atol=1e-9)
+
+
+def test_an_outlier_does_not_hide_the_order_in_which_groups_part():
+    """Two pairs of groups; one point is then unlike all others, and stays where it is in the tree."""
+    pairs = np.where(np.equal.outer([0, 0, 1, 1], [0, 0, 1, 1]), 0.1, 0.01) + 0.9 * np.eye(4)
+    W = np.kron(pairs, np.ones((9, 9))) * (1 - np.eye(36))
+    tree = HypHC(metric="precomputed", random_state=0).fit(sp.csr_array(W)).tree_
+    W[0] = W[:, 0] = 1e-9 * (W[0] > 0.5)
+    alone = with_similarity_heights(tree, Graph(sp.csr_array(W)))
+    assert alone == tree
+    assert adjusted_rand_score(alone.cut(2, criterion="condensed"), np.repeat([0, 1], 18)) == 1.0
+    assert adjusted_rand_score(alone.cut(4, criterion="condensed"), np.repeat(range(4), 9)) == 1.0
+    assert alone.heights[-1] < np.log(1 / 1e-9)
 
 
 def test_heights_of_neighbour_graphs_and_blends_spread():

@@ -187,10 +187,7 @@ def how_many(model: HypHC) -> str:
         return f"{k}, as asked for{sizes}"
     text = f"{found.n_clusters} found: {found.why}"
     if found.runners_up:
-        text += "; next come " + " and ".join(
-            f"{other} (threshold {abs(level):.2g} {'higher' if level > 0 else 'lower'})"
-            for other, level in found.runners_up
-        )
+        text += "; next come " + " and ".join(f"{other} (p = {p:.2g})" for other, p in found.runners_up)
     within = " within what is known" if model.tree_.forced_splits is not None else ""
     return text if k == found.n_clusters else f"{text}; cut into {k}{sizes}{within}"
 

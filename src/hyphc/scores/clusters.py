@@ -252,7 +252,9 @@ def modular_splits(graph: Graph, tree: Tree, min_size: float | None) -> tuple[In
     same = leaf[i] == leaf[j]
     np.add.at(inside, leaf[i[same]], weights[same])
     ends = leaf[i[~same]], leaf[j[~same]]
-    between = Graph(sp.csr_array((np.tile(weights[~same], 2), (np.append(*ends), np.append(*ends[::-1]))), shape=(n, n)))
+    between = Graph(
+        sp.csr_array((np.tile(weights[~same], 2), (np.append(*ends), np.append(*ends[::-1]))), shape=(n, n))
+    )
     inside = kernels.subtree_sums(children, inside) + kernels.sums_of_merges(children, splits(between, tree))
     volume = kernels.subtree_sums(children, volume)
     total = max(float(volume[-1]), np.finfo(np.float64).tiny)
