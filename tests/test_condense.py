@@ -184,14 +184,15 @@ def test_every_way_to_ask_for_condensed_clusters_gives_the_same():
     centres = [(0, 0), (30, 0), (15, 26), (60, 0), (66, 6), (72, 0)]
     X = np.vstack([rng.normal(c, size=(n, 2)) for c, n in zip(centres, [400] * 3 + [20] * 3, strict=True)])
     truth = np.repeat(np.arange(6), [400] * 3 + [20] * 3)
-    model = HypHC(6, criterion="condensed", random_state=0).fit(X)
+    model = HypHC(6, random_state=0).fit(X)
     assert adjusted_rand_score(truth, model.labels_) == 1
-    assert adjusted_rand_score(truth, HypHC(6, random_state=0).fit(X).labels_) < 0.9
+    assert adjusted_rand_score(truth, HypHC(6, criterion="dasgupta", random_state=0).fit(X).labels_) < 0.9
     for labels in (
+        model.tree_.cut(6),
         model.tree_.cut(6, criterion="condensed"),
         model.tree_.condense().cut(6),
-        model.tree_.layers([6, 2], criterion="condensed")[0],
-        labels_of(model.tree_, model.tree_.clusters(6, criterion="condensed")),
+        model.tree_.layers([6, 2])[0],
+        labels_of(model.tree_, model.tree_.clusters(6)),
     ):
         assert_array_equal(labels, model.labels_)
 

@@ -123,6 +123,7 @@ def test_the_best_of_all_allowed_cuts_is_taken(tree, seed):
     for k, best in possible.items():
         labels = forced.cut(k, criterion="height")
         assert allowed(labels, known)
+        assert allowed(forced.cut(k), known)
         chosen = [next(v for v in range(2 * n - 1) if sets[v] == set(np.flatnonzero(labels == c))) for c in range(k)]
         assert -sum(tree.heights[u - n] for v in chosen for u in below(tree, v)) == pytest.approx(best)
 
@@ -210,7 +211,7 @@ def test_numbers_of_clusters_that_contradict_are_refused():
         HypHC(2, constraints=Constraints(clusters=random_tree(6, 0), cannot_link=[(0, 1), (2, 3)])).fit(X)
     pairs = Tree([[0, 1], [2, 3], [4, 5], [6, 7], [9, 8]])  # 3 pairs, of which one must be split
     with pytest.raises(ValueError, match="respects the constraints; choose another number, or a smaller min_size"):
-        HypHC(3, min_size=2, constraints=Constraints(clusters=pairs, cannot_link=[(4, 5)])).fit(X)
+        HypHC(3, criterion="height", min_size=2, constraints=Constraints(clusters=pairs, cannot_link=[(4, 5)])).fit(X)
     with pytest.raises(ValueError, match="leave it out"):
         HypHC(init=random_tree(6, 0), constraints=Constraints()).fit(X)
 

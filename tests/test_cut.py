@@ -74,7 +74,7 @@ def test_the_cut_is_the_best_of_all_prunings(case, criterion, min_size):
     for nodes in prunings(tree):
         if min_size == 1 or min(points[v] for v in nodes) >= min_size:
             found.setdefault(len(nodes), []).append(score_by_definition(tree, W, criterion, nodes))
-    assert sorted(found) == list(range(1, most_clusters(tree, min_size=min_size) + 1))
+    assert sorted(found) == list(range(1, most_clusters(tree, criterion, min_size) + 1))
     scale = 1e-10 * (1 + abs(node_scores(tree, criterion)).max())
     for k, scores in found.items():
         nodes = tree.clusters(k, criterion=criterion, min_size=min_size)
@@ -89,7 +89,7 @@ def test_the_cut_is_the_best_of_all_prunings(case, criterion, min_size):
 def test_labels_follow_from_the_nodes_and_are_numbered_by_their_smallest_leaf(case, criterion, min_size):
     tree, _ = case
     sets = oracles.leaf_sets(tree)
-    for k in range(1, most_clusters(tree, min_size=min_size) + 1):
+    for k in range(1, most_clusters(tree, criterion, min_size) + 1):
         nodes = tree.clusters(k, criterion=criterion, min_size=min_size)
         labels = tree.cut(k, criterion=criterion, min_size=min_size)
         assert [set(np.flatnonzero(labels == c).tolist()) for c in range(k)] == [sets[v] for v in nodes]
@@ -175,9 +175,11 @@ def test_similarities_all_zero_can_still_be_cut():
 
 def test_a_small_sibling_keeps_a_node_whole_when_clusters_must_be_large():
     outlier_last = Tree([[0, 1], [2, 3], [5, 6], [7, 4]])
-    assert most_clusters(outlier_last, min_size=2) == 1
+    assert most_clusters(outlier_last, "height", 2) == 1
+    assert most_clusters(outlier_last, min_size=2) == 2  # the outlier joins
     outlier_first = Tree([[0, 4], [5, 1], [2, 3], [6, 7]])
-    assert outlier_first.cut(2, min_size=2).tolist() == [0, 0, 1, 1, 0]
+    for criterion in ("condensed", "height"):
+        assert outlier_first.cut(2, criterion=criterion, min_size=2).tolist() == [0, 0, 1, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,7 @@ def test_labels_of_a_planted_set_are_the_top_clusters_of_its_tree() -> None:
     for seed, n_classes in enumerate([1, 2, 3, 10, 57]):
         example = datasets.planted(300, 4, n_classes=n_classes, random_state=seed)
         assert example.tree is not None
-        assert adjusted_rand_score(example.labels, example.tree.cut(n_clusters=n_classes)) == 1.0
+        assert adjusted_rand_score(example.labels, example.tree.cut(n_classes, criterion="height")) == 1.0
         assert_array_equal(np.unique(example.labels), np.arange(n_classes))
 
 

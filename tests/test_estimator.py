@@ -33,7 +33,7 @@ def expected_failures(estimator):
         HypHC(random_state=0),
         HypHC(max_iter=30, refine=False, random_state=0),
         HypHC(metric="cosine", max_iter=30, random_state=0),
-        HypHC(metric="cosine", max_iter=30, refine=False, random_state=0),
+        HypHC(metric="cosine", max_iter=100, refine=False, random_state=0),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -305,11 +305,12 @@ def test_groups_are_the_clusters_of_a_cut_joined_as_the_tree_joins_them(tree, da
     n = tree.n_leaves
     k = data.draw(st.integers(1, n))
     groups = group(tree, k)
-    np.testing.assert_array_equal(groups.of, tree.cut(n_clusters=k))
+    np.testing.assert_array_equal(groups.of, tree.cut(k, criterion="height"))
     np.testing.assert_array_equal(groups.sizes, np.bincount(groups.of))
     np.testing.assert_array_equal(groups.of[groups.first], np.arange(k))
     for finer in range(1, k + 1):
-        np.testing.assert_array_equal(groups.tree.cut(n_clusters=finer)[groups.of], tree.cut(n_clusters=finer))
+        coarser = groups.tree.cut(finer, criterion="height")
+        np.testing.assert_array_equal(coarser[groups.of], tree.cut(finer, criterion="height"))
 
 
 def test_a_tree_too_large_shows_its_top_and_says_how_many_points_a_leaf_stands_for(tree, tmp_path, monkeypatch):
@@ -318,7 +319,7 @@ def test_a_tree_too_large_shows_its_top_and_says_how_many_points_a_leaf_stands_f
     values = np.random.default_rng(1).normal(size=(30, 2))
     images = np.random.default_rng(2).integers(0, 256, (30, 4, 4), dtype=np.uint8)
     data = written(tmp_path, tree, labels=labels, features=values, images=images, embedding=encode(tree)).data
-    cut = tree.cut(n_clusters=8)
+    cut = tree.cut(8, criterion="height")
     assert (data["n"], data["points"]) == (8, 30)
     assert array(data["weights"], "<i4").tolist() == np.bincount(cut).tolist()
     means = array(data["features"]["values"], "<f4").reshape(8, 2)
@@ -338,11 +339,11 @@ def test_a_page_holds_the_best_cuts_and_opens_with_the_trees_own_number(tree, da
     n = tree.n_leaves
     weights = data.draw(st.lists(st.integers(0, 9), min_size=n - 1, max_size=n - 1))
     tree = Tree(tree.children, tree.heights, split_weights=weights).with_n_clusters(data.draw(st.integers(1, n)))
-    fields = cut_fields(tree, None, None, 1)
+    fields = cut_fields(tree, None, "dasgupta", 1)
     assert fields["opening"] == tree.n_clusters
     assert sorted(fields["cuts"]) == list(range(1, n + 1))
     for k, nodes in fields["cuts"].items():
-        assert sorted(array(nodes, "<i4")) == sorted(tree.clusters(k))
+        assert sorted(array(nodes, "<i4")) == sorted(tree.clusters(k, criterion="dasgupta"))
 
 
 @given(strategies.trees(min_leaves=3, max_leaves=20), st.data())
@@ -351,9 +352,9 @@ def test_a_page_of_groups_holds_the_cuts_that_divide_none_of_them(tree, data):
     weights = data.draw(st.lists(st.integers(0, 9), min_size=n - 1, max_size=n - 1))
     tree = Tree(tree.children, tree.heights, split_weights=weights)
     groups = group(tree, data.draw(st.integers(1, n - 1)))
-    held = cut_fields(tree, groups, None, 1)["cuts"]
+    held = cut_fields(tree, groups, "dasgupta", 1)["cuts"]
     for k in range(1, len(groups.sizes) + 1):
-        clusters = tree.cut(k)
+        clusters = tree.cut(k, criterion="dasgupta")
         divided = any(len(set(clusters[groups.of == g])) > 1 for g in range(len(groups.sizes)))
         assert divided == (k not in held)
         if not divided:
@@ -371,11 +372,12 @@ def test_cuts_by_height_need_nothing_in_the_page_and_many_clusters_only_the_open
     plain = baselines.random_tree(np.ones((200, 200)), random_state=0)
     assert written(tmp_path, plain).data["cuts"] == {}
     carrying = with_split_weights(plain, np.ones((200, 200))).with_n_clusters(120)
-    data = written(tmp_path, carrying).data
+    data = written(tmp_path, carrying, criterion="dasgupta").data
     assert data["opening"] == 120
     assert sorted(map(int, data["cuts"])) == [*range(1, 51), 120]
     assert written(tmp_path, carrying, criterion="height").data["cuts"] == {}
-    assert written(tmp_path, carrying, min_size=30).data["opening"] <= 6
+    assert written(tmp_path, carrying, criterion="dasgupta", min_size=30).data["opening"] <= 6
+    assert written(tmp_path, carrying).data["opening"] == 120
     with pytest.raises(ValueError, match="min_size=300 is more than the 200 points"):
         written(tmp_path, carrying, min_size=300)
 

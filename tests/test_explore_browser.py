@@ -324,10 +324,14 @@ def test_the_page_opens_with_the_clusters_of_the_fit_and_its_slider_cuts_as_the_
     of_leaves = """const m = explorer.model;
         return Array.from({ length: m.n }, (_, leaf) => m.numbers[m.clusterOf(leaf)]);"""
     assert browser.execute_script(of_leaves) == model.labels_.tolist()
-    differ = 0
     for k in (*range(1, 51), 70, 300):
         browser.execute_script("explorer.setCut(arguments[0])", k)
-        expected = tree.cut(k) if k <= 50 else tree.cut(k, criterion="height")
+        assert browser.execute_script(of_leaves) == tree.cut(k).tolist()
+    explore(tree, tmp_path / "score.html", criterion="dasgupta")
+    browser, differ = screen(tmp_path / "score.html"), 0
+    for k in (*range(1, 51), 70, 300):
+        browser.execute_script("explorer.setCut(arguments[0])", k)
+        expected = tree.cut(k, criterion="dasgupta") if k <= 50 else tree.cut(k, criterion="height")
         differ += expected.tolist() != tree.cut(k, criterion="height").tolist()
         assert browser.execute_script(of_leaves) == expected.tolist()
         marked = browser.execute_script(
@@ -341,8 +345,8 @@ def test_a_cut_that_is_none_by_height_is_drawn_in_steps_between_the_merges_that_
     # two merges of four leaves each: the one at height 5 is heavy, so the best cut into 3 undoes that at 2
     tree = Tree([[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12, 13]], [1, 1, 1, 1, 2, 5, 9.0],
                 split_weights=[1, 1, 1, 1, 0, 30, 0])  # fmt: skip
-    assert sorted(tree.clusters(3)) == [8, 9, 13]
-    explore(tree.with_n_clusters(3), tmp_path / "steps.html")
+    assert sorted(tree.clusters(3, criterion="dasgupta")) == [8, 9, 13]
+    explore(tree.with_n_clusters(3), tmp_path / "steps.html", criterion="dasgupta")
     browser = screen(tmp_path / "steps.html")
     level, ends = browser.execute_script(
         """const { dendrogram, model } = explorer;

@@ -519,8 +519,9 @@ def test_cluster_scores_are_those_of_the_best_cuts_with_the_number_of_clusters_m
     assert chosen.get_ydata() == [cut_scores(model.tree_, criterion, 12)[model.n_clusters_ - 1]]
 
 
-def test_cluster_scores_by_cost_are_shares_of_the_most_and_the_criterion_is_the_models(model):
-    scores = cut_scores(model.tree_, model.criterion, 30)
+def test_cluster_scores_by_cost_are_shares_of_the_most_and_the_default_for_models_without_a_score(model):
+    assert model.criterion == "condensed"  # no score: the cost is shown
+    scores = cut_scores(model.tree_, "dasgupta", 30)
     assert_array_equal(plot.cluster_scores(model).lines[0].get_ydata(), scores / scores.max())
     assert_array_equal(
         plot.cluster_scores(model.tree_, criterion="dasgupta").lines[0].get_ydata(), scores / scores.max()

@@ -64,7 +64,7 @@ def test_lca_of_two_numbers_is_a_number():
 def test_cut_into_k_gives_k_clusters_that_are_nested(tree):
     coarser = None
     for k in range(1, tree.n_leaves + 1):
-        labels = tree.cut(n_clusters=k)
+        labels = tree.cut(n_clusters=k, criterion="height")
         assert labels.max() + 1 == k
         for c in range(k):
             assert frozenset(np.flatnonzero(labels == c).tolist()) in oracles.clusters(tree)

@@ -81,7 +81,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     directed : {"sum", "max", "mean"}, optional
         Of "precomputed" and graphs of networkx: how w_ij and w_ji, where they differ, become one similarity. None refuses them.
     criterion : {"condensed", "dasgupta", "height", "modularity", "ncut", "sse"}
-        Which clusters of the tree ``labels_`` are, see ``Tree.cut``.
+        Which clusters of the tree ``labels_`` are, see ``Tree.cut``. With "condensed" and a number that is found, those found.
     min_size : float, optional
         Points that a cluster has at least; 1 if it is not given, or what "condensed" chooses.
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty

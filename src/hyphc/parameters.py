@@ -23,6 +23,7 @@ from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named, require_no_metric
 from .similarity.metric import Metric
 from .tree import Tree
+from .tree.cut import CONDENSED
 
 # Parameters that concern the continuous stage alone; ``embed`` has them too.
 CONTINUOUS = (
@@ -52,7 +53,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         scale: str | bool = "auto",
         background: float | None = None,
         directed: str | None = None,
-        criterion: str = "dasgupta",
+        criterion: str = CONDENSED,
         min_size: float | None = None,
         init: str | npt.ArrayLike | Tree = "auto",
         n_init: int = 1,

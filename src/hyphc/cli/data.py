@@ -145,7 +145,8 @@ def _tell(model: HypHC, digits: datasets.Dataset) -> None:
     )
     print(f"clusters: {how_many(model)}")
     for k in sorted({model.n_clusters_, 10}):
-        agreement = adjusted_rand_score(digits.labels, model.tree_.cut(k))
+        clusters = model.labels_ if k == model.n_clusters_ else model.tree_.cut(k)
+        agreement = adjusted_rand_score(digits.labels, clusters)
         print(f"adjusted Rand index of {k} clusters and the digits: {agreement:.3f}")
     print(f"dendrogram purity of the tree: {dendrogram_purity(model.tree_, np.asarray(digits.labels)):.3f}")
 

@@ -13,6 +13,7 @@ from .._shared.warn import collected
 from ..estimator import HypHC
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
+from ..tree.cut import CONDENSED
 from .annotated import check_annotated, write_annotated
 from .annotations import read_annotations
 from .common import check_usage, nuisance_notes, print_note, print_notes, read_data, say, similarity_of
@@ -105,7 +106,7 @@ def _fitted(arguments: argparse.Namespace, similarity: Similarity, known: Constr
     verbose = int(sys.stderr.isatty())
     model = HypHC(
         arguments.n_clusters,
-        criterion=arguments.criterion or "dasgupta",
+        criterion=arguments.criterion or CONDENSED,
         min_size=arguments.min_size,
         constraints=known,
         effort=arguments.effort,

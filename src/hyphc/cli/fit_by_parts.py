@@ -15,6 +15,7 @@ from ..io.block_columns import BlockColumns, read_block_columns
 from ..io.columns import Wanted
 from ..pipeline.from_disk import n_bytes
 from ..pipeline.problem import METRICS
+from ..tree.cut import CONDENSED
 from .common import nuisance_notes, options_named, print_note
 from .options import given_options
 from .outputs import checkpoint_kept
@@ -89,7 +90,7 @@ def _fitted(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | 
         n_neighbors=arguments.n_neighbors,
         scale=True if arguments.standardize else SCALES[arguments.scale],
         background=arguments.background,
-        criterion=arguments.criterion or "dasgupta",
+        criterion=arguments.criterion or CONDENSED,
         min_size=arguments.min_size,
         effort=arguments.effort,
         random_state=arguments.seed,

@@ -205,7 +205,7 @@ def add_criterion(parser: argparse.ArgumentParser) -> None:
         "--criterion",
         metavar="CRITERION",
         choices=Choices(criteria),
-        help="which K clusters: %(choices)s (default: dasgupta where the tree carries weights, else height)",
+        help="which K clusters: %(choices)s (default: condensed)",
     )
     parser.add_argument("--min-size", type=whole(1), metavar="M", help="clusters have at least so many points each")
 

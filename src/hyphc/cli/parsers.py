@@ -233,12 +233,12 @@ def _add_cut(commands: Any) -> None:
         "trees",
         "flat clusters of a tree, as CSV",
         "Cut a tree into flat clusters and print them as CSV: the number of each leaf\n"
-        "from 1, its name if it has one, and its cluster from 0. Without K, H or N, there\n"
-        "are as many clusters as the fit found; of a tree from elsewhere, as many as there\n"
+        "from 1, its name if it has one, and its cluster from 0. Without K, H or N, these\n"
+        "are the clusters that the fit found; of a tree from elsewhere, as many as there\n"
         "are where the heights of its merges jump most.\n\n"
         "--criterion says which K clusters of the tree are taken:\n"
-        "  condensed   the groups below its highest splits; a few points at a merge are no\n"
-        "              group, they join the larger side\n"
+        "  condensed   the groups below its highest splits (the default); a few points at a\n"
+        "              merge are no group, they join the larger side\n"
         "  dasgupta    clusters below one root, and rows below them, cost least\n"
         "  height      the last merges are undone\n"
         "  modularity  Newman's modularity is largest\n"

@@ -16,7 +16,7 @@ from ..io import Points, read_tree
 from ..io.missing import shown_numbers
 from ..io.trees import row_numbers
 from ..tree import Tree
-from ..tree.cut import own_clusters
+from ..tree.cut import CONDENSED, own_clusters
 from .annotations import as_classes, called, read_annotations
 from .common import leaf_names, read_data, tree_for
 from .options import data_options, given_options
@@ -81,7 +81,7 @@ def run_explore(arguments: argparse.Namespace) -> None:
     require_writable_file(path)
     tree, points = _tree_and_points(arguments)
     require_weights(tree, arguments)
-    options: dict[str, Any] = {"criterion": arguments.criterion, "min_size": arguments.min_size}
+    options: dict[str, Any] = {"criterion": arguments.criterion or CONDENSED, "min_size": arguments.min_size}
     if points is not None:
         options |= {
             "annotations": read_annotations(arguments, arguments.data),
@@ -106,13 +106,13 @@ def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None
 
 
 def _clusters(tree: Tree, arguments: argparse.Namespace) -> npt.NDArray[np.int64]:
-    n_clusters, n = arguments.n_clusters, tree.n_leaves
+    n_clusters, n, criterion = arguments.n_clusters, tree.n_leaves, arguments.criterion or CONDENSED
     if n_clusters is not None and n_clusters > n:
         raise ValueError(f"--n-clusters {n_clusters} is more than the {n} leaves; give at most that many.")
     require_weights(tree, arguments)
     if n_clusters is None:
-        return own_clusters(tree, arguments.criterion, arguments.min_size).labels
-    return tree.cut(n_clusters, criterion=arguments.criterion, min_size=arguments.min_size)
+        return own_clusters(tree, criterion, arguments.min_size).labels
+    return tree.cut(n_clusters, criterion=criterion, min_size=arguments.min_size)
 
 
 def draw(

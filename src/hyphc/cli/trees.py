@@ -56,7 +56,7 @@ def _chosen_clusters(tree: Tree, arguments: argparse.Namespace) -> Ints:
     options = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if options.keys() & {"n_clusters", "height", "max_size"}:
         return tree.cut(**options)
-    clusters = own_clusters(tree, arguments.criterion, arguments.min_size)
+    clusters = own_clusters(tree, arguments.criterion or CONDENSED, arguments.min_size)
     k = len(clusters.nodes)
     why = "where the heights jump most" if tree._n_clusters is None else "as when the tree was fitted"
     print(f"hyphc: cut {why}, into {k} cluster{'s' * (k != 1)}", file=sys.stderr)

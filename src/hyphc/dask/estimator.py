@@ -28,6 +28,7 @@ from ..pipeline.problem import PART_SIZE, Problem, Recipe
 from ..pipeline.telling import Telling
 from ..pipeline.validation import check_values
 from ..tree import Tree
+from ..tree.cut import CONDENSED
 from .collections import as_array, labels_array, stored_rows, write_rows
 from .scheduling import chosen_client, on_dask, require_seen
 
@@ -96,7 +97,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         edge_weights: str = "fuzzy",
         scale: str | bool = "auto",
         background: float | None = None,
-        criterion: str = "dasgupta",
+        criterion: str = CONDENSED,
         min_size: float | None = None,
         effort: float = 1.0,
         random_state: int | None = None,

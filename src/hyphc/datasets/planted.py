@@ -39,7 +39,7 @@ def planted(
         Points and features.
     n_classes : int
         ``labels`` are the groups there are after splitting the largest group first until there are so many:
-        ``tree.cut(n_clusters=n_classes)`` up to their numbers. A node's height is its number of points.
+        ``tree.cut(n_classes, criterion="height")`` up to their numbers. A node's height is its number of points.
     decay : float, in (0, 1)
         How fast parts close in on their parent's centre.
     noise : float

@@ -13,7 +13,6 @@ from ..tree.cut import (
     CONDENSED,
     NodeScores,
     best_prunings,
-    default_criterion,
     fewest_clusters,
     found_merges,
     has_found,
@@ -27,11 +26,10 @@ from .packing import Fields, packed
 LARGEST_K = 50
 
 
-def cut_fields(tree: Tree, groups: Groups | None, criterion: str | NodeScores | None, min_size: float | None) -> Fields:
+def cut_fields(tree: Tree, groups: Groups | None, criterion: str | NodeScores, min_size: float | None) -> Fields:
     """Return with how many clusters the page opens, and what it needs to cut its tree into any number as ``Tree.cut`` does."""
     require_size(tree, min_size)
     n_shown = tree.n_leaves if groups is None else len(groups.sizes)
-    criterion = default_criterion(tree) if criterion is None else criterion
     if criterion == CONDENSED:
         fields = _condensed_fields(tree, n_shown, min_size)
     else:

@@ -22,7 +22,7 @@ from ..scores.heights import with_split_weights
 from ..similarity.build import check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.checks import check_names
-from ..tree.cut import NodeScores
+from ..tree.cut import CONDENSED, NodeScores
 from ..tree.layout import zero_is_equal
 from .columns import (
     MAX_VALUES,
@@ -85,7 +85,7 @@ def explore(
     label_name: str | None = None,
     embedding: npt.ArrayLike | None = None,
     similarity: SimilarityLike | None = None,
-    criterion: str | NodeScores | None = None,
+    criterion: str | NodeScores = CONDENSED,
     min_size: float | None = None,
     title: str | None = None,
     rows_from: int = 0,

@@ -15,7 +15,7 @@ from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
 from ..tree.condense import FlatClusters
-from ..tree.cut import flat_clusters, nearest_possible, require_size
+from ..tree.cut import CONDENSED, flat_clusters, nearest_possible, require_size
 from .assembly import FOLDER
 from .checkpoint import Arrays
 from .new_points import joined_clusters
@@ -32,7 +32,7 @@ class Cut:
 
     n_clusters: int | None = None
     distance_threshold: float | None = None
-    criterion: str = "dasgupta"
+    criterion: str = CONDENSED
     min_size: float | None = None
 
     def check(self, n: int) -> None:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from .._shared.palette import CLUSTERS
-from ..tree.cut import CONDENSED, NodeScores, cut_scores, default_criterion
+from ..tree.cut import CONDENSED, NodeScores, cut_scores, default_score
 from .common import axes_or_new, tree_of
 
 _AXES = {
@@ -35,7 +35,7 @@ def cluster_scores(
     ----------
     tree : Tree, linkage matrix or fitted HypHC
     criterion, min_size
-        As in ``Tree.cut``; of a fitted HypHC, by default its own.
+        As in ``cut_scores``; of a fitted HypHC, by default its own, unless that is "condensed", which is no score.
     k_max : int
         The largest k that is shown; more where the chosen number is larger.
     n_clusters : int, optional
@@ -54,7 +54,7 @@ def cluster_scores(
     """
     source, tree = tree, tree_of(tree)
     criterion = criterion or getattr(source, "criterion", None)
-    criterion = default_criterion(tree) if criterion in (None, CONDENSED) else criterion
+    criterion = default_score(tree) if criterion in (None, CONDENSED) else criterion
     least = getattr(source, "min_size", None) if min_size is None else min_size
     chosen = tree.n_clusters if n_clusters is None else n_clusters
     scores = cut_scores(tree, criterion, max(k_max, chosen), min_size=least or 1)

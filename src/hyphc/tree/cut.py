@@ -123,7 +123,7 @@ def node_scores(tree: Tree, criterion: str | NodeScores) -> Floats:
     return scores
 
 
-def default_criterion(tree: Tree) -> str:
+def default_score(tree: Tree) -> str:
     """Return "dasgupta" for a tree that carries its split weights, as fitted ones do; "height" for others."""
     return "height" if tree._split_weights is None else "dasgupta"
 
@@ -157,10 +157,10 @@ def cut_scores(
     if k_max < 1:
         raise ValueError(f"k_max={k_max} leaves no cut; choose k_max >= 1.")
     require_size(tree, min_size)
-    return best_prunings(tree, min(k_max, tree.n_leaves), criterion or default_criterion(tree), min_size).scores
+    return best_prunings(tree, min(k_max, tree.n_leaves), criterion or default_score(tree), min_size).scores
 
 
-def most_clusters(tree: Tree, criterion: str | NodeScores | None = None, min_size: float | None = None) -> int:
+def most_clusters(tree: Tree, criterion: str | NodeScores = CONDENSED, min_size: float | None = None) -> int:
     """Return the largest number of clusters, each of at least ``min_size`` points, that the tree can be cut into; 0 if none."""
     if criterion == CONDENSED:
         return 1 + len(split_order(tree, min_size))
@@ -173,7 +173,7 @@ def fewest_clusters(tree: Tree) -> int:
 
 
 def nearest_possible(
-    tree: Tree, n_clusters: int, criterion: str | NodeScores | None = None, min_size: float | None = None
+    tree: Tree, n_clusters: int, criterion: str | NodeScores = CONDENSED, min_size: float | None = None
 ) -> int:
     """Return the number nearest to this one that the tree can be cut into; at least 1, so that a cut says what is wrong."""
     return max(fewest_clusters(tree), min(n_clusters, most_clusters(tree, criterion, min_size)))
@@ -182,7 +182,7 @@ def nearest_possible(
 def flat_clusters(
     tree: Tree,
     n_clusters: int | None = None,
-    criterion: str | NodeScores | None = None,
+    criterion: str | NodeScores = CONDENSED,
     min_size: float | None = None,
     height: float | None = None,
     max_size: float | None = None,
@@ -195,15 +195,15 @@ def flat_clusters(
     if len(chosen) != 1:
         raise ValueError(f"cut takes exactly one of n_clusters, height and max_size; got {chosen or 'none'}.")
     if n_clusters is not None:
-        return _clusters_of(tree, n_clusters, default_criterion(tree) if criterion is None else criterion, min_size)
+        return _clusters_of(tree, n_clusters, criterion, min_size)
     if min_size not in (None, 1):
         raise ValueError(f"min_size={min_size} goes with n_clusters, not with {chosen[0]}; leave it out.")
     return _of_nodes(tree, tops(tree, _allowed(tree, _low_merges(tree, height, max_size))))
 
 
-def has_found(tree: Tree, criterion: str | NodeScores | None, min_size: float | None) -> bool:
+def has_found(tree: Tree, criterion: str | NodeScores, min_size: float | None) -> bool:
     """Return whether the tree carries clusters that a fit has found, and they are of the size and kind asked for."""
-    if tree._found_splits is None or criterion not in (None, CONDENSED):
+    if tree._found_splits is None or criterion != CONDENSED:
         return False
     return min_size is None or bool(is_split(tree, min_size)[tree._found_splits > 0].all())
 
@@ -214,7 +214,7 @@ def found_merges(tree: Tree) -> Ints:
     return np.flatnonzero(tree._found_splits)
 
 
-def own_clusters(tree: Tree, criterion: str | NodeScores | None = None, min_size: float | None = None) -> FlatClusters:
+def own_clusters(tree: Tree, criterion: str | NodeScores = CONDENSED, min_size: float | None = None) -> FlatClusters:
     """Return the clusters that a tree has unless others are asked for: those found, else as near to ``n_clusters`` as can be."""
     if has_found(tree, criterion, min_size):
         return flat_clusters(tree)
@@ -249,13 +249,13 @@ def by_smallest_leaf(tree: Tree, nodes: Ints) -> Ints:
 
 
 def nested_clusters(
-    tree: Tree, n_clusters: Sequence[int], criterion: str | NodeScores | None, min_size: float | None
+    tree: Tree, n_clusters: Sequence[int], criterion: str | NodeScores, min_size: float | None
 ) -> dict[int, FlatClusters]:
     """Return the clusters of ``Tree.layers`` for each number: the finest is the best of all, each other of the next finer."""
     layers: dict[int, FlatClusters] = {}
-    chosen, finer = default_criterion(tree) if criterion is None else criterion, None
+    finer = None
     for k in sorted(set(n_clusters), reverse=True):
-        layers[k] = _clusters_of(tree, k, chosen, min_size, finer)
+        layers[k] = _clusters_of(tree, k, criterion, min_size, finer)
         finer = layers[k].nodes
     return layers
 
@@ -330,7 +330,7 @@ def require_size(tree: Tree, min_size: float | None) -> None:
 
 def _require_possible(tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float | None) -> None:
     require_size(tree, min_size)
-    fewest, free = fewest_clusters(tree), most_clusters(tree)
+    fewest, free = fewest_clusters(tree), int(_most(tree, 1)[-1])
     if tree._forced_splits is not None and not fewest <= n_clusters <= free:
         raise ValueError(
             f"n_clusters={n_clusters} contradicts the constraints, which allow {fewest} to {free} clusters of this tree; "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .._shared.arrays import Ints
-from .cut import NodeScores, flat_clusters, nested_clusters
+from .cut import CONDENSED, NodeScores, flat_clusters, nested_clusters
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -16,7 +16,7 @@ def cut(
     tree: Tree,
     n_clusters: int | None = None,
     *,
-    criterion: str | NodeScores | None = None,
+    criterion: str | NodeScores = CONDENSED,
     min_size: float | None = None,
     height: float | None = None,
     max_size: float | None = None,
@@ -30,7 +30,7 @@ def cut(
     ----------
     n_clusters : int
         So many clusters.
-    criterion : {"condensed", "dasgupta", "height", "modularity", "ncut", "sse"} or callable, optional
+    criterion : {"condensed", "dasgupta", "height", "modularity", "ncut", "sse"} or callable
         Which clusters. "condensed": those below the n_clusters − 1 highest splits of the condensed tree (``condense``); points
         that fall out above them join the cluster that their larger sibling leads to. "height": the last merges are undone,
         single points included. The others choose, of all sets of so many nodes that hold each leaf
@@ -38,7 +38,7 @@ def cut(
         clusters below one root, and their points below them, costs least. "modularity": Newman's, the largest. "ncut": the
         normalised cut, the smallest. "sse": the sum of squared distances to the means of the clusters, the smallest, where
         points have rows. A callable takes the tree and returns a score for each of its 2n − 1 nodes; the sum over the
-        clusters is made largest. Default: "dasgupta" where the tree carries its split weights, else "height".
+        clusters is made largest.
     min_size : number, optional
         Together with ``n_clusters``: clusters have at least so many points. By default "condensed" chooses the size, and
         lowers it where there are fewer splits than asked for; the other criteria have none.
@@ -61,10 +61,11 @@ def cut(
     >>> from hyphc import Tree
     >>> Tree([[0, 1], [4, 2], [5, 3]]).cut(max_size=2)
     array([0, 0, 1, 2])
+    >>> tree = Tree([[0, 1], [3, 4], [7, 2], [8, 5], [9, 10], [11, 6]], heights=[1.0, 1.0, 2.0, 2.0, 5.0, 9.0])
+    >>> tree.cut(2), tree.cut(2, criterion="height")
+    (array([0, 0, 0, 1, 1, 1, 0]), array([0, 0, 0, 0, 0, 0, 1]))
     >>> tree = Tree([[0, 1], [2, 3], [6, 7], [4, 5], [8, 9]], split_weights=[3.0, 3.0, 1.0, 3.0, 1.0])
-    >>> tree.cut(3, criterion="height")
-    array([0, 0, 0, 0, 1, 2])
-    >>> tree.cut(3)
+    >>> tree.cut(3, criterion="dasgupta")
     array([0, 0, 1, 1, 2, 2])
     """
     return flat_clusters(tree, n_clusters, criterion, min_size, height, max_size).labels
@@ -74,7 +75,7 @@ def clusters(
     tree: Tree,
     n_clusters: int | None = None,
     *,
-    criterion: str | NodeScores | None = None,
+    criterion: str | NodeScores = CONDENSED,
     min_size: float | None = None,
     height: float | None = None,
     max_size: float | None = None,
@@ -93,7 +94,7 @@ def clusters(
 
 
 def layers(
-    tree: Tree, n_clusters: Sequence[int], *, criterion: str | NodeScores | None = None, min_size: float | None = None
+    tree: Tree, n_clusters: Sequence[int], *, criterion: str | NodeScores = CONDENSED, min_size: float | None = None
 ) -> list[Ints]:
     """Return several nested cuts: labels of each leaf for each number of clusters, in the order of ``n_clusters``.
 
