@@ -32,6 +32,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from commands import COMMANDS, Run, help_of
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 FIT_FILES = [
     "clustermap.png",
     "clusters.csv",
@@ -477,7 +479,7 @@ def test_a_fit_is_quiet_when_its_output_is_no_terminal(tmp_path, monkeypatch, ca
 
 
 def test_a_terminal_shows_a_bar_with_cost_and_time_left(tmp_path, monkeypatch, set_tick):
-    set_tick(0.0005)
+    set_tick(0.005)
     monkeypatch.setattr("hyphc._shared.progress.REDRAW", 0.01)
     monkeypatch.chdir(tmp_path)
     terminal = Terminal()

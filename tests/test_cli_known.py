@@ -15,6 +15,8 @@ from hyphc.io import read_points
 
 import oracles
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):

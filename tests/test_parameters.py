@@ -26,6 +26,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 X = np.random.default_rng(0).normal(size=(24, 3))
 NAMES = list(inspect.signature(HypHC).parameters)
 
