@@ -9,6 +9,8 @@ import pytest
 
 from commands import COMMANDS, Run, help_of
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Run:
