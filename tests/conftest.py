@@ -21,6 +21,8 @@ if "HYPHC_DATA" not in os.environ and DATA.is_dir():
 # The same result in any terminal, on any desktop and for any user: widths and backends that a shell, a display or a file in
 # the home folder would decide otherwise, for processes that tests start too.
 os.environ |= {"COLUMNS": "80", "LINES": "24", "MPLBACKEND": "agg", "MATPLOTLIBRC": os.devnull}
+# Waiting threads of OpenMP sleep instead of spinning: with two test processes on two cores torch takes a seventh of the CPU time.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # compilation makes the first example slow
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
