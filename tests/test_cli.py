@@ -260,13 +260,13 @@ def test_a_wide_column_is_told_of_in_the_words_of_the_command_line(tmp_path, mon
 
 def test_distances_are_clustered_as_such_and_told_from_similarities(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    points = np.random.default_rng(0).normal(size=(20, 2)) + np.repeat([[0.0, 0.0], [9.0, 9.0]], 10, axis=0)
+    points = np.random.default_rng(0).normal(size=(12, 2)) + np.repeat([[0.0, 0.0], [9.0, 9.0]], 6, axis=0)
     np.savetxt("d.csv", np.linalg.norm(points[:, None] - points[None], axis=2), delimiter=",")
     assert main(["fit", "d.csv", "--distances", "--n-clusters", "2"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     assert "similarity  largest distance - distance" in captured.out
-    assert [row["cluster"] for row in table_in(Path("d-hyphc/clusters.csv"))] == ["0"] * 10 + ["1"] * 10
+    assert [row["cluster"] for row in table_in(Path("d-hyphc/clusters.csv"))] == ["0"] * 6 + ["1"] * 6
     assert main(["score", "d-hyphc/tree.npz", "d.csv", "--distances"]) == 0
     assert cost_in(capsys.readouterr().out) == cost_in(captured.out)
     assert main(["fit", "d.csv", "--precomputed"]) == 0
