@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -21,6 +21,8 @@ if "HYPHC_DATA" not in os.environ and DATA.is_dir():
 # The same result in any terminal, on any desktop and for any user: widths and backends that a shell, a display or a file in
 # the home folder would decide otherwise, for processes that tests start too.
 os.environ |= {"COLUMNS": "80", "LINES": "24", "MPLBACKEND": "agg", "MATPLOTLIBRC": os.devnull}
+# Waiting threads of OpenMP sleep instead of spinning: with two test processes on two cores torch takes a seventh of the CPU time.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # compilation makes the first example slow
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -105,6 +107,15 @@ def set_tick(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
         monkeypatch.setattr("hyphc._shared.clock.time", SimpleNamespace(monotonic=monotonic))
 
     return set_tick
+
+
+@pytest.fixture(scope="module")
+def quick_certificate() -> Iterator[None]:
+    """Let certificates draw 50 subsets of 8 leaves instead of 2 000 of 13: most of the time of a small ``hyphc fit``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hyphc.scores.certificate.DEFAULT_SUBSETS", 50)
+        patch.setattr("hyphc.scores.certificate.DEFAULT_K", 8)
+        yield
 
 
 @pytest.fixture

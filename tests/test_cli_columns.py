@@ -21,6 +21,8 @@ from hyphc.plot.common import groups_of
 from hyphc.scores.metrics import dendrogram_purity
 from sklearn.metrics import adjusted_rand_score
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 WORDS = sorted({word.upper() for word in MISSING} | MISSING - {""})
 
 

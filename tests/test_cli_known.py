@@ -16,6 +16,8 @@ from hyphc.tree.condense import undo
 
 import oracles
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):

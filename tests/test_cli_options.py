@@ -17,6 +17,8 @@ from hyphc.cli.fit_by_parts import CARRIED_OUT
 from hyphc.cli.options import data_options
 from hyphc.cli.parsers import build_parser
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 COMMANDS: dict[str, argparse.ArgumentParser] = next(
     action.choices for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)
 )

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from hyphc.cli import main
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -14,6 +14,8 @@ from hyphc import HypHC
 from hyphc._shared.warn import collected, warn
 from hyphc.cli import main
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 SOURCES = Path(hyphc.__file__).parent
 # What belongs to the process and not to a call.
 MACHINERY = ("showwarning", "formatwarning", "_showwarnmsg_impl", "_showwarnmsg", "filters")

@@ -1,24 +1,22 @@
-"""Kernels: what Python may call, and compilation where nothing can be written, by two at once, with a word to the user."""
+"""Kernels: what Python may call, compilation that fails or collects garbage, fields of records, documented modules of numba."""
 
 from __future__ import annotations
 
 import ast
 import gc
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import ClassVar
 
 import hyphc
+import numpy as np
 import pytest
 from hyphc._shared import compiled
+from hyphc._shared.arrays import one_of, record
 from numba import njit
 from numba.core import event
 from numba.core.errors import TypingError
 
 SOURCES = Path(hyphc.__file__).parent
-SUMS = "from hyphc._kernels.tree.passes import subtree_sums as s; import numpy as np; print(s(np.array([[0, 1]]), np.ones(2)))"
 
 
 def decorated(tree: ast.Module, name: str) -> set[str]:
@@ -58,34 +56,6 @@ def test_parts_of_kernels_are_called_by_kernels_only(module):
             assert not parts & {alias.name for alias in node.names}, (
                 "a part has no wrapper: a call from Python would crash"
             )
-
-
-def run(code: str, **environment: str) -> subprocess.Popen[str]:
-    known = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES.parent), **environment}
-    return subprocess.Popen([sys.executable, "-c", code], env=known, stdout=-1, stderr=-1, text=True)
-
-
-def test_without_a_place_to_keep_kernels_each_process_compiles_for_itself():
-    # numba looks for a directory when a function is decorated; there is none below a file
-    out, errors = run(SUMS, NUMBA_CACHE_DIR="/dev/null/cache").communicate()
-    assert out == "[1. 1. 2.]\n", errors
-
-
-def test_two_processes_that_start_at_once_both_compile_and_a_third_finds_the_result(tmp_path):
-    two = [run(SUMS, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
-    assert [process.communicate()[0] for process in two] == ["[1. 1. 2.]\n"] * 2
-    third = f"{SUMS}; from hyphc._kernels.tree.passes import _add_up; print(sum(_add_up.stats.cache_hits.values()))"
-    assert run(third, NUMBA_CACHE_DIR=str(tmp_path)).communicate()[0] == "[1. 1. 2.]\n1\n"
-
-
-def test_the_user_is_told_once_what_takes_so_long(tmp_path):
-    longer = (
-        f"import hyphc._shared.compiled as c; c.PATIENCE = 0.0; {SUMS}; import hyphc; hyphc.exact_tree(np.ones((4, 4)))"
-    )
-    _, errors = run(longer, NUMBA_CACHE_DIR=str(tmp_path)).communicate()
-    assert errors.count("compiling kernels, once per installation") == 1
-    _, errors = run(longer, NUMBA_CACHE_DIR=str(tmp_path)).communicate()
-    assert errors == ""
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -139,3 +109,9 @@ def test_only_documented_modules_of_numba_are_imported(module):
             submodules = {f"{node.module}.{alias.name}" for alias in node.names}
             imported |= submodules if node.module == "numba.core" else {node.module}
     assert {name for name in imported if name.split(".")[0] in ("numba", "llvmlite")} <= DOCUMENTED
+
+
+def test_a_field_that_plain_python_could_not_read_is_refused():
+    assert one_of(record(("n_leaves", np.int64))).n_leaves == 0
+    with pytest.raises(ValueError, match="'size' is an attribute"):
+        record(("size", np.int64))

@@ -1,34 +1,30 @@
-"""hyphc.dask: one tree whatever the workers, lost workers and clients cost only their tasks, and nothing large is sent."""
+"""hyphc.dask: the same tree for any workers, chunks and frames; predictions, storage, messages; nothing large is sent."""
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
 import time
-from functools import partial
 
 import numpy as np
 import pytest
-from hyphc import HypHC, datasets
+from hyphc import HypHC
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 import dask  # noqa: E402
-from distributed import Client, LocalCluster  # noqa: E402
-from distributed.utils_test import gen_cluster  # noqa: E402
+from distributed import Client  # noqa: E402
 from hyphc._shared.warn import warn  # noqa: E402
 from hyphc.dask import DaskHypHC, scheduling, waiting  # noqa: E402
 from hyphc.pipeline.blocks import open_rows  # noqa: E402
 from hyphc.pipeline.flat import Cut  # noqa: E402
-from hyphc.pipeline.parts import fit_by_parts, on_threads, stages  # noqa: E402
+from hyphc.pipeline.parts import fit_by_parts, on_threads  # noqa: E402
 from hyphc.pipeline.problem import Problem, Recipe  # noqa: E402
 
-SMALL = {"part_size": 120, "sample_size": 100, "effort": 0.1}
+from dask_clusters import SMALL, assert_same, cluster, planted_rows  # noqa: E402
 
 # Dask's own threads and sockets may outlive a cluster for a moment.
 pytestmark = [
@@ -39,9 +35,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def rows():
-    X = datasets.planted(400, 5, decay=0.95, random_state=0).data
-    X[20:30] = X[20]
-    return X
+    return planted_rows()
 
 
 @pytest.fixture(scope="module")
@@ -51,35 +45,15 @@ def file(rows, tmp_path_factory):
     return path
 
 
-def cluster(n_workers, *, processes=False):
-    host = {"host": "127.0.0.1"} if processes else {}  # threads of this process need no address
-    return LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=processes, dashboard_address="127.0.0.1:0", **host
-    )
-
-
 @pytest.fixture(scope="module", params=["auto", "cosine"])
 def alone(request, file):
     """A fit on Dask's threads, without a cluster."""
     return DaskHypHC(3, metric=request.param, **SMALL).fit(file)
 
 
-def assert_same(model, other):
-    np.testing.assert_array_equal(model.tree_.children, other.tree_.children)
-    np.testing.assert_array_equal(model.tree_.heights, other.tree_.heights)
-    assert model.cost_ == other.cost_
-
-
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
 def test_the_tree_is_the_same_for_any_number_of_workers(n_workers, alone, file):
     with cluster(n_workers) as workers, Client(workers) as client:
-        assert_same(DaskHypHC(3, metric=alone.metric, client=client, **SMALL).fit(file), alone)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_workers", [1, 2, 4])
-def test_the_tree_is_the_same_in_processes(n_workers, alone, file):
-    with cluster(n_workers, processes=True) as workers, Client(workers) as client:
         assert_same(DaskHypHC(3, metric=alone.metric, client=client, **SMALL).fit(file), alone)
 
 
@@ -193,98 +167,6 @@ def test_an_error_of_a_task_ends_the_fit_with_its_own_words(rows):
         DaskHypHC(metric="cosine", client=client, **SMALL).fit(da.from_array(broken, chunks=(100, 5)))
 
 
-def stage_names(metric, file, tmp_path):
-    problem = Problem(open_rows(file), Recipe(metric=metric, **SMALL), str(tmp_path))
-    return [stage.name for stage in stages(problem)]
-
-
-@gen_cluster(client=True, nthreads=[("127.0.0.1", 1)] * 3, timeout=900)
-async def test_a_worker_lost_in_any_stage_costs_only_its_tasks(c, s, *workers):
-    """Each stage loses a worker while it runs, and another comes in its place."""
-    import asyncio
-    import tempfile
-
-    from distributed import Worker, wait
-    from hyphc.pipeline.flat import tree_of
-    from hyphc.pipeline.parts import perform
-
-    X = datasets.planted(400, 5, decay=0.95, random_state=0).data
-    alive = list(workers)
-    with tempfile.TemporaryDirectory() as folder:
-        np.save(f"{folder}/x.npy", X)
-        trees = []
-        for name, kills in (("quiet", False), ("killed", True)):
-            problem = Problem(open_rows(f"{folder}/x.npy"), Recipe(**SMALL), f"{folder}/{name}")
-            problem.open()
-            for stage in stages(problem):
-                keys = [f"{name}-{stage.name}-{k}" for k in range(stage.count(problem))]
-                futures = c.map(partial(perform, problem, stage), range(len(keys)), key=keys, pure=False)
-                if kills:
-                    await asyncio.sleep(0.01)
-                    await alive.pop(0).close()
-                    alive.append(await Worker(s.address, nthreads=1))
-                await wait(futures)
-                assert [future.status for future in futures] == ["finished"] * len(futures)
-            trees.append(np.array(tree_of(problem).children))
-        for worker in alive:
-            await worker.close()
-    np.testing.assert_array_equal(*trees)
-
-
-def killing(execute, folder, wanted):
-    """An executor whose first task of each stage wanted is killed without warning, with the process that runs it."""
-
-    def deadly(task, marker, number):
-        try:
-            open(marker, "x").close()
-        except FileExistsError:
-            task(number)
-        else:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def executed(task, count, stage):
-        execute(partial(deadly, task, f"{folder}/{stage}") if stage in wanted else task, count, stage)
-
-    return executed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("wanted", [{"fits"}, None])
-def test_a_worker_that_is_killed_costs_only_its_tasks(wanted, file, tmp_path):
-    """By SIGKILL in the midst of a task of the stages wanted, or of all."""
-    costs, wanted = [], wanted or set(stage_names("auto", file, tmp_path))
-    with cluster(2, processes=True) as workers, Client(workers) as client:
-        for name, stages_killed in (("quiet", set()), ("killed", wanted)):
-            problem = Problem(open_rows(file), Recipe(**SMALL), str(tmp_path / name))
-            problem.open()
-            execute = scheduling.on_dask(client, lambda stage, done, count: None)
-            fit_by_parts(problem, killing(execute, tmp_path, stages_killed))
-            costs.append(float(problem.store.one("tree", 0, "cost")))
-    assert costs[0] == costs[1]
-    assert all((tmp_path / stage).exists() for stage in wanted)
-
-
-def deadly_once(marker, number):
-    """A task whose process is killed without warning, the first time."""
-    try:
-        open(marker, "x").close()
-    except FileExistsError:
-        return number
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_a_worker_that_its_cluster_has_given_up_is_asked_for_again(tmp_path, monkeypatch):
-    """So it does with one that is not back soon enough: here at once, otherwise if it is lost twice within 15 seconds."""
-    monkeypatch.setattr(waiting, "LOOK", 0.1)
-    soon = dask.config.set({"distributed.deploy.lost-worker-timeout": "10ms"})
-    with soon, cluster(1, processes=True) as workers, Client(workers) as client:
-        given_up = dict(workers.workers)
-        futures = client.map(partial(deadly_once, tmp_path / "marker"), range(3), pure=False)
-        waiting.finished(client, futures, lambda done: None)
-        assert client.gather(futures) == [0, 1, 2]
-        assert workers.workers != given_up
-
-
 def test_a_fit_without_workers_says_that_it_waits_and_goes_on_with_the_first(file, monkeypatch):
     monkeypatch.setattr(waiting, "LOOK", 0.05)
     monkeypatch.setattr(waiting, "ALONE", 0.1)
@@ -298,26 +180,6 @@ def test_a_fit_without_workers_says_that_it_waits_and_goes_on_with_the_first(fil
         with pytest.warns(RuntimeWarning, match=r"has had no worker for \d+ s; the fit waits for one. Start workers"):
             model = DaskHypHC(3, metric="cosine", client=client, **SMALL).fit(file)
     assert model.n_clusters_ == 3
-
-
-def always_deadly(number):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.parametrize(
-    ("setting", "n_workers", "told"),
-    [
-        ({"no-workers-timeout": "200ms"}, 0, r"without a worker for too long: .* What is finished stays"),
-        ({"allowed-failures": 0}, 1, r"ended several workers: .* choose a smaller part_size. What is finished stays"),
-    ],
-)
-def test_what_a_cluster_cannot_do_ends_the_fit_in_one_sentence(setting, n_workers, told, monkeypatch):
-    monkeypatch.setattr(waiting, "LOOK", 0.05)
-    configured = dask.config.set({f"distributed.scheduler.{name}": value for name, value in setting.items()})
-    with configured, cluster(n_workers, processes=True) as workers, Client(workers) as client:
-        futures = client.map(always_deadly, range(1), pure=False)
-        with pytest.raises(OSError, match=told):
-            waiting.finished(client, futures, lambda done: None)
 
 
 def test_a_client_that_loses_its_scheduler_ends_the_fit_in_one_sentence():
@@ -335,58 +197,6 @@ def test_the_command_line_tells_what_ended_the_cluster(file, tmp_path, capsys, m
     with dask.config.set({"distributed.scheduler.no-workers-timeout": "200ms"}):
         assert main(["fit", str(file), "--workers", "1", "--output", str(tmp_path / "out")]) == 1
     assert "hyphc: The cluster has been without a worker for too long" in capsys.readouterr().err
-
-
-def too_large_once(marker, number):
-    """A task that takes memory until its worker is ended for that, the first time."""
-    try:
-        open(marker, "x").close()
-    except FileExistsError:
-        return number
-    taken = []
-    while True:
-        taken.append(np.ones(1 << 21))
-        time.sleep(0.05)
-
-
-@pytest.mark.slow
-def test_a_worker_that_is_restarted_for_its_memory_costs_only_its_tasks(tmp_path):
-    limit = {"host": "127.0.0.1", "memory_limit": "500MB", "dashboard_address": "127.0.0.1:0"}
-    with LocalCluster(n_workers=1, threads_per_worker=1, **limit) as workers, Client(workers) as client:
-        futures = client.map(partial(too_large_once, tmp_path / "marker"), range(3), pure=False)
-        waiting.finished(client, futures, lambda done: None)
-        assert client.gather(futures) == [0, 1, 2]
-
-
-CLIENT = """
-import sys
-from hyphc.dask import DaskHypHC
-if __name__ == "__main__":
-    model = DaskHypHC(3, metric=sys.argv[3], part_size=120, sample_size=100, effort=0.1, storage=sys.argv[2]).fit(sys.argv[1])
-    print(repr(model.cost_))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["auto", "cosine"])
-def test_a_client_that_is_killed_goes_on_where_it_stopped(file, tmp_path, metric):
-    """Killed without warning at moments of all stages; pieces that were there are not written again."""
-    whole = DaskHypHC(3, metric=metric, **SMALL).fit(file)
-    store, written = tmp_path / "store", {}
-    command = [sys.executable, "-c", CLIENT, str(file), str(store), metric]
-    for stage in stage_names(metric, file, tmp_path):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and not (store / stage).exists():
-            time.sleep(0.005)
-        if process.poll() is None:
-            os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        records = {path: path.stat().st_mtime_ns for path in store.glob("*/*.json")}
-        # those of stages that nothing reads again are gone, the others as they were
-        assert all(records.get(path, time_written) == time_written for path, time_written in written.items())
-        written = records
-    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert float(out) == whole.cost_
 
 
 def test_without_dask_the_rest_works_and_says_what_to_install():

@@ -15,6 +15,8 @@ from numpy.testing import assert_array_equal
 
 networkx = pytest.importorskip("networkx")
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 EDGES = [("a", "b", 3.0), ("b", "a", 1.0), ("b", "c", 2.0), ("c", "d", 4.0)]
 W = np.array([[0, 3, 0, 0], [1, 0, 2, 0], [0, 0, 0, 4], [0, 0, 0, 0.0]])
 COMBINED = {"sum": W + W.T, "max": np.maximum(W, W.T), "mean": (W + W.T) / 2}

@@ -1,3 +1,5 @@
+"""`HypHC`: scikit-learn's contract, fitted attributes that agree, inputs of every kind, seeds and threads."""
+
 from __future__ import annotations
 
 import pickle
@@ -17,20 +19,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import expected_failures
+
 X, GROUPS = make_blobs(60, centers=[[5, 0, 0], [0, 5, 0], [0, 0, 5]], cluster_std=0.4, random_state=0)
 QUICK = {"max_iter": 300, "random_state": 0}
 METRICS = ("auto", "cosine")
 metrics = pytest.mark.parametrize("metric", METRICS)
 
 
-def expected_failures(estimator):
-    reason = "weights are positive, and clusters are numbered by their first point: labels depend on the order of rows"
-    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-
-
 @parametrize_with_checks(
     [
-        HypHC(random_state=0),
+        HypHC(max_iter=30, random_state=0),  # with all iterations: tests/system/test_contract.py
         HypHC(max_iter=30, refine=False, random_state=0),
         HypHC(metric="cosine", max_iter=30, random_state=0),
         HypHC(metric="cosine", max_iter=100, refine=False, random_state=0),
@@ -67,12 +66,12 @@ def test_known_groups_are_found_and_attributes_agree(metric):
         {},
         {"max_iter": None},
         {"refine": False},
-        {"n_components": 3},
+        {"n_components": 3, "max_iter": 30},
         {"n_neighbors": 10},
         {"metric": "cosine"},
         {"metric": "cosine", "refine": False},
         {"metric": "cosine", "n_neighbors": 10},
-        {"n_components": 1, "refine": False},
+        {"n_components": 1, "refine": False, "max_iter": 30},
         {"metric": "cosine", "n_neighbors": 10, "n_components": 1, "refine": False},
         {"metric": "rbf"},
         {"init": "pca"},

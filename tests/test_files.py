@@ -16,6 +16,8 @@ from hyphc.io.formats import _FOREIGN_HEADS, _FOREIGN_SUFFIXES
 from hyphc.similarity.mixed import Table
 from scipy.spatial.distance import pdist, squareform
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 TABLE = pd.DataFrame({"name": ["p", "q", "r", "s"], "a": [1.0, 2.5, -3.0, 4.0], "b": [2, 1, 5, 4]})
 NUMBERS = TABLE[["a", "b"]].to_numpy(float)
 

@@ -23,6 +23,8 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 
 

@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 import oracles
 import strategies
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 HOSTILE = "</text><script>window.hacked = 1</script>"
 
 

@@ -20,6 +20,8 @@ da = pytest.importorskip("dask.array")
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 from hyphc.dask import DaskHypHC  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 SMALL = {"part_size": 120, "sample_size": 100, "effort": 0.1}
 KINDS = ["memory://{}", "dir::file://{}", "asyncwrapper::file://{}"]
 

@@ -18,6 +18,8 @@ from sklearn.datasets import load_iris
 
 from strategies import balanced
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 
 @pytest.fixture
 def carrying():

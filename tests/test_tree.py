@@ -270,11 +270,10 @@ def test_a_chain_of_a_million_leaves_works_for_all_array_operations(deep, tmp_pa
     assert Tree.load(tmp_path / "deep.npz") == deep
 
 
-def test_a_chain_of_a_million_leaves_survives_newick(deep):
+def test_a_deep_chain_survives_newick_and_json():
+    """A million leaves: tests/system/test_large_trees.py."""
+    deep = chain(100_000)
     assert Tree.from_newick(deep.to_newick()) == deep
-
-
-def test_a_chain_of_a_million_leaves_survives_json(deep):
     assert Tree.from_json(deep.to_json()) == deep
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 STEP = re.compile(
     r"(?P<install><!-- tutorial: install -->\n)?```sh\n(?P<commands>.*?)```(?:\n\n```text\n(?P<printed>.*?)```)?",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md"))]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 snippets = importlib.import_module("snippets")

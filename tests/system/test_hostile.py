@@ -18,6 +18,8 @@ from hyphc.cli import main
 from hyphc.cli.outputs import clusters_csv
 from hyphc.io import read_tree, write_tree
 
+pytestmark = pytest.mark.usefixtures("quick_certificate")
+
 TEXTS = (
     "</script><script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import hyphc
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ["sphinx", "myst_parser", "furo", "numpydoc", "sphinx_copybutton"]
 ABSENT = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
 
@@ -29,7 +29,7 @@ def build(source: Path, target: Path, *options: str) -> subprocess.CompletedProc
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """All pages. Their code is not run here: tests/test_docs.py runs it."""
+    """All pages. Their code is not run here: tests/system/test_docs.py runs it."""
     folder = tmp_path_factory.mktemp("site")
     done = build(ROOT / "docs", folder, "-D", "run_examples=0")
     assert done.returncode == 0, done.stdout + done.stderr

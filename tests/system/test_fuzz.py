@@ -19,7 +19,7 @@ from benchmarks.harness.memory import can_reset_peak
 from hyphc.io import read_points
 
 N_INPUTS = 200
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 measures_memory = pytest.mark.skipif(
     not can_reset_peak(), reason="needs Linux, which can reset a process's peak memory"
 )

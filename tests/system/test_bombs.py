@@ -17,7 +17,7 @@ import pytest
 from hyphc import Tree
 from hyphc.io import read_points, read_tree
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 GIGABYTE = 1 << 30
 HEADER = b"{'descr': '<f8', 'fortran_order': False, 'shape': (%d, 2), }"
 
