@@ -157,14 +157,17 @@ def condense(tree: Tree, min_size: float | None = None) -> CondensedTree:
     (array([2]), array([1., 1., 1., 1., 4.]))
     """
     splits = is_split(tree, min_size)
-    least = _least_points(tree, min_size)
-    cluster, height = condense_kernels.leaving_heights(tree._children, tree._points, tree._heights, splits, least)
+    least = least_points(tree, min_size)
+    no_tops = np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
+    cluster, height = condense_kernels.leaving_heights(
+        tree._children, tree._points, tree._heights, splits, least, no_tops
+    )
     return CondensedTree(tree, min_size, np.flatnonzero(splits), cluster, height)
 
 
 def is_split(tree: Tree, min_size: float | None) -> Bools:
     """Return for each merge whether both of its sides are large enough to be groups: (n − 1,)."""
-    splits = _smaller_sides(tree) >= _least_points(tree, min_size)
+    splits = _smaller_sides(tree) >= least_points(tree, min_size)
     if min_size is not None or tree._split_weights is None or tree._degrees is None:
         return splits
     return condense_kernels.close_splits(tree._children, tree._points, splits | _is_isolated(tree))
@@ -201,7 +204,8 @@ def undo(tree: Tree, merges: Ints) -> FlatClusters:
     return FlatClusters(np.argsort(order)[labels], nodes[order], fell)
 
 
-def _least_points(tree: Tree, min_size: float | None) -> float:
+def least_points(tree: Tree, min_size: float | None) -> float:
+    """Return how many points a group has at least, less rounding."""
     least = max(MIN_POINTS, MIN_SHARE * float(tree._points[-1])) if min_size is None else min_size
     return least * (1 - ROUNDING)
 
