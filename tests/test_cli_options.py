@@ -119,6 +119,7 @@ GIVEN = {
     "n_clusters": ["--n-clusters", "3"],
     "criterion": ["--criterion", "sse"],
     "min_size": ["--min-size", "4"],
+    "outliers": ["--outliers", "label"],
     "effort": ["--effort", "2"],
     "seed": ["--seed", "3"],
     "checkpoint": ["--checkpoint", "kept"],

@@ -49,6 +49,7 @@ WITHOUT = {
     "distance_threshold": 0.5,
     "criterion": "height",
     "min_size": 2,
+    "outliers": "label",
     "n_jobs": 1,
     "verbose": 1,
     "callback": lambda progress: None,

@@ -45,6 +45,7 @@ from .similarity.metrics import metric_of
 from .similarity.neighborhoods import Auto
 from .tree import Tree
 from .tree.cut import CONDENSED
+from .tree.membership import outlier_scores, probabilities
 from .views import Views, grown_names, row_names
 
 __all__ = ["HypHC"]
@@ -84,6 +85,9 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         Which clusters of the tree ``labels_`` are, see ``Tree.cut``. With "condensed" and a number that is found, those found.
     min_size : float, optional
         Points that a cluster has at least; 1 if it is not given, or what "condensed" chooses.
+    outliers : {"join", "label"}
+        What becomes of points that fall out of the condensed tree above the core of a cluster: they join the cluster that their
+        larger sibling leads to, or have the label −1. ``predict`` always returns a cluster.
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         Of the continuous stage, as in ``embed``. If any is not its default, the search starts from a short such stage.
     constraints : Constraints, optional
@@ -122,7 +126,16 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     children_, distances_ : arrays (n − 1, 2) and (n − 1,)
         As scikit-learn's ``AgglomerativeClustering`` names them.
     labels_ : array (n,)
-        Flat clusters, numbered from 0 in order of their first point.
+        Flat clusters, numbered from 0 in order of their first point; −1 for outliers if ``outliers="label"``.
+    probabilities_ : array (n,)
+        How firmly each point belongs to its cluster, from 0 to 1: (birth − leave) / (birth − death), with birth the height at
+        which the cluster parts from the others, leave that at which the point falls out of it, or of a group inside it, death
+        the lowest leave in the cluster. 1 where birth = death, 0 for points that fell out above the core of the cluster.
+    outlier_scores_ : array (n,)
+        How far out each point lies, from 0 to 1, in the manner of GLOSH: (leave − death) / (top − death), with leave the height
+        at which the point falls out of the condensed tree, death the lowest such height in its cluster, top the height of the
+        tree. 0 where top = death. The default metric measures distances relative to those nearby: a point far from all
+        others may have a low score. Fits by parts have neither of the two.
     n_leaves_, n_clusters_ : int
     cluster_number_ : ClusterNumber or None
         Where the number of clusters was found: by which rule, and which numbers came next.
@@ -262,6 +275,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
             scale=recipe.scale,
             criterion=cut.criterion,
             min_size=cut.min_size,
+            outliers=cut.outliers,
             effort=recipe.effort,
             random_state=recipe.seed,
         )
@@ -317,8 +331,8 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     def predict(self, X: Any) -> Ints:
         """The flat cluster that each new point would join at its cheapest place in the tree.
 
-        A point whose place lies above several clusters joins the one it is most similar to on average. Each row is placed on its
-        own, in O(d) time per place looked at; the tree stays as it is.
+        A point whose place lies above several clusters joins the one it is most similar to on average; none has the label −1.
+        Each row is placed on its own, in O(d) time per place looked at; the tree stays as it is.
 
         Parameters
         ----------
@@ -336,9 +350,9 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
             require_finite(X, "X")
             return self._parts_.predicted(X)
         if isinstance(X, Similarity):
-            return joined_clusters(self.tree_, self.labels_, X, self.n_jobs)
+            return joined_clusters(self.tree_, self._clusters_.labels, X, self.n_jobs)
         rows = metric_of(self.similarity_).rows(self.similarity_, X)
-        return joined_by_rows(self.tree_, self.labels_, self.similarity_, rows, self.n_jobs)
+        return joined_by_rows(self.tree_, self._clusters_.labels, self.similarity_, rows, self.n_jobs)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus Dasgupta's cost of new points per unit of their similarity, where the tree would have them: more is better.
@@ -394,9 +408,11 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         self.cluster_number_, fitted = self._number(similarity, fitted)
         n_found = None if self.cluster_number_ is None else self.cluster_number_.n_clusters
         clusters = self._cut().clusters(fitted, n_found)
-        self.labels_, self.n_clusters_ = clusters.labels, len(clusters.nodes)
+        self._clusters_, self.labels_, self.n_clusters_ = clusters, self._cut().labels(clusters), len(clusters.nodes)
+        self.probabilities_ = probabilities(fitted, clusters, self.min_size)
+        self.outlier_scores_ = outlier_scores(fitted, clusters, self.min_size)
         if self._n_wanted is not None and (known is None or known.fewest == 1):
-            warn_of_few_distinct(n_told_apart(similarity, self.labels_), self.n_clusters_)
+            warn_of_few_distinct(n_told_apart(similarity, clusters.labels), self.n_clusters_)
         self.tree_ = fitted if fitted.found_splits is not None else fitted.with_n_clusters(self.n_clusters_)
         self._embedding_ = embedding
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves

@@ -15,7 +15,7 @@ from ._shared.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
 from .pipeline.constraints import Constraints, Known
 from .pipeline.fit import Seed
-from .pipeline.flat import Cut
+from .pipeline.flat import JOIN, Cut
 from .pipeline.grouping import weighted
 from .pipeline.plan import FitPlan, plan_fit
 from .pipeline.validation import check_values
@@ -55,6 +55,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         directed: str | None = None,
         criterion: str = CONDENSED,
         min_size: float | None = None,
+        outliers: str = JOIN,
         init: str | npt.ArrayLike | Tree = "auto",
         n_init: int = 1,
         n_components: int = 2,
@@ -84,6 +85,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         self.directed = directed
         self.criterion = criterion
         self.min_size = min_size
+        self.outliers = outliers
         self.init = init
         self.n_init = n_init
         self.n_components = n_components
@@ -155,7 +157,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         return self._metric(seed).similarity(X, weights)
 
     def _cut(self) -> Cut:
-        return Cut(self._n_wanted, self.distance_threshold, self.criterion, self.min_size)
+        return Cut(self._n_wanted, self.distance_threshold, self.criterion, self.min_size, self.outliers)
 
     def _plan(self, similarity: Similarity) -> FitPlan:
         return plan_fit(

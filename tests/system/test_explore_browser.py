@@ -14,6 +14,7 @@ import pytest
 from hyphc import HypHC, Tree, as_similarity, baselines, differences, geometry
 from hyphc.explorer import explore
 from hyphc.tree.condense import split_order
+from hyphc.tree.cut import flat_clusters
 from scipy.cluster.hierarchy import linkage
 from sklearn.datasets import load_digits
 
@@ -287,6 +288,26 @@ def test_the_slider_cuts_the_condensed_tree_at_every_number(tmp_path, screen):
         lines.append(browser.execute_script("return explorer.dendrogram.cutLevel()"))
     assert joined > 3  # else the test would not see where points join
     assert sorted(lines, reverse=True) == lines
+
+
+def test_points_that_joined_a_cluster_can_be_greyed_out(tmp_path, screen):
+    X = np.random.default_rng(0).normal(size=(150, 2)) + 4 * np.random.default_rng(1).integers(3, size=(150, 2))
+    tree = Tree.from_linkage(linkage(X, "single"))
+    explore(tree.with_n_clusters(4), tmp_path / "joined.html", min_size=6)
+    browser = screen(tmp_path / "joined.html")
+    joined = flat_clusters(tree, 4, min_size=6).joined
+    assert joined.any()
+    colours = """const { colours, model } = explorer;
+        return Array.from({ length: model.n }, (_, leaf) => colours.node(leaf, model.clusterOf(leaf)) === colours.neutral);"""
+    button = browser.find_element(By.ID, "outliers")
+    assert button.text == f"Grey out {joined.sum()} points outside the cores"
+    assert not any(browser.execute_script(colours))
+    button.click()
+    assert browser.execute_script(colours) == joined.tolist()
+    button.click()
+    assert not any(browser.execute_script(colours))
+    browser.execute_script("explorer.setCut(1)")
+    assert not button.is_displayed()
 
 
 def test_the_page_opens_with_the_clusters_that_were_found_and_a_button_leads_back_to_them(tmp_path, screen):

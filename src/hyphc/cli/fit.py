@@ -21,7 +21,7 @@ from .fit_by_parts import run_fit_by_parts
 from .fit_files import Fitted, Judgement, brief, judged, write_all, write_tree_alone
 from .known import constraints_of, known_columns, known_note
 from .outputs import checkpoint_kept, require_writable_folder
-from .report import how_many, print_rows
+from .report import how_many, joined_words, print_rows
 
 INTERRUPTED, TERMINATED = 130, 143
 
@@ -52,7 +52,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     told = replace(model.plan_, rows="")  # the notes have said it
     fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {told}", model, beside, known)
     print_note(fitted.plan)
-    print_note(f"clusters: {how_many(model)}")
+    print_note(f"clusters: {how_many(model)}{joined_words(model)}")
     return _written(fitted, similarity, folder)
 
 
@@ -108,6 +108,7 @@ def _fitted(arguments: argparse.Namespace, similarity: Similarity, known: Constr
         arguments.n_clusters,
         criterion=arguments.criterion or CONDENSED,
         min_size=arguments.min_size,
+        outliers=arguments.outliers,
         constraints=known,
         effort=arguments.effort,
         time_budget=arguments.time_budget,

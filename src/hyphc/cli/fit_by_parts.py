@@ -24,7 +24,7 @@ from .report import agreement_row, print_rows
 # Options that an out-of-core fit carries out. Every other option of the parser is refused, so that none is ever ignored.
 CARRIED_OUT = frozenset({"file", "features", "exclude", "labels", "metric", "n_neighbors", "scale", "background"})
 CARRIED_OUT |= {"standardize", "n_clusters", "criterion", "min_size", "effort", "seed", "checkpoint", "output"}
-CARRIED_OUT |= {"workers", "memory", "scheduler"}
+CARRIED_OUT |= {"outliers", "workers", "memory", "scheduler"}
 # Why an option is refused, where there is more to say than that it is.
 _REASONS = {
     "annotate": "out-of-core fits draw no pictures; leave the column out with --exclude",
@@ -92,6 +92,7 @@ def _fitted(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | 
         background=arguments.background,
         criterion=arguments.criterion or CONDENSED,
         min_size=arguments.min_size,
+        outliers=arguments.outliers,
         effort=arguments.effort,
         random_state=arguments.seed,
         storage=storage,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._shared.arrays import Ints
 from ..estimator import HypHC
 from ..io import Points, write_tree
@@ -27,6 +29,7 @@ from .report import (
     comparison_row,
     cost_rows,
     how_many,
+    joined_words,
     markdown_report,
     score,
     score_rows,
@@ -105,7 +108,7 @@ def write_all(fitted: Fitted, judgement: Judgement, folder: Path) -> list[str]:
             files += [("differences.csv", "the columns by which clusters, and the parts of splits, differ most")]
         facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *fitted.notes, fitted.plan]
         facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
-        flat = FlatClusters(model.labels_, how_many(model), points.labels, differ)
+        flat = FlatClusters(model.labels_, f"{how_many(model)}{joined_words(model)}", points.labels, differ)
         title, command = f"A tree of {points.source}", fitted.arguments.command_line
         report = markdown_report(title, facts, judgement.rows, flat, files, command)
         (stage / "report.md").write_text(report, encoding="utf-8")
@@ -152,14 +155,15 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
 
 def _cluster_nodes(model: HypHC) -> Ints:
     """The nodes of the flat clusters, in the order of the labels."""
-    return model._cut().clusters(model.tree_, model.n_clusters_).nodes
+    return model._clusters_.nodes
 
 
 def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | None) -> tuple[str, str]:
     clusters, support = model.labels_, None
     if sure is not None:
-        support = sure.of_nodes(_cluster_nodes(model))[clusters]
-    text = clusters_csv(clusters, points.names, points.labels, support, points.rows)
+        support = np.append(sure.of_nodes(_cluster_nodes(model)), np.nan)[clusters]  # the last for outliers, −1
+    firmness = {"probability": model.probabilities_, "outlier_score": model.outlier_scores_}
+    text = clusters_csv(clusters, points.names, points.labels, support, points.rows, **firmness)
     path.write_text(text, encoding="utf-8", newline="")
-    about = "" if sure is None else ", and how sure that cluster is"
-    return path.name, f"the flat cluster of each row, numbered from 0{about}"
+    about = "" if sure is None else ", how sure that cluster is"
+    return path.name, f"the flat cluster of each row, numbered from 0{about}, and how firmly the row belongs to it"

@@ -210,6 +210,15 @@ def add_criterion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--min-size", type=whole(1), metavar="M", help="clusters have at least so many points each")
 
 
+def add_outliers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--outliers",
+        choices=("join", "label"),
+        default="join",
+        help="rows that fall out above the core of a cluster join it, or have the cluster -1 (default: %(default)s)",
+    )
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole(0), default=0, help="seed of all random choices (default: %(default)s)")
 

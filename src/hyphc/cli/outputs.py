@@ -148,20 +148,28 @@ def clusters_csv(
     labels: tuple[str, ...] | None = None,
     support: npt.NDArray[np.float64] | None = None,
     rows: tuple[int, ...] | None = None,
+    **numbers: npt.NDArray[np.float64],
 ) -> str:
     """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
 
     ``rows`` are their numbers where some were left out. Spreadsheets would compute a name like ``=1+2``: such text gets an
-    apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known.
+    apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known. ``numbers`` are
+    further columns.
     """
-    sure = None if support is None else ["" if np.isnan(value) else f"{value:.4g}" for value in support.tolist()]
+    sure = None if support is None else _written(support)
     called, groups = (None if texts is None else tuple(map(cell, texts)) for texts in (names, labels))
     present = _columns(clusters, called, groups, sure, rows)
+    present |= {title: _written(values) for title, values in numbers.items()}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(present)
     writer.writerows(zip(*present.values(), strict=True))
     return text.getvalue()
+
+
+def _written(numbers: npt.NDArray[np.float64]) -> list[str]:
+    """Numbers in four digits, empty where unknown."""
+    return ["" if np.isnan(value) else f"{value:.4g}" for value in numbers.tolist()]
 
 
 def _columns(

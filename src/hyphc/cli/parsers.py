@@ -12,6 +12,7 @@ from .options import (
     add_columns,
     add_criterion,
     add_known,
+    add_outliers,
     add_seed,
     add_similarity,
     add_support,
@@ -133,6 +134,7 @@ is then 130, or 143 if the system asked it to end (SIGTERM).""",
         "--n-clusters", type=whole(1), metavar="K", help="number of flat clusters (default: found from the tree)"
     )
     add_criterion(parser)
+    add_outliers(parser)
     _add_search(parser)
     add_known(parser)
     add_support(parser)

@@ -192,6 +192,15 @@ def how_many(model: HypHC) -> str:
     return text if k == found.n_clusters else f"{text}; cut into {k}{sizes}{within}"
 
 
+def joined_words(model: HypHC) -> str:
+    """How many points fell out above the cores of the clusters, and what became of them."""
+    joined = int(model._clusters_.joined.sum())
+    if joined == 0:
+        return ""
+    fate = "joined them" if model.outliers == "join" else "have the cluster -1"
+    return f"; {joined} point{'s' * (joined > 1)} outside the cores of clusters {fate}"
+
+
 def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
     """Rows in columns that line up."""
     width = max(len(value) for _, value, _ in rows)
@@ -232,7 +241,7 @@ def markdown_report(
 
 def _cluster_table(flat: FlatClusters) -> list[str]:
     """Sizes, largest first, the most common label of each, and what it stands out by."""
-    sizes, told = np.bincount(flat.of), None if flat.differ is None else flat.differ.told()
+    sizes, told = np.bincount(flat.of[flat.of >= 0]), None if flat.differ is None else flat.differ.told()
     largest = np.argsort(-sizes, kind="stable")[:_LISTED_CLUSTERS].tolist()
     titles = ["cluster", "rows", *["mostly"] * bool(flat.labels), *["stands out by"] * (told is not None)]
     lines = [f"| {' | '.join(titles)} |", "|---:|---:|" + "---|" * (len(titles) - 2)]

@@ -21,7 +21,7 @@ from .._shared.places import Folder, Place, place_of
 from ..estimator import HypHC
 from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows, open_to_fit
 from ..pipeline.duplicates import warn_of_few_distinct
-from ..pipeline.flat import Cut, n_distinct, predicted, tree_of
+from ..pipeline.flat import JOIN, Cut, n_distinct, predicted, tree_of
 from ..pipeline.npy_rows import Rows
 from ..pipeline.parts import fit_by_parts
 from ..pipeline.problem import PART_SIZE, Problem, Recipe
@@ -42,7 +42,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
     Parameters
     ----------
-    n_clusters, distance_threshold, criterion, min_size
+    n_clusters, distance_threshold, criterion, min_size, outliers
         As of ``HypHC``. With neither of the first two, there are as many clusters as the sample's tree has.
     metric : {"auto", "cosine"}
     n_neighbors, edge_weights, scale, background
@@ -69,6 +69,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     Attributes
     ----------
     labels_ : dask array (n,)
+        There are no ``probabilities_`` and ``outlier_scores_``; those of the model in memory (``to_local``) are.
     cost_ : float
         Dasgupta's cost, exact for the similarity that the parts made.
     tree_ : Tree
@@ -99,6 +100,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         background: float | None = None,
         criterion: str = CONDENSED,
         min_size: float | None = None,
+        outliers: str = JOIN,
         effort: float = 1.0,
         random_state: int | None = None,
         part_size: int = PART_SIZE,
@@ -116,6 +118,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         self.background = background
         self.criterion = criterion
         self.min_size = min_size
+        self.outliers = outliers
         self.effort = effort
         self.random_state = random_state
         self.part_size = part_size
@@ -200,7 +203,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
     def _cut(self) -> Cut:
         wanted: Any = None if self.n_clusters == "auto" else self.n_clusters
-        return Cut(wanted, self.distance_threshold, self.criterion, self.min_size)
+        return Cut(wanted, self.distance_threshold, self.criterion, self.min_size, self.outliers)
 
     def _place(self) -> Place:
         if self.storage is not None:

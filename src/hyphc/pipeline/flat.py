@@ -25,6 +25,10 @@ from .problem import Problem
 from .sampling import placed, sample_of
 from .top_tree import Frontier, frontier_of
 
+# What becomes of points that fall out above the core of a cluster.
+JOIN, LABEL = "join", "label"
+OUTLIERS = (JOIN, LABEL)
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -34,6 +38,7 @@ class Cut:
     distance_threshold: float | None = None
     criterion: str = CONDENSED
     min_size: float | None = None
+    outliers: str = JOIN
 
     def check(self, n: int) -> None:
         """Raise for clusters that no tree of n points has, and for settings that would be ignored."""
@@ -47,7 +52,7 @@ class Cut:
             raise ValueError("Give n_clusters or distance_threshold, not both.")
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name != "distance_threshold" and value != field.default:
+            if field.name not in ("distance_threshold", "outliers") and value != field.default:
                 raise ValueError(
                     f"{field.name}={value!r} goes with a number of clusters, not with distance_threshold; leave it out."
                 )
@@ -64,6 +69,10 @@ class Cut:
         )
         return flat_clusters(tree, n_clusters, self.criterion, self.min_size)
 
+    def labels(self, clusters: FlatClusters) -> Ints:
+        """Return the cluster of each leaf, or −1 for those that fell out above the core of their cluster if they are labelled."""
+        return np.where(clusters.joined, -1, clusters.labels) if self.outliers == LABEL else clusters.labels
+
     def stage(self) -> Stage:
         """The stage that makes them: another cut of the same tree is another stage."""
         name = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
@@ -73,8 +82,9 @@ class Cut:
 def _labels(problem: Problem, _: int, cut: Cut) -> Arrays:
     # unless a number is asked for, as many as the sample's tree has, found as ``HypHC`` finds it
     n_found = None if cut.n_clusters is not None else int(problem.store.one("sample", 0, "n_clusters"))
-    labels = cut.clusters(tree_of(problem), n_found).labels
-    return {"labels": labels.astype(np.int64), "n_clusters": np.array(int(labels.max()) + 1)}
+    clusters = cut.clusters(tree_of(problem), n_found)
+    arrays = {"labels": cut.labels(clusters).astype(np.int64), "n_clusters": np.array(len(clusters.nodes))}
+    return arrays if cut.outliers == JOIN else {**arrays, "clusters": clusters.labels.astype(np.int64)}
 
 
 def tree_of(problem: Problem) -> Tree:
@@ -117,7 +127,8 @@ class _Placement:
 def _placement(digest: str, problem: Problem, cut: Cut) -> _Placement:
     frontier, tree = frontier_of(problem), Tree(np.array(problem.store.one("top", 0, "children")))
     members = np.concatenate([piece["member"] for piece in problem.pieces("fits", problem.n_parts(), "member")])
-    names, labels = np.unique(problem.store.one(cut.stage().name, 0, "labels")[members], return_inverse=True)
+    kept = "labels" if cut.outliers == JOIN else "clusters"  # a new row joins a cluster, whichever points are outliers
+    names, labels = np.unique(problem.store.one(cut.stage().name, 0, kept)[members], return_inverse=True)
     return _Placement(frontier, tree, labels, names, _nodes_of_sample(problem, frontier.starts))
 
 

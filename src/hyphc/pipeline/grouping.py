@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from .._kernels.tree.passes import largest_below
 from .._shared.arrays import Ints
 from .._shared.rows import equal_rows
 from ..similarity import Similarity, SimilarityLike, check_similarity
@@ -119,9 +120,10 @@ def collapsed(tree: TreeLike, groups: npt.ArrayLike) -> Tree:
 
 
 def clusters_of_nodes(tree: Tree, labels: Ints) -> Ints:
-    """The cluster, a subtree, that each node lies in, −1 above clusters: such a node has more leaves than that of any of them."""
-    own = labels[tree.leaf_order()][tree._first]
-    return np.where(tree.sizes <= np.bincount(labels)[own], own, -1)
+    """Return the cluster that all leaves below each node belong to, −1 where they belong to several: (2n − 1,)."""
+    codes = labels.astype(np.float64)
+    highest, lowest = largest_below(tree._children, codes), -largest_below(tree._children, -codes)
+    return np.where(highest == lowest, highest, -1.0).astype(np.int64)
 
 
 def _assembled(members: Ints, parts: list[Tree]) -> tuple[Ints, Ints]:

@@ -29,6 +29,7 @@ WITHOUT_EFFECT = {
     "distance_threshold": _CUT,
     "criterion": _CUT,
     "min_size": _CUT,
+    "outliers": _CUT,
     "n_jobs": "chunks and their order do not depend on the number of threads",
     "verbose": "shows progress alone",
     "callback": "receives progress; a fit that it ends early is not saved as finished",

@@ -32,8 +32,8 @@ def joined_by_rows(tree: Tree, labels: Ints, fitted: Similarity, rows: Any, n_jo
 def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: int | None) -> Ints:
     """The cluster that each further point of the similarity would join at its cheapest place in the tree.
 
-    ``labels`` are of the leaves of the tree, and each cluster is a subtree. A point whose place lies above several clusters
-    joins the one it is most similar to on average. Points are placed one at a time: none sees another.
+    ``labels`` are of the leaves of the tree. A point whose place lies above several clusters joins that of the largest subtree
+    within one cluster to which it is most similar on average. Points are placed one at a time: none sees another.
     """
     m, n = tree.n_leaves, similarity.n
     state = state_of(tree, similarity)

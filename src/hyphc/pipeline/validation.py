@@ -17,6 +17,7 @@ from ..similarity.scaling import require_scale
 from ..tree import Tree
 from ..tree.cut import CRITERIA
 from .constraints import Constraints
+from .flat import OUTLIERS
 from .from_disk import n_bytes
 
 Check = Callable[[str, Any], None]
@@ -105,6 +106,7 @@ CHECKS: dict[str, Check] = {
     "directed": lambda name, value: require_directed(value),
     "criterion": lambda name, value: require_choice(name, value, CRITERIA),
     "min_size": _optional(_check_min_size),
+    "outliers": lambda name, value: require_choice(name, value, OUTLIERS),
     "init": _require(_is_start, "is no start; give a name, an array or a Tree"),
     "n_init": _whole(1),
     "n_components": _whole(1),

@@ -157,8 +157,11 @@ def condense(tree: Tree, min_size: float | None = None) -> CondensedTree:
     (array([2]), array([1., 1., 1., 1., 4.]))
     """
     splits = is_split(tree, min_size)
-    least = _least_points(tree._points, min_size)
-    cluster, height = condense_kernels.leaving_heights(tree._children, tree._points, tree._heights, splits, least)
+    least = least_points(tree._points, min_size)
+    no_tops = np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
+    cluster, height = condense_kernels.leaving_heights(
+        tree._children, tree._points, tree._heights, splits, least, no_tops
+    )
     return CondensedTree(tree, min_size, np.flatnonzero(splits), cluster, height)
 
 
@@ -166,14 +169,14 @@ def is_split(tree: Tree, min_size: float | None) -> Bools:
     """Return for each merge whether both of its sides are large enough to be groups: (n − 1,)."""
     if min_size is None:
         return default_splits(tree._children, tree._points, tree._split_weights, tree._degrees, tree._leaf_weights)
-    return _smaller_sides(tree._children, tree._points) >= _least_points(tree._points, min_size)
+    return _smaller_sides(tree._children, tree._points) >= least_points(tree._points, min_size)
 
 
 def default_splits(
     children: Ints, points: Floats, weights: Floats | None, degrees: Floats | None, within: Floats | None = None
 ) -> Bools:
     """Return ``is_split`` without a ``min_size`` for the arrays of a tree, whose merges may come in any order."""
-    splits = _smaller_sides(children, points) >= _least_points(points, None)
+    splits = _smaller_sides(children, points) >= least_points(points, None)
     if weights is None or degrees is None:
         return splits
     isolated = _is_isolated(children, points, weights, degrees, within)
@@ -220,7 +223,8 @@ def undo(tree: Tree, merges: Ints) -> FlatClusters:
     return FlatClusters(np.argsort(order)[labels], nodes[order], fell)
 
 
-def _least_points(points: Floats, min_size: float | None) -> float:
+def least_points(points: Floats, min_size: float | None) -> float:
+    """Return how many points a group has at least, less rounding."""
     least = max(MIN_POINTS, MIN_SHARE * float(points[-1])) if min_size is None else min_size
     return least * (1 - ROUNDING)
 

@@ -32,16 +32,17 @@ def assign_leaves(children: Ints, points: Floats, undone: Bools) -> tuple[Ints, 
 
 
 def leaving_heights(
-    children: Ints, points: Floats, heights: Floats, splits: Bools, least: float
+    children: Ints, points: Floats, heights: Floats, splits: Bools, least: float, tops: Bools
 ) -> tuple[Ints, Floats]:
     """Return for each node the condensed cluster that it belongs to, and for each leaf the height at which it leaves its own.
 
-    A cluster is the node at its top. It ends, and all of its points fall out, where no side of a merge has ``least`` points.
+    A cluster is the node at its top: the root, a side of a split, or one of ``tops``. It ends, and all of its points fall out,
+    where no side of a merge has ``least`` points.
     """
     n = len(children) + 1
     cluster, height = np.full(2 * n - 1, -1), np.zeros(2 * n - 1)
     alive = np.zeros(2 * n - 1, dtype=np.bool_)
-    _fall_out(children, points, heights, splits, least, cluster, height, alive)
+    _fall_out(children, points, heights, splits, least, tops, cluster, height, alive)
     return cluster, height[:n].copy()
 
 
@@ -100,6 +101,7 @@ def _fall_out(
     heights: Floats,
     splits: Bools,
     least: float,
+    tops: Bools,
     cluster: Ints,
     height: Floats,
     alive: Bools,
@@ -112,13 +114,16 @@ def _fall_out(
         large, small = _by_size(children, points, t)
         for child in (large, small):
             cluster[child], height[child] = cluster[v], height[v]
-            if alive[v]:
+            if alive[v] or tops[child]:
                 height[child] = heights[t]
         if alive[v] and splits[t]:
             cluster[large], cluster[small] = large, small
             alive[large], alive[small] = True, True
         elif alive[v]:
             alive[large] = points[large] >= least
+        for child in (large, small):
+            if tops[child]:
+                cluster[child], alive[child] = child, True
 
 
 @kernel

@@ -18,6 +18,7 @@ class Controls {
     on("fewer", "click", () => explorer.setCut(explorer.model.k - 1));
     on("more", "click", () => explorer.setCut(explorer.model.k + 1));
     on("as-found", "click", () => explorer.setCut(explorer.model.opening, true));
+    on("outliers", "click", () => explorer.toggleOutliers());
     on("least", "input", (event) => explorer.setLeast(Number(event.target.value)));
     on("colour", "change", (event) => explorer.colourBy(event.target.value));
     on("heat", "click", () => explorer.showFeatures(!explorer.heatmap.shown));

@@ -229,6 +229,9 @@ class Explorer {
     model.cut(Math.max(model.fewest, Math.min(model.most, Math.round(k) || 1)), asFound);
     k = model.k;
     this.byId("as-found").setAttribute("aria-pressed", String(model.asFound));
+    const joined = model.joined();
+    this.byId("outliers").hidden = joined === 0;
+    this.byId("outliers").textContent = `Grey out ${points(joined)} outside the cores`;
     this.byId("clusters").value = k;
     const slider = this.byId("slider");
     const now = Math.round(SLIDER * (model.n > 1 ? Math.log(k) / Math.log(model.n) : 0));
@@ -238,6 +241,14 @@ class Explorer {
     if (model.support) this.setLeast(model.least);
     this.panel.showLegend();
     this.panel.showSelection(this.state.selected);
+    this.redraw();
+  }
+
+  /** Draw points that joined a cluster from above its core in grey, or in the colour of the cluster again. */
+  toggleOutliers() {
+    const { model } = this;
+    model.greysOutliers = !model.greysOutliers;
+    this.byId("outliers").setAttribute("aria-pressed", String(model.greysOutliers));
     this.redraw();
   }
 

@@ -49,6 +49,7 @@ class Model {
     this.foundTurns = typed(data.found, Int32Array); // those of the merges that the fit's own clusters undo, if it has found them
     if (this.larger) this.firstTurn = this.firstTurnsOf(this.turns);
     if (this.foundTurns) this.firstFoundTurn = this.firstTurnsOf(this.foundTurns);
+    this.greysOutliers = false; // whether points that joined a cluster from above its core are drawn grey
     this.aboveCut = new Uint8Array(this.nodes);
     this.above = [];
     this.measure(typed(data.weights, Int32Array));
@@ -291,14 +292,30 @@ class Model {
 
   /** Which cluster of the present cut, from left to right, a node below the cut belongs to; −1 for a node above it. */
   clusterOf(node) {
-    if (this.aboveCut[node]) return -1;
+    return this.aboveCut[node] ? -1 : this.clusterOfPart[this.partOf(node)];
+  }
+
+  /** Which part of the present cut, from left to right, holds a node below the cut. */
+  partOf(node) {
     let low = 0, high = this.starts.length;
     while (high - low > 1) {
       const middle = (low + high) >> 1;
       if (this.starts[middle] <= this.first[node]) low = middle;
       else high = middle;
     }
-    return this.clusterOfPart[low];
+    return low;
+  }
+
+  /** Whether a node fell out above the core of the cluster that it joined. */
+  hasJoined(node) {
+    if (this.aboveCut[node] || this.parts.length === this.clusters.length) return false;
+    const part = this.partOf(node);
+    return this.parts[part] !== this.clusters[this.clusterOfPart[part]];
+  }
+
+  /** How many points fell out above the cores of the clusters that they joined. */
+  joined() {
+    return this.parts.reduce((sum, v) => sum + (this.hasJoined(v) ? this.weight[v] : 0), 0);
   }
 
   /** How many points of a cluster carry each label: [[label, points], …], most frequent first; −1 is a missing one. */
