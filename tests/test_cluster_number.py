@@ -204,9 +204,25 @@ def evidence_by_definition(tree, graph: Graph) -> np.ndarray:
         if tested[t] or min(len(left), len(right)) >= 0.1 * len(inside):
             walked[t] = (degrees[inside] * sides) @ np.linalg.matrix_power(step, 8) @ (1 - sides)
 
-    def section(values, t):
-        below = [[values[u] for u in range(n - 1) if sets[n + u] <= sets[c]] for c in tree.children[t].tolist()]
-        return min(max(values, default=0.0) for values in below)
+    def half(v):
+        """Walks between the core that is left of a node when half of it has fallen out in small shares, and the rest."""
+        core = v
+        while core >= n and len(sets[core]) > len(sets[v]) / 2:
+            larger = max(tree.children[core - n].tolist(), key=lambda c: len(sets[c]))
+            if len(sets[larger]) <= 0.75 * len(sets[core]):
+                return 0.0
+            core = larger
+        inside = sorted(sets[v])
+        if len(inside) < 4 or len(sets[core]) > len(inside) / 2:
+            return 0.0
+        sides = np.array([float(i in sets[core]) for i in inside])
+        step = A[np.ix_(inside, inside)] / degrees[inside][:, None]
+        return (degrees[inside] * sides) @ np.linalg.matrix_power(step, 8) @ (1 - sides)
+
+    def section(values, t, halved=False):
+        sides = tree.children[t].tolist()
+        below = [[values[u] for u in range(n - 1) if sets[n + u] <= sets[c]] for c in sides]
+        return min(max([0.0, *found, half(c) if halved else 0.0]) for c, found in zip(sides, below, strict=True))
 
     def ratio(a, b):
         return -6.0 if a == 0 else 6.0 if b == 0 else np.clip(np.log(a / b), -6, 6)
@@ -214,8 +230,8 @@ def evidence_by_definition(tree, graph: Graph) -> np.ndarray:
     out = np.full(n - 1, np.nan)
     for t in np.flatnonzero(tested):
         left, right = (sorted(sets[c]) for c in tree.children[t].tolist())
-        N = 4 * section(walked, t) / degrees.mean()
-        D, edges = ratio(section(walked, t), walked[t]), ratio(section(crossed, t), crossed[t])
+        width = section(walked, t, halved=True)
+        N, D, edges = 4 * width / degrees.mean(), ratio(width, walked[t]), ratio(section(crossed, t), crossed[t])
         bridges = [min(f[i], f[j]) for i in left for j in right if A[i, j] > 0]
         fall = min(f[left].max(), f[right].max()) - max(bridges, default=-np.inf)
         fall = min(max(fall, 0.0), 6.0)

@@ -48,6 +48,7 @@ KNEE = 2.15  # the rate grows linearly from here on: an empty strip is as unlike
 LOST_POINTS = 4.0  # of N: walks on thin curves are less independent than their number
 DENSITY_FALL, WIDEST_CROSSING = 1.0, 0.5  # where D ≤ 0: least δ, and largest −log(c / x) of edges alone
 BALANCED = 0.1  # cross-sections are measured at merges whose smaller side has this share of the points
+HALVED = 0.25  # a side whose merges lose smaller shares of its points is measured between its halves
 N_CHUNKS = 16  # of merges, for threads
 
 
@@ -121,8 +122,8 @@ def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
     tested = is_split(tree, min_size)
     across, total = splits(graph, tree), float(graph.sizes.sum())
     volumes = graph.degrees() + _copies(graph)
-    walked = _walk_crossings(tree, graph, tested, across)
-    cross_section = _cross_sections(tree, walked)
+    walked, halves = _walk_crossings(tree, graph, tested, across)
+    cross_section = _cross_sections(tree, walked, halves)
     carriers = 4 * cross_section * total / max(float(volumes.sum()), np.finfo(np.float64).tiny)
     narrowing = _log_ratio(cross_section, walked)
     wide = _log_ratio(_cross_sections(tree, across), across) < -WIDEST_CROSSING
@@ -151,32 +152,54 @@ def _log_ratio(larger: Floats, smaller: Floats) -> Floats:
     return np.where(larger > 0, np.clip(ratio, -DEEPEST, DEEPEST), -DEEPEST)
 
 
-def _cross_sections(tree: Tree, across: Floats) -> Floats:
-    """Return for each merge the smaller of the two sides' largest values: (n − 1,)."""
+def _cross_sections(tree: Tree, across: Floats, halves: Floats | None = None) -> Floats:
+    """Return for each merge the smaller of the two sides' largest values, those of their halves included: (n − 1,)."""
     largest = np.concatenate([np.zeros(tree.n_leaves), kernels.lifted_heights(tree._children, across)])
+    if halves is not None:
+        largest = np.maximum(largest, halves)
     return np.asarray(largest[tree._children].min(axis=1))
 
 
-def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> Floats:
-    """Return the weight of walks across each merge that is tested or balanced, 0 for others: (n − 1,).
+def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> tuple[Floats, Floats]:
+    """Return the weight of walks across merges that are tested or balanced, (n − 1,), and across halves of nodes, (2n − 1,).
 
-    O(edges · depth) time, the depth counted in balanced merges.
+    The sides of tested merges that lose their points a few at a time have no balanced merge that could say how wide they are;
+    they are halved between the points that leave first and the others. O(edges · depth) time, the depth counted in balanced
+    merges.
     """
-    points = tree._points
-    smaller = points[tree._children].min(axis=1)
-    merges = np.flatnonzero((tested | (smaller >= BALANCED * points[tree.n_leaves :])) & (across > 0))
-    order = tree.leaf_order()
-    loops = sp.diags_array(_copies(graph))
-    walk = sp.csr_array(graph.to_csr() + loops)[order][:, order]
-    volumes = (graph.degrees() + _copies(graph))[order]
-    crossings = np.zeros(tree.n_leaves - 1)
-    arrays = (walk.indptr, walk.indices, walk.data, volumes, tree._first, tree._sizes, tree._children)
+    n, points = tree.n_leaves, tree._points
+    is_balanced = points[tree._children].min(axis=1) >= BALANCED * points[n:]
+    merges = np.flatnonzero((tested | is_balanced) & (across > 0))
+    nodes, cores = _halves(tree, np.unique(tree._children[tested]))
+    whole, part = np.append(n + merges, nodes), np.append(tree._children[merges, 0], cores)
+    order, volumes = tree.leaf_order(), graph.degrees() + _copies(graph)
+    walk = sp.csr_array(graph.to_csr() + sp.diags_array(_copies(graph)))[order][:, order]
+    arrays = (walk.indptr, walk.indices, walk.data, volumes[order], tree._first, tree._sizes)
+    crossings = np.empty(len(whole))
 
     def fill(chunk: int) -> None:
-        walks.walk_crossings(*arrays, merges[chunk::N_CHUNKS], STEPS // 2, crossings)
+        own = slice(chunk, None, N_CHUNKS)
+        crossings[own] = walks.walk_crossings(*arrays, whole[own], part[own], STEPS // 2)
 
     thread_map(fill, range(N_CHUNKS), n_jobs=-1)
-    return crossings
+    of_merges, of_halves = np.zeros(n - 1), np.zeros(2 * n - 1)
+    of_merges[merges], of_halves[nodes] = crossings[: len(merges)], crossings[len(merges) :]
+    return of_merges, of_halves
+
+
+def _halves(tree: Tree, nodes: Ints) -> tuple[Ints, Ints]:
+    """Return the nodes that lose half of their points in smaller shares than ``HALVED``, and the core of each that is left."""
+    n, points = tree.n_leaves, tree._points
+    larger = tree._children[np.arange(n - 1), points[tree._children].argmax(axis=1)]
+    found, cores = [], []
+    for v in nodes[points[nodes] >= LOST_POINTS].tolist():
+        core = v
+        while core >= n and points[core] > points[v] / 2 and points[larger[core - n]] > (1 - HALVED) * points[core]:
+            core = int(larger[core - n])
+        if points[core] <= points[v] / 2:
+            found.append(v)
+            cores.append(core)
+    return np.array(found, dtype=np.int64), np.array(cores, dtype=np.int64)
 
 
 def _copies(graph: Graph) -> Floats:

@@ -12,11 +12,13 @@ from .features import Features
 from .graph import Graph
 from .neighborhoods import N_NEIGHBORS, crowding_of
 
+FAINTEST = 1e-12  # similarities below this share of the largest are all alike
+
 
 def knn_graph(similarity: Similarity) -> Graph:
     """Return the graph of each point's 15 most similar others, with fuzzy weights and densities from the distances.
 
-    Of features these are Euclidean, of matrices w_max − w.
+    Of features these are Euclidean, of matrices √log(w_max / w): of a Gaussian kernel the distances that it was made of.
     """
     n, sizes = similarity.n, similarity.sizes
     neighbours, distances = nearest_by_similarity(similarity, min(N_NEIGHBORS, n - 1))
@@ -36,7 +38,8 @@ def nearest_by_similarity(similarity: Similarity, k: int) -> tuple[Ints, Floats]
         means[np.arange(len(index)), index] = -np.inf
         order = np.argsort(-means, axis=1, kind="stable")[:, :k]
         neighbours[index], weights[index] = order, np.take_along_axis(means, order, axis=1)
-    return neighbours, weights.max(initial=0.0) - weights
+    largest = weights.max(initial=np.finfo(np.float64).tiny)
+    return neighbours, np.sqrt(np.log(largest) - np.log(np.maximum(weights, FAINTEST * largest)))
 
 
 @nearest_by_similarity.register

@@ -1,4 +1,4 @@
-"""Weight that random walks inside a node carry from one of its sides to the other.
+"""Weight that random walks inside a node carry from a part of it to the rest.
 
 Points are numbered in the order of the tree's leaves, so that each node is a run of them.
 """
@@ -19,22 +19,21 @@ def walk_crossings(
     degrees: Floats,
     first: Ints,
     sizes: Ints,
-    children: Ints,
-    merges: Ints,
+    nodes: Ints,
+    parts: Ints,
     half: int,
-    crossings: Floats,
-) -> None:
-    """Write for each of ``merges`` Σ_i d_i·f_i·g_i, f and g the chance to stand on either side after ``half`` steps from i.
+) -> Floats:
+    """Return for each node Σ_i d_i·f_i·g_i, f and g the chance to stand in a part of it, or outside, ``half`` steps after i.
 
-    The walk moves along edges in proportion to their weights and ends when it leaves the node. By symmetry the sum is the weight
-    of all walks of 2·half steps from one side to the other.
+    A part is a node below. The walk moves along edges in proportion to their weights and ends when it leaves the node. By
+    symmetry the sum is the weight of all walks of 2·half steps from the part to the rest of the node.
     """
     n = len(indptr) - 1
     left, right, spare = np.empty(n), np.empty(n), np.empty(n)
-    for t in merges:
-        begin, end = first[n + t], first[n + t] + sizes[n + t]
-        low = first[children[t, 0]]
-        high = low + sizes[children[t, 0]]
+    crossings = np.empty(len(nodes))
+    for q in range(len(nodes)):
+        begin, end = first[nodes[q]], first[nodes[q]] + sizes[nodes[q]]
+        low, high = first[parts[q]], first[parts[q]] + sizes[parts[q]]
         for i in range(begin, end):
             left[i] = 1.0 if low <= i < high else 0.0
             right[i] = 1.0 - left[i]
@@ -44,7 +43,8 @@ def walk_crossings(
         total = 0.0
         for i in range(begin, end):
             total += degrees[i] * left[i] * right[i]
-        crossings[t] = total
+        crossings[q] = total
+    return crossings
 
 
 @part
