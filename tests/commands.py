@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hyphc.cli import main
@@ -52,3 +55,10 @@ def help_of(*command: str) -> str:
         main([*command, "--help"])
     assert end.value.code == 0
     return text.getvalue()
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """What an explorer page holds, apart from its scripts."""
+    found = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
+    assert found, page
+    return json.loads(found[1])

@@ -41,8 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--file-order"):
-        config.option.loadscopereorder = False  # xdist would begin with the files of most tests
+    # xdist would begin with the files of most tests, which are the doctests and other files that compile the same kernels
+    config.option.loadscopereorder = False
 
 
 def in_file_order(items: list[pytest.Item], order: str) -> list[pytest.Item]:

@@ -79,7 +79,7 @@ def test_no_tree_found_otherwise_beats_the_exact_tree(n: int, seed: int, kind: s
 
 
 @given(tree_and_similarity(min_leaves=3, max_leaves=12, kinds=NON_NEGATIVE))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_over_all_subsets_the_bound_holds_never_rises_with_k_and_is_the_true_gap_at_k_equal_n(
     case: tuple[Tree, Similarity],
 ) -> None:

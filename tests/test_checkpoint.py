@@ -7,8 +7,11 @@ import json
 
 import numpy as np
 import pytest
+from hyphc import HypHC
 from hyphc._shared import files
 from hyphc.pipeline.checkpoint import Checkpoint
+
+from killing import killed_and_resumed
 
 
 @pytest.fixture
@@ -104,3 +107,11 @@ def test_a_full_disk_leaves_what_is_finished_and_nothing_half_written(store, mon
     assert store.has("stage", 0)
     assert not store.has("stage", 1)
     assert sorted(path.name for path in (store.place.path / "stage").iterdir()) == ["000000.array.npy", "000000.json"]
+
+
+@pytest.mark.parametrize("after", [1, 4])
+def test_a_killed_fit_goes_on_and_ends_with_the_same_tree(after, tmp_path, monkeypatch):
+    """At all moments and with all kinds of input: tests/system/test_resuming.py."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    resumed = killed_and_resumed(HypHC(3, random_state=0), X, tmp_path / "killed", after, monkeypatch)
+    assert resumed.tree_ == HypHC(3, random_state=0).fit(X).tree_

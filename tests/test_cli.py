@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import csv
 import io
-import json
 import os
 import re
 import shlex
@@ -13,14 +12,14 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hyphc import HypHC, Tree, dendrogram_purity
+from hyphc import HypHC, Tree, datasets
 from hyphc._shared.clock import Clock
 from hyphc.cli import main
 from hyphc.cli.options import criteria, metrics_of_rows
@@ -28,10 +27,9 @@ from hyphc.io import read_tree
 from hyphc.similarity.metrics import METRICS
 from hyphc.similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
 from hyphc.tree import cut
-from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
-from commands import COMMANDS, Run, help_of
+from commands import COMMANDS, Run, data_of, help_of
 
 pytestmark = pytest.mark.usefixtures("quick_certificate")
 
@@ -58,13 +56,6 @@ def cost_in(printed: str) -> float:
     found = re.search(r"^cost +(\S+)", printed, re.MULTILINE)
     assert found, printed
     return float(found[1])
-
-
-def data_of(page: Path) -> dict[str, Any]:
-    """What an explorer page holds, apart from its scripts."""
-    found = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
-    assert found, page
-    return json.loads(found[1])
 
 
 def table_in(path: Path) -> list[dict[str, str]]:
@@ -142,40 +133,20 @@ def test_without_a_command_the_help_is_shown(capsys):
 # --- demo and data sets ----------------------------------------------------------------------------------------------
 
 
-def test_demo_prints_costs_between_the_bounds_and_saves_the_tree_of_a_default_fit(run):
-    printed = run("hyphc demo")
-    table = printed[printed.index("Dasgupta cost") :]
-    costs = {
-        name.strip(): float(cost) for name, cost in re.findall(r"^([A-Za-z ,]+?)\s+(\d[\d.e+]+)", table, re.MULTILINE)
-    }
-    lower, upper = costs.pop("lower bound"), costs.pop("upper bound")
-    assert len(costs) >= 5
-    assert all(lower < cost < upper for cost in costs.values())
-    folder = run.folder / "hyphc-demo"
-    tree = Tree.load(folder / "digits.npz")
-    model = HypHC(random_state=0).fit(load_digits().data)
-    assert tree == model.tree_
-    assert f"clusters: {model.n_clusters_} found" in printed
-    for k in (10, model.n_clusters_):
-        clusters = tree.cut() if k == model.n_clusters_ else tree.cut(k)
-        index = adjusted_rand_score(load_digits().target, clusters)
-        assert f"adjusted Rand index of {k} clusters and the digits: {index:.3f}" in printed
-    assert f"purity of the tree: {dendrogram_purity(tree, load_digits().target):.3f}" in printed
-    assert Tree.from_newick((folder / "digits.nwk").read_text()) == tree
-
-
-def test_demo_ends_with_the_explorer_and_says_where_it_is(run):
-    last = run("hyphc demo").splitlines()[-1]
-    page = run.folder / last.split(": ")[1]
-    assert page.name == "digits.html"
-    sprite = data_of(page)["sprite"]
-    assert (sprite["width"], sprite["height"], sprite["ink"]) == (8, 8, True)
-    assert sprite["uri"].startswith("data:image/png;base64,")
+def test_demo_prints_costs_and_ends_with_the_explorer(tmp_path, monkeypatch, capsys):
+    """On 100 digits; on all of them: tests/system/test_cli_examples.py."""
+    digits = datasets.load("digits")
+    few = replace(digits, data=digits.data[:100], labels=digits.labels[:100])
+    monkeypatch.setattr(datasets, "load", lambda name: few)
+    assert main(["demo", "--output", str(tmp_path / "demo")]) == 0
+    printed = capsys.readouterr().out
+    assert "100 handwritten digits" in printed
+    assert re.search(r"^HypHC +\d", printed, re.MULTILINE)
+    assert data_of(tmp_path / "demo" / "digits.html")["sprite"]["width"] == 8
+    assert Tree.load(tmp_path / "demo" / "digits.npz").n_leaves == 100
 
 
 def test_datasets_lists_every_name_with_its_size(run):
-    from hyphc import datasets
-
     lines = {line.split()[0]: line.split() for line in run("hyphc datasets").splitlines() if line}
     assert set(datasets.names()) < set(lines)
     assert lines["digits"][1:3] == ["1797", "64"]
@@ -203,8 +174,6 @@ def test_fit_says_what_it_inferred(run):
 
 
 def test_fit_and_its_report_say_what_was_done_and_how_many_clusters_were_found_and_why(run):
-    from hyphc import datasets
-
     run("hyphc datasets --write wine wine.csv")
     printed = " ".join(run("hyphc fit wine.csv --labels label --output wine").split())
     report = (run.folder / "wine" / "report.md").read_text(encoding="utf-8").replace("\\", "")
@@ -295,7 +264,7 @@ def test_the_report_has_cost_bounds_gap_purity_and_average_linkage(run):
 
 
 def test_the_gap_is_the_upper_confidence_limit_and_never_the_estimate(run):
-    from hyphc import as_similarity, datasets, optimality_gap
+    from hyphc import as_similarity, optimality_gap
     from hyphc.cli.report import CERTIFICATE_EFFORT
 
     run("hyphc datasets --write iris iris.csv")
@@ -308,8 +277,6 @@ def test_the_gap_is_the_upper_confidence_limit_and_never_the_estimate(run):
 
 
 def test_the_clusters_keep_the_order_of_the_rows_and_are_the_models(run):
-    from hyphc import datasets
-
     run("hyphc datasets --write iris iris.csv")
     run("hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals")
     rows = table_in(run.folder / "petals" / "clusters.csv")

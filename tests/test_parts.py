@@ -10,7 +10,7 @@ from hyphc import HypHC, Tree, dasgupta_cost, datasets
 from hyphc._kernels.tree.passes import smallest_leaves
 from hyphc.pipeline import part_fits, searches
 from hyphc.pipeline import parts as parts_module
-from hyphc.pipeline.assignment import GROWTH, parts_of_cells, visits, without_room
+from hyphc.pipeline.assignment import parts_of_cells, visits, without_room
 from hyphc.pipeline.blocks import ParquetRows, ZarrRows, open_rows, rows_of_a_block
 from hyphc.pipeline.flat import Cut, predicted, tree_of
 from hyphc.pipeline.from_disk import n_bytes, sizes_within
@@ -163,25 +163,6 @@ def test_an_edge_is_the_same_from_both_of_its_ends(fit):
         one = np.repeat(np.arange(fit.n_parts()), np.diff(told["starts"]))
         pairs = set(zip(one.tolist(), told["other"].tolist(), strict=True))
         assert pairs == {(q, p) for p, q in pairs}
-
-
-def test_parts_do_not_outgrow_their_size_when_rows_move_to_hubs(tmp_path):
-    """In many columns of noise a few rows near the centre are neighbours of all, and all would move to their part."""
-    X = np.random.default_rng(0).standard_t(2, size=(3_000, 32))
-    problem = problem_of(X, tmp_path / "store", scale=False, n_neighbors=5, sample_size=1_000)
-    for stage in stages(problem):
-        if stage.name == "graph":
-            break
-        on_threads(1)(partial(perform, problem, stage), stage.count(problem), stage.name)
-    denied = [len(problem.store.one(f"parts-{turn}", 0, "denied")) for turn in (1, 2)]
-    assert sum(denied) > 0  # some would have
-    for turn in (0, 1, 2):
-        counts = problem.store.one(f"parts-{turn}", 0, "counts")
-        assert counts.sum() == 3_000
-        assert counts.max() <= GROWTH * 200
-    ids = [problem.store.one("leaves-2", part, "ids") for part in range(problem.n_parts())]
-    np.testing.assert_array_equal([len(own) for own in ids], counts)
-    np.testing.assert_array_equal(np.sort(np.concatenate(ids)), np.arange(3_000))
 
 
 @given(st.integers(1, 6), st.integers(0, 1000))

@@ -89,7 +89,8 @@ def test_without_a_search_the_continuous_stage_is_all_there_is_and_gets_all_the_
     assert repr(plan) == "start: continuous stage; no search because refine=False; all within 5 s"
 
 
-def test_a_fitted_model_tells_its_plan_in_words():
+def test_a_fitted_model_tells_its_plan_in_words(set_tick):
+    set_tick(0.1)  # of 30 seconds, which it would take
     model = HypHC(metric="cosine", random_state=0, max_iter=5, time_budget=30).fit(X)
     assert str(model.plan_) == (
         "start: continuous stage (at most 5 steps, 200 000 000 triplets, 20% of the time) or average linkage, the cheaper; "

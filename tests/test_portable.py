@@ -240,12 +240,3 @@ def test_text_is_read_and_written_with_an_encoding():
     found = {path.name: opened_as_text(path.read_text(encoding="utf-8")) for path in SOURCES}
     assert len(found) > 50
     assert {name: lines for name, lines in found.items() if lines} == {}
-
-
-def test_the_command_line_prints_to_a_terminal_that_knows_few_characters(tmp_path):
-    """Windows pipes text in cp1252, some terminals of Linux in ASCII; help and results must arrive there too."""
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    for words in (["plot", "--help"], ["explore", "--help"], ["datasets", "--write", "iris", "iris.csv"]):
-        command = [sys.executable, "-m", "hyphc", *words]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
-        assert (done.returncode, done.stderr) == (0, b"")

@@ -1,0 +1,30 @@
+"""A fit by parts of 3 000 rows of noise, where a few rows are neighbours of all: no part outgrows its size."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from hyphc.pipeline.assignment import GROWTH
+from hyphc.pipeline.parts import on_threads, perform, stages
+
+from test_parts import problem_of
+
+
+def test_parts_do_not_outgrow_their_size_when_rows_move_to_hubs(tmp_path):
+    """In many columns of noise a few rows near the centre are neighbours of all, and all would move to their part."""
+    X = np.random.default_rng(0).standard_t(2, size=(3_000, 32))
+    problem = problem_of(X, tmp_path / "store", scale=False, n_neighbors=5, sample_size=1_000)
+    for stage in stages(problem):
+        if stage.name == "graph":
+            break
+        on_threads(1)(partial(perform, problem, stage), stage.count(problem), stage.name)
+    denied = [len(problem.store.one(f"parts-{turn}", 0, "denied")) for turn in (1, 2)]
+    assert sum(denied) > 0  # some would have
+    for turn in (0, 1, 2):
+        counts = problem.store.one(f"parts-{turn}", 0, "counts")
+        assert counts.sum() == 3_000
+        assert counts.max() <= GROWTH * 200
+    ids = [problem.store.one("leaves-2", part, "ids") for part in range(problem.n_parts())]
+    np.testing.assert_array_equal([len(own) for own in ids], counts)
+    np.testing.assert_array_equal(np.sort(np.concatenate(ids)), np.arange(3_000))
