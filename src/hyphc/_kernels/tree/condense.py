@@ -36,12 +36,15 @@ def leaving_heights(
 ) -> tuple[Ints, Floats]:
     """Return for each node the condensed cluster that it belongs to, and for each leaf the height at which it leaves its own.
 
-    A cluster is the node at its top. It ends, and all of its points fall out, where no side of a merge has ``least`` points.
+    A cluster is the node at its top. It ends, and all of its points fall out, where no side of a merge has ``least`` points or a
+    split below it.
     """
     n = len(children) + 1
     cluster, height = np.full(2 * n - 1, -1), np.zeros(2 * n - 1)
-    alive = np.zeros(2 * n - 1, dtype=np.bool_)
-    _fall_out(children, points, heights, splits, least, cluster, height, alive)
+    alive, contains = np.zeros(2 * n - 1, dtype=np.bool_), np.zeros(2 * n - 1, dtype=np.bool_)
+    _close(children, points, splits.copy(), contains)
+    lasts = contains | (points >= least)
+    _fall_out(children, points, heights, splits, lasts, cluster, height, alive)
     return cluster, height[:n].copy()
 
 
@@ -99,11 +102,12 @@ def _fall_out(
     points: Floats,
     heights: Floats,
     splits: Bools,
-    least: float,
+    lasts: Bools,
     cluster: Ints,
     height: Floats,
     alive: Bools,
 ) -> None:
+    """``lasts`` says of each node whether a cluster goes on where it is the larger side."""
     n = children.shape[0] + 1
     root = 2 * n - 2
     cluster[root], alive[root] = root, True
@@ -118,7 +122,7 @@ def _fall_out(
             cluster[large], cluster[small] = large, small
             alive[large], alive[small] = True, True
         elif alive[v]:
-            alive[large] = points[large] >= least
+            alive[large] = lasts[large]
 
 
 @kernel
