@@ -142,7 +142,7 @@ def test_a_page_without_a_path_is_shown_in_a_frame_and_can_be_saved(model, frame
 
 def test_a_model_draws_itself_and_mistakes_are_told(model, frame):
     plt = pytest.importorskip("matplotlib.pyplot")
-    for kind in ("dendrogram", "disk", "similarity", "scores"):
+    for kind in ("dendrogram", "condensed_tree", "disk", "similarity", "scores"):
         assert model.plot(kind).figure
     assert model.plot("clustermap", frame).get_xticklabels()
     plt.close("all")

@@ -73,6 +73,7 @@ def test_every_picture_is_drawn_into_the_axes_given_and_returns_them(model):
     draws = [
         lambda ax: plot.disk(model, ax=ax),
         lambda ax: plot.dendrogram(model, ax=ax),
+        lambda ax: plot.condensed_tree(model, ax=ax),
         lambda ax: plot.cluster_scores(model, ax=ax),
         lambda ax: plot.training_curve(model, ax=ax),
         lambda ax: plot.heatmap(similarity, tree, ax=ax),
@@ -93,6 +94,7 @@ def test_the_smallest_trees_can_be_drawn(n, tmp_path):
     for ax in (
         plot.disk(tree, names=[f"name {i}" for i in range(n)]),
         plot.dendrogram(tree),
+        plot.condensed_tree(tree),
         plot.heatmap(W, tree),
         plot.tanglegram(tree, tree),
         plot.training_curve(embed(W, random_state=0)),
@@ -591,5 +593,5 @@ def test_the_gallery_draws_every_picture_of_its_page(tmp_path, monkeypatch):
     from make_gallery import draw_gallery
 
     saved = draw_gallery(tmp_path)
-    assert len(saved) == 7
-    assert all(0 < path.stat().st_size < (1_000_000 if path.suffix == ".gif" else 200_000) for path in saved)
+    assert len(saved) == 11
+    assert all(0 < path.stat().st_size < (1_000_000 if path.suffix == ".gif" else 400_000) for path in saved)

@@ -15,7 +15,7 @@ from .similarity.given import is_annotated, is_graph
 from .tree import Tree
 from .tree.parts import called
 
-PICTURES = ("dendrogram", "disk", "clustermap", "similarity", "scores")
+PICTURES = ("dendrogram", "condensed_tree", "disk", "clustermap", "similarity", "scores")
 
 
 class Views:
@@ -26,9 +26,9 @@ class Views:
 
         Parameters
         ----------
-        kind : {"dendrogram", "disk", "clustermap", "similarity", "scores"}
-            The function of ``hyphc.plot`` that draws: ``dendrogram``, ``disk``, ``clustermap`` (a table beside the tree),
-            ``heatmap`` (the similarity matrix) or ``cluster_scores``.
+        kind : {"dendrogram", "condensed_tree", "disk", "clustermap", "similarity", "scores"}
+            The function of ``hyphc.plot`` that draws: ``dendrogram``, ``condensed_tree``, ``disk``, ``clustermap`` (a
+            table beside the tree), ``heatmap`` (the similarity matrix) or ``cluster_scores``.
         X : array or frame (n, d)
             Of "clustermap": the table to show.
         options

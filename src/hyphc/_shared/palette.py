@@ -38,6 +38,8 @@ SHARES = (0.0, 0.5, 0.25)
 MOST_CLASSES = len(CLUSTERS.base) * len(SHARES)
 # Greys of branches above what is coloured, of classes too rare for a colour, of missing values; the last two on dark ground.
 BRANCH, OTHERS, MISSING = 0.45, 0.6, 0.82
+# The grey of areas that stand for several clusters.
+MIXED = 0.86
 OTHERS_ON_DARK, MISSING_ON_DARK = 0.5, 0.32
 # Hues of ramps in degrees of OKLCH, and the steps of a ramp.
 RAMP_HUES = (300.0, 195.0, 60.0, 0.0, 130.0, 255.0)

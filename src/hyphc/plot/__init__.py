@@ -15,6 +15,7 @@ except ImportError as error:
 from .animation import Recorder, animate
 from .clustermap import clustermap
 from .clusters import cluster_scores
+from .condensed_tree import condensed_tree
 from .curve import training_curve
 from .dendrogram import dendrogram
 from .disk import disk
@@ -26,6 +27,7 @@ __all__ = [
     "animate",
     "cluster_scores",
     "clustermap",
+    "condensed_tree",
     "dendrogram",
     "disk",
     "heatmap",

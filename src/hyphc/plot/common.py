@@ -28,6 +28,7 @@ from .glyphs import printable
 # From the eighth group on the colours come again, in other shades and with another marker.
 MARKERS = ("o", "s", "^")
 BRANCH_COLOR, OTHERS_COLOR, MISSING_COLOR = ((grey,) * 3 for grey in (palette.BRANCH, palette.OTHERS, palette.MISSING))
+MIXED_COLOR = (palette.MIXED,) * 3
 # Support from which on a cluster is marked as sure, and as fair; the fills of these marks and of all others.
 SUPPORT_STEPS, SUPPORT_FILLS = (0.95, 0.8), ("black", "0.6", "white")
 LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
@@ -149,8 +150,11 @@ def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
             return scale_of(str(name), _checked(values, tree.n_leaves).astype(np.float64))
         return _grouped(values, tree.n_leaves, str(name), 0)
     clusters = getattr(source, "labels_", None)
-    if clusters is None:
-        clusters = own_clusters(tree).labels
+    return cluster_groups(tree, own_clusters(tree).labels if clusters is None else clusters)
+
+
+def cluster_groups(tree: Tree, clusters: npt.ArrayLike) -> Groups:
+    """Return flat clusters, one label a leaf, as groups in the palette of clusters."""
     return _grouped(np.asarray(clusters), tree.n_leaves, "cluster", None)
 
 

@@ -156,9 +156,16 @@ def condense(tree: Tree, min_size: float | None = None) -> CondensedTree:
     >>> condensed.splits, condensed.leaving_height
     (array([2]), array([1., 1., 1., 1., 4.]))
     """
-    splits = is_split(tree, min_size)
-    least = least_points(tree._points, min_size)
-    no_tops = np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
+    return condense_at(tree, min_size, is_split(tree, min_size))
+
+
+def condense_at(tree: Tree, min_size: float | None, splits: Bools) -> CondensedTree:
+    """Return the condensed tree with these splits, (n − 1,), and every merge whose smaller side contains one.
+
+    A group ends where no side of a merge has ``min_size`` points or a split below it.
+    """
+    splits = condense_kernels.close_splits(tree._children, tree._points, splits)
+    least, no_tops = least_points(tree._points, min_size), np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
     cluster, height = condense_kernels.leaving_heights(
         tree._children, tree._points, tree._heights, splits, least, no_tops
     )

@@ -37,12 +37,14 @@ def leaving_heights(
     """Return for each node the condensed cluster that it belongs to, and for each leaf the height at which it leaves its own.
 
     A cluster is the node at its top: the root, a side of a split, or one of ``tops``. It ends, and all of its points fall out,
-    where no side of a merge has ``least`` points.
+    where no side of a merge has ``least`` points or a split below it.
     """
     n = len(children) + 1
     cluster, height = np.full(2 * n - 1, -1), np.zeros(2 * n - 1)
-    alive = np.zeros(2 * n - 1, dtype=np.bool_)
-    _fall_out(children, points, heights, splits, least, tops, cluster, height, alive)
+    alive, contains = np.zeros(2 * n - 1, dtype=np.bool_), np.zeros(2 * n - 1, dtype=np.bool_)
+    _close(children, points, splits.copy(), contains)
+    lasts = contains | (points >= least)
+    _fall_out(children, points, heights, splits, lasts, tops, cluster, height, alive)
     return cluster, height[:n].copy()
 
 
@@ -100,12 +102,13 @@ def _fall_out(
     points: Floats,
     heights: Floats,
     splits: Bools,
-    least: float,
+    lasts: Bools,
     tops: Bools,
     cluster: Ints,
     height: Floats,
     alive: Bools,
 ) -> None:
+    """``lasts`` says of each node whether a cluster goes on where it is the larger side."""
     n = children.shape[0] + 1
     root = 2 * n - 2
     cluster[root], alive[root] = root, True
@@ -120,7 +123,7 @@ def _fall_out(
             cluster[large], cluster[small] = large, small
             alive[large], alive[small] = True, True
         elif alive[v]:
-            alive[large] = points[large] >= least
+            alive[large] = lasts[large]
         for child in (large, small):
             if tops[child]:
                 cluster[child], alive[child] = child, True
