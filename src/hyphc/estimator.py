@@ -331,7 +331,8 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     def predict(self, X: Any) -> Ints:
         """The flat cluster that each new point would join at its cheapest place in the tree.
 
-        A point whose place lies above several clusters joins the one it is most similar to on average; none has the label −1.
+        A point whose place lies above several clusters joins that of the subtree, among the largest within one cluster, to which
+        it is most similar on average; none has the label −1.
         Each row is placed on its own, in O(d) time per place looked at; the tree stays as it is.
 
         Parameters
