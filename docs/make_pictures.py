@@ -27,12 +27,12 @@ def draw_digits() -> None:
     ax.figure.savefig(IMAGES / "digits.png", dpi=110)
 
 
-def draw_wine() -> None:
+def draw_iris() -> None:
     """What the tutorial's first fit draws."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # the title is the file as it was named
-        cli.main(["datasets", "--write", "wine", "wine.csv"])
-        cli.main(["fit", "wine.csv"])
-        shutil.copy("wine-hyphc/tree.png", IMAGES / "tutorial_wine.png")
+        cli.main(["datasets", "--write", "iris", "iris.csv"])
+        cli.main(["fit", "iris.csv"])
+        shutil.copy("iris-hyphc/tree.png", IMAGES / "tutorial_iris.png")
 
 
 def draw_cluster_scores() -> None:
@@ -71,5 +71,5 @@ def draw_pages_of_digits() -> None:
 
 
 if __name__ == "__main__":
-    for draw in (draw_digits, draw_wine, draw_cluster_scores, draw_explorer, draw_pages_of_digits):
+    for draw in (draw_digits, draw_iris, draw_cluster_scores, draw_explorer, draw_pages_of_digits):
         draw()
