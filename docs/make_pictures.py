@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from hyphc import HypHC, cli, datasets, explore, plot
 from photograph import photograph
+from sklearn.datasets import load_iris
 
 IMAGES = Path(__file__).resolve().parent / "images"
 
@@ -36,7 +37,7 @@ def draw_iris() -> None:
 
 
 def draw_cluster_scores() -> None:
-    ax = plot.cluster_scores(HypHC(random_state=0).fit(datasets.load("wine").data))
+    ax = plot.cluster_scores(HypHC(random_state=0).fit(load_iris().data))
     ax.figure.savefig(IMAGES / "howto_cluster_scores.png", dpi=110)
 
 
@@ -45,7 +46,7 @@ def draw_explorer() -> None:
     wine = datasets.load("wine")
     names = [f"bottle {i}" for i in range(1, len(wine.data) + 1)]
     table = pd.DataFrame(wine.data, columns=wine.feature_names, index=names)
-    model = HypHC(random_state=0).fit(table)
+    model = HypHC(n_clusters=3, random_state=0).fit(table)
     with tempfile.TemporaryDirectory() as folder:
         page = model.explore(f"{folder}/wine.html", table, labels=wine.labels, label_name="cultivar", title="Wine")
         photograph(page, IMAGES / "explorer_names.png", "explorer.select(explorer.model.clusters[1])")
