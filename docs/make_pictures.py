@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from hyphc import HypHC, cli, datasets, explore, plot
 from photograph import photograph
+from sklearn.datasets import load_iris
 
 IMAGES = Path(__file__).resolve().parent / "images"
 
@@ -27,16 +28,16 @@ def draw_digits() -> None:
     ax.figure.savefig(IMAGES / "digits.png", dpi=110)
 
 
-def draw_wine() -> None:
+def draw_iris() -> None:
     """What the tutorial's first fit draws."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # the title is the file as it was named
-        cli.main(["datasets", "--write", "wine", "wine.csv"])
-        cli.main(["fit", "wine.csv"])
-        shutil.copy("wine-hyphc/tree.png", IMAGES / "tutorial_wine.png")
+        cli.main(["datasets", "--write", "iris", "iris.csv"])
+        cli.main(["fit", "iris.csv"])
+        shutil.copy("iris-hyphc/tree.png", IMAGES / "tutorial_iris.png")
 
 
 def draw_cluster_scores() -> None:
-    ax = plot.cluster_scores(HypHC(random_state=0).fit(datasets.load("wine").data))
+    ax = plot.cluster_scores(HypHC(random_state=0).fit(load_iris().data))
     ax.figure.savefig(IMAGES / "howto_cluster_scores.png", dpi=110)
 
 
@@ -45,7 +46,7 @@ def draw_explorer() -> None:
     wine = datasets.load("wine")
     names = [f"bottle {i}" for i in range(1, len(wine.data) + 1)]
     table = pd.DataFrame(wine.data, columns=wine.feature_names, index=names)
-    model = HypHC(random_state=0).fit(table)
+    model = HypHC(n_clusters=3, random_state=0).fit(table)
     with tempfile.TemporaryDirectory() as folder:
         page = model.explore(f"{folder}/wine.html", table, labels=wine.labels, label_name="cultivar", title="Wine")
         photograph(page, IMAGES / "explorer_names.png", "explorer.select(explorer.model.clusters[1])")
@@ -71,5 +72,5 @@ def draw_pages_of_digits() -> None:
 
 
 if __name__ == "__main__":
-    for draw in (draw_digits, draw_wine, draw_cluster_scores, draw_explorer, draw_pages_of_digits):
+    for draw in (draw_digits, draw_iris, draw_cluster_scores, draw_explorer, draw_pages_of_digits):
         draw()

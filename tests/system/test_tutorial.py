@@ -79,7 +79,7 @@ def test_the_way_has_all_its_stations():
     assert sum(step.installs for step in STEPS) == 1
     assert len(STEPS) >= 8
     words = " ".join(step.commands for step in STEPS)
-    for station in ("pip install", "wine.csv", "hyphc fit", "--support", "hyphc compare", "--labels"):
+    for station in ("pip install", "iris.csv", "hyphc fit", "hyphc cut", "--support", "hyphc compare", "--labels"):
         assert station in words
 
 
