@@ -21,6 +21,7 @@ clusters are those below the splits of the condensed tree that are real or lie a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -174,7 +175,8 @@ def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> 
     whole, part = np.append(n + merges, nodes), np.append(tree._children[merges, 0], cores)
     order, volumes = tree.leaf_order(), graph.degrees() + _copies(graph)
     walk = sp.csr_array(graph.to_csr() + sp.diags_array(_copies(graph)))[order][:, order]
-    arrays = (walk.indptr, walk.indices, walk.data, volumes[order], tree._first, tree._sizes)
+    starts, ends = walk.indptr.astype(np.int64), walk.indices.astype(np.int32, copy=False)
+    arrays: tuple[Any, ...] = (starts, ends, walk.data, volumes[order], tree._first, tree._sizes)
     crossings = np.empty(len(whole))
 
     def fill(chunk: int) -> None:

@@ -186,8 +186,16 @@ def default_splits(
     splits = _smaller_sides(children, points) >= least_points(points, None)
     if weights is None or degrees is None:
         return splits
-    isolated = _is_isolated(children, points, weights, degrees, within)
-    return condense_kernels.close_splits(children, points, splits | isolated)
+    inside = kernels.sums_of_merges(children, weights)
+    volume = kernels.subtree_sums(children, degrees)
+    if within is not None:
+        inside, volume = (
+            values + kernels.subtree_sums(children, own) for values, own in ((inside, within), (volume, 2 * within))
+        )
+    isolated = (points >= ISOLATED_POINTS) & (volume - 2 * inside <= ISOLATED_WEIGHT * volume)
+    smaller = np.where(points[children[:, 0]] < points[children[:, 1]], children[:, 0], children[:, 1])
+    splits = (splits | isolated[smaller]) & (inside[children] > 0).all(axis=1)  # points that nothing joins are no group
+    return condense_kernels.close_splits(children, points, splits)
 
 
 def monotone_heights(children: Ints, heights: Floats, splits: Bools) -> Floats:
@@ -238,13 +246,3 @@ def least_points(points: Floats, min_size: float | None) -> float:
 
 def _smaller_sides(children: Ints, points: Floats) -> Floats:
     return np.asarray(points[children].min(axis=1, initial=np.inf))
-
-
-def _is_isolated(children: Ints, points: Floats, weights: Floats, degrees: Floats, within: Floats | None) -> Bools:
-    """Return for each merge whether its smaller side has enough points and little weight that leads out of it."""
-    within = np.zeros(len(degrees)) if within is None else within
-    volume = kernels.subtree_sums(children, degrees + 2 * within)
-    inside = kernels.sums_of_merges(children, weights) + kernels.subtree_sums(children, within)
-    isolated = (points >= ISOLATED_POINTS) & (volume - 2 * inside <= ISOLATED_WEIGHT * volume)
-    left, right = children.T
-    return np.asarray(isolated[np.where(points[left] < points[right], left, right)])
