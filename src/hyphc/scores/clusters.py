@@ -176,7 +176,7 @@ def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> 
     order, volumes = tree.leaf_order(), graph.degrees() + _copies(graph)
     walk = sp.csr_array(graph.to_csr() + sp.diags_array(_copies(graph)))[order][:, order]
     starts, ends = walk.indptr.astype(np.int64), walk.indices.astype(np.int32, copy=False)
-    arrays: tuple[Any, ...] = (starts, ends, walk.data, volumes[order], tree._first, tree._sizes)
+    arrays: Any = (starts, ends, walk.data, volumes[order], tree._first, tree._sizes)
     crossings = np.empty(len(whole))
 
     def fill(chunk: int) -> None:
