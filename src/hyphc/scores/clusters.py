@@ -21,6 +21,7 @@ clusters are those below the splits of the condensed tree that are real or lie a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -175,13 +176,18 @@ def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> 
     whole, part = np.append(n + merges, nodes), np.append(tree._children[merges, 0], cores)
     order, volumes = tree.leaf_order(), graph.degrees() + _copies(graph)
     walk = sp.csr_array(graph.to_csr() + sp.diags_array(_copies(graph)))[order][:, order]
-    starts, ends = walk.indptr.astype(np.int64), walk.indices.astype(np.int32, copy=False)
-    arrays: Any = (starts, ends, walk.data, volumes[order], tree._first, tree._sizes)
+    graph_arrays: Any = (
+        walk.indptr.astype(np.int64),
+        walk.indices.astype(np.int32, copy=False),
+        walk.data,
+        volumes[order],
+    )
+    run = partial(walks.walk_crossings, *graph_arrays, tree._first, tree._sizes)
     crossings = np.empty(len(whole))
 
     def fill(chunk: int) -> None:
         own = slice(chunk, None, N_CHUNKS)
-        crossings[own] = walks.walk_crossings(*arrays, whole[own], part[own], STEPS // 2)
+        crossings[own] = run(whole[own], part[own], STEPS // 2)
 
     thread_map(fill, range(N_CHUNKS), n_jobs=-1)
     of_merges, of_halves = np.zeros(n - 1), np.zeros(2 * n - 1)
