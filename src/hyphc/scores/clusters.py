@@ -21,8 +21,6 @@ clusters are those below the splits of the condensed tree that are real or lie a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -176,18 +174,13 @@ def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> 
     whole, part = np.append(n + merges, nodes), np.append(tree._children[merges, 0], cores)
     order, volumes = tree.leaf_order(), graph.degrees() + _copies(graph)
     walk = sp.csr_array(graph.to_csr() + sp.diags_array(_copies(graph)))[order][:, order]
-    graph_arrays: Any = (
-        walk.indptr.astype(np.int64),
-        walk.indices.astype(np.int32, copy=False),
-        walk.data,
-        volumes[order],
-    )
-    run = partial(walks.walk_crossings, *graph_arrays, tree._first, tree._sizes)
+    starts, ends = walk.indptr.astype(np.int64), np.asarray(walk.indices, dtype=np.int64)
+    runs = volumes[order], tree._first, tree._sizes
     crossings = np.empty(len(whole))
 
     def fill(chunk: int) -> None:
         own = slice(chunk, None, N_CHUNKS)
-        crossings[own] = run(whole[own], part[own], STEPS // 2)
+        crossings[own] = walks.walk_crossings(starts, ends, walk.data, *runs, whole[own], part[own], STEPS // 2)
 
     thread_map(fill, range(N_CHUNKS), n_jobs=-1)
     of_merges, of_halves = np.zeros(n - 1), np.zeros(2 * n - 1)
