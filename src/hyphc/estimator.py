@@ -37,6 +37,7 @@ from .pipeline.whole import whole_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.clusters import ClusterNumber, number_of_clusters
 from .scores.heights import with_similarity_heights
+from .scores.outliers import outlier_scores
 from .search import insert
 from .search.in_order import best_in_order
 from .similarity import Similarity
@@ -45,7 +46,7 @@ from .similarity.metrics import metric_of
 from .similarity.neighborhoods import Auto
 from .tree import Tree
 from .tree.cut import CONDENSED
-from .tree.membership import outlier_scores, probabilities
+from .tree.membership import probabilities
 from .views import Views, grown_names, row_names
 
 __all__ = ["HypHC"]
@@ -132,10 +133,11 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         which the cluster parts from the others, leave that at which the point falls out of it, or of a group inside it, death
         the lowest leave in the cluster. 1 where birth = death, 0 for points that fell out above the core of the cluster.
     outlier_scores_ : array (n,)
-        How far out each point lies, from 0 to 1, in the manner of GLOSH: (leave − death) / (top − death), with leave the height
-        at which the point falls out of the condensed tree, death the lowest such height in its cluster, top the height of the
-        tree. 0 where top = death. The default metric measures distances relative to those nearby: a point far from all
-        others may have a low score. Fits by parts have neither of the two.
+        How far out each point lies, from 0 to 1, in the manner of GLOSH. The default metric and neighbour graphs: 1 − r₀ / r, r the
+        distance to the point's furthest neighbour in the graph, r₀ the one that the densest tenth of its cluster stays within;
+        0 where that is negative. Other metrics: (leave − death) / (top − death), with leave the height at which the point falls
+        out of the condensed tree, death the lowest such height in its cluster, top the height of the tree. Fits by parts have
+        neither of the two.
     n_leaves_, n_clusters_ : int
     cluster_number_ : ClusterNumber or None
         Where the number of clusters was found: by which rule, and which numbers came next.
@@ -411,7 +413,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         clusters = self._cut().clusters(fitted, n_found)
         self._clusters_, self.labels_, self.n_clusters_ = clusters, self._cut().labels(clusters), len(clusters.nodes)
         self.probabilities_ = probabilities(fitted, clusters, self.min_size)
-        self.outlier_scores_ = outlier_scores(fitted, clusters, self.min_size)
+        self.outlier_scores_ = outlier_scores(similarity, fitted, clusters, self.min_size)
         if self._n_wanted is not None and (known is None or known.fewest == 1):
             warn_of_few_distinct(n_told_apart(similarity, clusters.labels), self.n_clusters_)
         self.tree_ = fitted if fitted.found_splits is not None else fitted.with_n_clusters(self.n_clusters_)
