@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from benchmarks.harness.nulls import NULLS
-from hyphc import HypHC, as_similarity
-from hyphc.scores.clusters import ALPHA, found_splits, modular_splits, split_evidence
+from hyphc import HypHC, Tree, as_similarity
+from hyphc.scores.clusters import ALPHA, found_splits, modular_splits, number_of_clusters, split_evidence
 from hyphc.scores.heights import with_similarity_heights
 from hyphc.similarity import Graph
 from hyphc.tree.condense import is_split, undo
@@ -195,7 +195,8 @@ def evidence_by_definition(tree, graph: Graph) -> np.ndarray:
     degrees, sets = A.sum(axis=1), oracles.leaf_sets(tree)
     for _ in range(8):
         f = (A @ f + f) / (degrees + 1)
-    tested, walked, crossed = is_split(tree, None), np.zeros(n - 1), np.zeros(n - 1)
+    is_group, walked, crossed = is_split(tree, None), np.zeros(n - 1), np.zeros(n - 1)
+    tested = is_group & (tree.sizes[tree.children].min(axis=1) > 4)
     for t, (a, b) in enumerate(tree.children.tolist()):
         left, right = sorted(sets[a]), sorted(sets[b])
         inside, sides = left + right, np.repeat([1.0, 0.0], [len(left), len(right)])
@@ -227,7 +228,7 @@ def evidence_by_definition(tree, graph: Graph) -> np.ndarray:
     def ratio(a, b):
         return -6.0 if a == 0 else 6.0 if b == 0 else np.clip(np.log(a / b), -6, 6)
 
-    out = np.full(n - 1, np.nan)
+    out = np.where(is_group, -np.inf, np.nan)
     for t in np.flatnonzero(tested):
         left, right = (sorted(sets[c]) for c in tree.children[t].tolist())
         width = section(walked, t, halved=True)
@@ -260,6 +261,15 @@ def test_p_values_are_those_of_the_splits_of_the_condensed_tree():
     assert_array_equal(np.isfinite(p_values), is_split(tree, None))
     assert ((p_values >= 0) & (p_values <= 1))[np.isfinite(p_values)].all()
     assert f"{p_values[p_values < ALPHA].max():.2g}" in model.cluster_number_.why
+
+
+def test_a_chain_whose_every_merge_is_a_split_has_no_evidence():
+    n = 3000
+    similarity = as_similarity(np.random.default_rng(0).normal(size=(n, 2)))
+    chain = Tree(np.column_stack([np.append(0, np.arange(n, 2 * n - 2)), np.arange(1, n)]))
+    tree = with_similarity_heights(chain, similarity)
+    assert np.isneginf(split_evidence(tree, similarity.graph, 1)).all()
+    assert number_of_clusters(similarity, tree, 1).n_clusters == 1
 
 
 def test_a_row_of_weight_three_is_three_equal_rows():

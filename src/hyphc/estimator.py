@@ -136,8 +136,8 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         How far out each point lies, from 0 to 1, in the manner of GLOSH. The default metric and neighbour graphs: 1 − r₀ / r, r
         the distance to the point's furthest neighbour in the graph, r₀ the one that the densest tenth of its cluster stays
         within; 0 where that is negative. Other metrics: (leave − death) / (top − death), with leave the height at which the
-        point falls out of the condensed tree, death the lowest such height in its cluster, top the height of the tree. Fits
-        by parts have neither of the two.
+        point falls out of the condensed tree, death the lowest such height in its cluster, top the height of the tree.
+        Out-of-core fits have neither of the two.
     n_leaves_, n_clusters_ : int
     cluster_number_ : ClusterNumber or None
         Where the number of clusters was found: by which rule, and which numbers came next.

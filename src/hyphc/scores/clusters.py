@@ -118,8 +118,12 @@ def found_splits(tree: Tree, real: Bools, min_size: float | None) -> Ints:
 
 
 def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
-    """Return −log p of each split of the condensed tree, below 0 where p would exceed 1, NaN for other merges: (n − 1,)."""
-    tested = is_split(tree, min_size)
+    """Return −log p of each split of the condensed tree, below 0 where p would exceed 1, NaN for other merges: (n − 1,).
+
+    Sides of ``LOST_POINTS`` or fewer carry no evidence, −inf; so trees that lose points one by one take no longer than others.
+    """
+    is_group = is_split(tree, min_size)
+    tested = is_group & (tree._points[tree._children].min(axis=1) > LOST_POINTS)
     across, total = splits(graph, tree), float(graph.sizes.sum())
     volumes = graph.degrees() + _copies(graph)
     walked, halves = _walk_crossings(tree, graph, tested, across)
@@ -130,7 +134,7 @@ def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
     fall = np.minimum(_density_depths(tree, graph), DEEPEST)
     by_density = np.where((fall >= DENSITY_FALL) & ~wide, fall, 0.0)
     depth = np.where(narrowing > 0, np.hypot(np.maximum(narrowing, 0.0), fall), by_density)
-    return np.where(tested, valley_evidence(depth, carriers, total), np.nan)
+    return np.where(tested, valley_evidence(depth, carriers, total), np.where(is_group, -np.inf, np.nan))
 
 
 def valley_evidence(depth: Floats, carriers: Floats, n: float) -> Floats:

@@ -274,7 +274,7 @@ class Tree:
         return Tree(**parts.below(self, checks.check_node(node, self.n_leaves)))
 
     def with_n_clusters(self, n_clusters: int) -> Tree:
-        """The same tree, with all that it carries but ``found_splits``, having so many flat clusters unless told otherwise."""
+        """The same tree, with all that it carries but ``found_splits``, with so many flat clusters by default."""
         return self._with(n_clusters=n_clusters, found_splits=None)
 
     def with_support(self, support: npt.ArrayLike | None) -> Tree:
