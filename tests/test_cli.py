@@ -169,7 +169,7 @@ def test_fit_says_what_it_inferred(run):
     printed = run("hyphc fit - --n-neighbors 10 --scale yes --output piped < iris.csv")
     assert "features    sepal_length, sepal_width, petal_length, petal_width" in printed
     assert "label (text with 3 different values; choose it as labels to compare" in printed
-    assert "similarity  10 nearest neighbours of each row, with a background of 0.003" in printed
+    assert "similarity  10 nearest neighbours of each row, with a background of 0.0001" in printed
     assert "columns     scaled: asked for" in printed
 
 

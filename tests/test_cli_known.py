@@ -52,7 +52,7 @@ def page_of(folder) -> dict:
 
 
 def labels_on_page(data: dict, tree: Tree, k: int) -> list[frozenset[int]]:
-    turns = np.frombuffer(base64.b64decode(data["found"] or data["turns"]), dtype="<i4")
+    turns = np.frombuffer(base64.b64decode(data["turns"]), dtype="<i4")
     labels = undo(tree, np.flatnonzero(turns < k - 1)).labels
     return [frozenset(np.flatnonzero(labels == c).tolist()) for c in range(k)]
 

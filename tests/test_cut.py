@@ -11,6 +11,7 @@ from hyphc import Tree, as_similarity
 from hyphc.scores.heights import with_similarity_heights, with_split_weights
 from hyphc.scores.metrics import dasgupta_cost
 from hyphc.tree import cut_scores
+from hyphc.tree.condense import split_order
 from hyphc.tree.cut import SCORES, Prunings, best_prunings, most_clusters, node_scores
 from hypothesis import given
 from hypothesis import strategies as st
@@ -302,11 +303,11 @@ def test_clusters_that_were_found_are_carried_by_files_and_by_what_is_the_same_t
         assert (copy.n_clusters, copy.cut().tolist()) == (2, labels)
     turned = tree.with_leaves_numbered([5, 4, 3, 2, 1, 0])
     assert turned.cut().tolist() == [0, 0, 1, 1, 0, 0]
-    others = [tree.with_n_clusters(3), tree.subtree(9), tree.with_forced_splits([0, 0, 0, 0, 1])]
+    assert tree.with_n_clusters(3).cut().tolist() == tree.cut(3).tolist()
+    others = [tree.subtree(9), tree.with_forced_splits([0, 0, 0, 0, 1])]
     for other in (*others, Tree.from_newick(tree.to_newick()), Tree.from_linkage(tree.to_linkage())):
         assert other.found_splits is None
-    with pytest.raises(ValueError, match="got none"):
-        tree.cut(min_size=5)
+    assert tree.cut(min_size=5).tolist() == [0] * 6
     with pytest.raises(ValueError, match="got none"):
         tree.cut(criterion="height")
 
@@ -315,10 +316,28 @@ def test_found_clusters_that_cannot_be_are_refused():
     merges = [[0, 1], [2, 3], [5, 4], [6, 7]]
     with pytest.raises(ValueError, match="keep merge 3 and undo one in its smaller side"):
         Tree(merges, found_splits=[0, 1, 0, 0])
-    with pytest.raises(ValueError, match="must be 1"):
-        Tree(merges, found_splits=[0, 2, 0, 0])
-    with pytest.raises(ValueError, match="n_clusters=3, but found_splits undo merges into 2"):
-        Tree(merges, found_splits=[0, 0, 0, 1], n_clusters=3)
+    with pytest.raises(ValueError, match="keep merge 3 and undo one in its smaller side"):
+        Tree(merges, found_splits=[0, 1, 0, 2])
+    for turns in ([0, 2, 0, 0], [0, 0, 1, 1], [0, 0, 0, -1]):
+        with pytest.raises(ValueError, match="must be 0 .kept. for each merge, or the turn in which it is undone: 1, 2, …"):
+            Tree(merges, found_splits=turns)
+
+
+@given(trees(min_leaves=2, max_leaves=40), st.integers(0, 2**31))
+def test_what_was_found_is_undone_first_in_its_turns_and_cuts_stay_nested(tree, seed):
+    order = split_order(tree, None)
+    turns = np.zeros(tree.n_leaves - 1, dtype=int)
+    turns[order[: np.random.default_rng(seed).integers(len(order) + 1)]] = 1
+    found = np.flatnonzero(turns)[::-1]
+    turns[found] = np.arange(1, len(found) + 1)
+    marked = tree.with_found_splits(turns)
+    np.testing.assert_array_equal(split_order(marked, None)[: len(found)], found)
+    assert sorted(split_order(marked, None)) == sorted(order)
+    np.testing.assert_array_equal(marked.cut(), marked.cut(len(found) + 1))
+    finer = marked.cut(1)
+    for k in range(2, min(12, tree.n_leaves) + 1):
+        coarser, finer = finer, marked.cut(k)
+        assert len(np.unique(np.column_stack([coarser, finer]), axis=0)) == k
 
 
 def test_files_written_before_trees_carried_weights_are_read(tmp_path):

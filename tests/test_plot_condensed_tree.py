@@ -256,8 +256,9 @@ def test_a_cut_of_all_splits_lies_below_them():
 
 def test_clusters_that_no_height_separates_have_no_line():
     tree = balanced(32)
-    found = np.isin(np.arange(31), [30, 29, 27])  # the split of height 29, on the other side, is kept
-    assert not dashed(plot.condensed_tree(tree.with_found_splits(found.astype(int))))
+    turns = np.zeros(31, dtype=int)
+    turns[[30, 29, 27]] = 1, 2, 3  # the split of height 29, on the other side, is kept
+    assert not dashed(plot.condensed_tree(tree.with_found_splits(turns)))
     tied = Tree(tree.children, [1.0] * 16 + [2.0] * 15)
     assert not dashed(plot.condensed_tree(tied, min_size=2, n_clusters=3))
 

@@ -79,7 +79,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     scale : "auto" or bool
         Of "auto": whether columns are brought to one scale; "auto" decides from the columns, and ``plan_`` tells how.
     background : float, optional
-        Of "auto": the strength of the background, 0.003 by default.
+        Of "auto": the strength of the background, 0.0001 by default.
     directed : {"sum", "max", "mean"}, optional
         Of "precomputed" and graphs of networkx: how w_ij and w_ji, where they differ, become one similarity. None refuses them.
     criterion : {"condensed", "dasgupta", "height", "modularity", "ncut", "sse"}
@@ -288,7 +288,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         model.n_features_in_, model.interrupted_ = problem.source.shape[1], False
         model.plan_ = replace(plan_fit(similarity, EmbedSettings(), effort=recipe.effort), rows="fitted by parts")
         model.loss_curve_, model.n_iter_ = np.empty(0), 0
-        model._settle(Tree(np.array(tree_of(problem).children)), similarity, None)
+        model._settle(Tree(np.array(tree_of(problem).children)), similarity, None, is_tested=cut.n_clusters is None)
         return model
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -401,14 +401,21 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
             self._require_similarity_alone()
         return X if isinstance(X, Similarity) else checked_rows(self, self._metric(), X, reset)
 
-    def _settle(self, tree: Tree, similarity: Similarity, embedding: Floats | None, known: Known | None = None) -> None:
-        """Set the attributes that follow from the tree."""
+    def _settle(
+        self,
+        tree: Tree,
+        similarity: Similarity,
+        embedding: Floats | None,
+        known: Known | None = None,
+        is_tested: bool = True,
+    ) -> None:
+        """Set the attributes that follow from the tree; cuts of one whose splits are not tested go by heights alone."""
         fitted = with_similarity_heights(tree, similarity)
         assert fitted.cost is not None
         self.similarity_, self.cost_ = similarity, fitted.cost
         if known is not None:
             fitted = fitted.with_forced_splits(forced_splits(fitted, known))
-        self.cluster_number_, fitted = self._number(similarity, fitted)
+        self.cluster_number_, fitted = self._number(similarity, fitted) if is_tested else (None, fitted)
         n_found = None if self.cluster_number_ is None else self.cluster_number_.n_clusters
         clusters = self._cut().clusters(fitted, n_found)
         self._clusters_, self.labels_, self.n_clusters_ = clusters, self._cut().labels(clusters), len(clusters.nodes)
@@ -416,19 +423,22 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         self.outlier_scores_ = outlier_scores(similarity, fitted, clusters, self.min_size)
         if self._n_wanted is not None and (known is None or known.fewest == 1):
             warn_of_few_distinct(n_told_apart(similarity, clusters.labels), self.n_clusters_)
-        self.tree_ = fitted if fitted.found_splits is not None else fitted.with_n_clusters(self.n_clusters_)
+        self.tree_ = fitted.with_n_clusters(self.n_clusters_)
         self._embedding_ = embedding
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
 
     def _number(self, similarity: Similarity, tree: Tree) -> tuple[ClusterNumber | None, Tree]:
-        """Return how many clusters are found, None where the number is given, and the tree that carries them."""
-        if self._n_wanted is not None or self.distance_threshold is not None:
+        """Return how many clusters are found, None where the number is given, and the tree that knows which splits are."""
+        is_given = self._n_wanted is not None or self.distance_threshold is not None
+        if is_given and self.criterion != CONDENSED:
             return None, tree
         number = number_of_clusters(similarity, tree, self.min_size)
-        if number.splits is None or self.criterion != CONDENSED:
-            return number, tree
-        return number, tree.with_found_splits(np.bincount(number.splits, minlength=tree.n_leaves - 1))
+        if self.criterion == CONDENSED:
+            turns = np.zeros(tree.n_leaves - 1, dtype=np.int64)
+            turns[number.splits] = np.arange(1, len(number.splits) + 1)
+            tree = tree.with_found_splits(turns)
+        return None if is_given else number, tree
 
     @property
     def embedding_(self) -> Floats:

@@ -22,7 +22,7 @@ from ..similarity.build import metric_named
 from ..similarity.directed import DIRECTED
 from ..similarity.lookalikes import nuisance_columns
 from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
-from ..similarity.neighborhoods import N_NEIGHBORS, Auto
+from ..similarity.neighborhoods import Auto
 from ..tree import Tree
 
 NEWICK_SUFFIXES = (".nwk", ".newick")
@@ -170,7 +170,7 @@ def _auto(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tu
     assert isinstance(metric, Auto)
     similarity = metric.similarity(points.data)
     scaling = similarity.source.scaling
-    what = f"{min(metric.n_neighbors or N_NEIGHBORS, points.n - 1)} nearest neighbours of each row"
+    what = f"{min(similarity.source.n_neighbors, points.n - 1)} nearest neighbours of each row"
     what += f", with a background of {metric.background:g}" if metric.background > 0 else " and nothing else"
     columns = "columns as they are: the table is sparse" if scaling is None else scaling.why
     return similarity, (f"similarity: {what}", columns.replace("columns ", "columns: ", 1))

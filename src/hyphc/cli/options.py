@@ -191,7 +191,7 @@ def add_similarity(parser: argparse.ArgumentParser) -> None:
         "--background",
         type=strength,
         metavar="B",
-        help="of auto: strength of the background, which joins what no neighbours join (default: 0.003)",
+        help="of auto: strength of the background, which joins what no neighbours join (default: 0.0001)",
     )
     group.add_argument(
         "--standardize",

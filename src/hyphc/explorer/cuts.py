@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._shared.arrays import Ints
@@ -14,8 +12,6 @@ from ..tree.cut import (
     NodeScores,
     best_prunings,
     fewest_clusters,
-    found_merges,
-    has_found,
     most_clusters,
     require_size,
 )
@@ -36,20 +32,16 @@ def cut_fields(tree: Tree, groups: Groups | None, criterion: str | NodeScores, m
         fields = {**_forced_fields(tree, n_shown), "larger": None, "splits": 0}
         most = min(most_clusters(tree, criterion, min_size), n_shown)
         fields["cuts"] = _pruning_fields(tree, groups, criterion, 1 if min_size is None else min_size, most)
-    if has_found(tree, criterion, min_size) and (found := _found_turns(tree, n_shown)) is not None:
-        return {**fields, "found": found, "opening": tree.n_clusters}
     most = min(most_clusters(tree, criterion, min_size), n_shown, fields["most"])
-    return {**fields, "found": None, "opening": max(fewest_clusters(tree), min(tree.n_clusters, most))}
+    return {**fields, "found": _n_found(tree, most), "opening": max(fewest_clusters(tree), min(tree.n_clusters, most))}
 
 
-def _found_turns(tree: Tree, n_shown: int) -> Any:
-    """Return in which turn each merge of the page is undone to get the clusters that the fit found; None if one is not on it."""
-    hidden, undone = tree.n_leaves - n_shown, found_merges(tree)[::-1]
-    if (undone < hidden).any():
+def _n_found(tree: Tree, most: int) -> int | None:
+    """Return how many clusters the fit has found, where the page can show them; None otherwise."""
+    if tree.found_splits is None:
         return None
-    turns = np.full(n_shown - 1, np.iinfo(np.int32).max)
-    turns[undone - hidden] = np.arange(len(undone))
-    return packed(turns, "<i4")
+    n_found = int(tree.found_splits.max(initial=0)) + 1
+    return n_found if n_found <= most else None
 
 
 def _condensed_fields(tree: Tree, n_shown: int, min_size: float | None) -> Fields:

@@ -15,7 +15,7 @@ from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
 from ..tree.condense import FlatClusters
-from ..tree.cut import CONDENSED, flat_clusters, nearest_possible, require_size
+from ..tree.cut import CONDENSED, flat_clusters, nearest_possible, own_clusters, require_size
 from .assembly import FOLDER
 from .checkpoint import Arrays
 from .new_points import joined_clusters
@@ -63,7 +63,7 @@ class Cut:
             return flat_clusters(tree, height=float(np.nextafter(self.distance_threshold, -np.inf)))
         require_size(tree, self.min_size)
         if self.n_clusters is None and tree.found_splits is not None:
-            return flat_clusters(tree)
+            return own_clusters(tree, self.criterion, self.min_size)
         n_clusters = (
             self.n_clusters if n_found is None else nearest_possible(tree, n_found, self.criterion, self.min_size)
         )

@@ -69,7 +69,7 @@ def as_similarity(
         For "auto": whether columns are brought to deviation 1. "auto" decides from the columns, see
         ``hyphc.similarity.scaling.column_scaling``.
     background : float, optional
-        For "auto": the strength β of the background, by default 0.003; 0 is the graph alone.
+        For "auto": the strength β of the background, by default 0.0001; 0 is the graph alone.
     offset, gamma : float, optional
         Of "linear" and of "rbf".
     directed : {"sum", "max", "mean"}, optional

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 # Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
 N_NEIGHBORS = 15
-BACKGROUND = 0.003
+BACKGROUND = 1e-4
+# Along thin curves, as arms of a spiral, neighbours beyond the eighth lie on the next arm. Curves are what has less than this
+# dimension within eight neighbours, in at most so many rows: with more of them fifteen neighbours stay on the arm.
+CURVE_NEIGHBORS, CURVE_DIMENSION, CURVE_ROWS = 8, 1.25, 10_000
 # Distances this small beside the median of the furthest neighbours' are ties: they say nothing of a dimension or a density.
 TIED = 1e-6
 # Sparse rows are seen by the background through so many singular vectors.
@@ -51,10 +54,19 @@ class Neighbors(Metric):
     takes_sparse = True
 
     def build(self, X: Any) -> Graph:
-        from .edge_weights import graph_of, require_edge_weights
+        self.check()
+        return self.graph_of_found(X, self.found(X))
+
+    def check(self) -> None:
+        """Raise for edge weights that are unknown, before neighbours are searched."""
+        from .edge_weights import require_edge_weights
 
         require_edge_weights(self.edge_weights)
-        found = self.found(X)
+
+    def graph_of_found(self, X: Any, found: Found) -> Graph:
+        """Return the graph of rows and the neighbours that were found for them."""
+        from .edge_weights import graph_of
+
         graph = Graph(graph_of(found.neighbours, found.distances, self.edge_weights))
         graph.source, graph.crowding, graph.recall_ = X, crowding_of(found.distances), found.recall
         return graph
@@ -127,6 +139,13 @@ def crowding_of(distances: Floats) -> Crowding | None:
     return Crowding(-dimension * np.log(np.maximum(furthest, tied)), dimension)
 
 
+def lies_along_curves(distances: Floats) -> bool:
+    """Return whether few rows lie along thin curves, by the growth of the distances to their nearest neighbours, (n, k)."""
+    if not CURVE_NEIGHBORS < len(distances) <= CURVE_ROWS or distances.shape[1] < CURVE_NEIGHBORS:
+        return False
+    return _dimension(distances[:, :CURVE_NEIGHBORS], TIED * float(np.median(distances[:, -1]))) < CURVE_DIMENSION
+
+
 def _dimension(distances: Floats, tied: float) -> float:
     """The dimension in which distances to neighbours grow as they do (Levina & Bickel 2005), pooled over rows; at least 1."""
     k = distances.shape[1]
@@ -147,6 +166,7 @@ class Placed:
     axes: Floats | None  # sparse rows: their singular vectors, (d, components)
     rows: Any  # scaled, one for each leaf; NaN is missing
     table: Table | None = None  # without rows: the columns, if some of them hold categories
+    n_neighbors: int = N_NEIGHBORS  # of each row: as many as asked for, or those of rows along curves
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -206,7 +226,9 @@ class Auto(Metric):
         placed: Placed = similarity.source
         rows = "sparse rows as they are" if placed.scaling is None else placed.scaling.why
         gaps = "" if placed.scaling is None else told_gaps(placed.rows)
-        return "; ".join(filter(None, [rows, gaps, told_recall(similarity)]))
+        is_fewer = self.n_neighbors is None and placed.n_neighbors == CURVE_NEIGHBORS
+        curves = f"{CURVE_NEIGHBORS} neighbours of each row, since rows lie along curves" if is_fewer else ""
+        return "; ".join(filter(None, [rows, gaps, curves, told_recall(similarity)]))
 
     def warn(self, X: Any) -> None:
         warn_of_square_rows(X)
@@ -248,7 +270,7 @@ class Auto(Metric):
 
     def _blend(self, placed: Placed, sizes: Floats, like: Background | None) -> Blend:
         """The blend of rows in place; ``like`` is a background whose strength is kept."""
-        graph, seen = self._graph(placed, sizes), placed.seen(placed.rows)
+        (graph, n_neighbors), seen = self._graph(placed, sizes), placed.seen(placed.rows)
         squares = np.einsum("ij,ij->i", seen, seen)
         kept = {"slope": 1.0, "level": None} if like is None else {"slope": like.slope, "level": like.level}
         background = Background(seen * sizes[:, None], squares=squares * sizes, sizes=sizes, **kept)
@@ -256,20 +278,27 @@ class Auto(Metric):
             apart = background.total_square()
             background.slope = self.background * graph.total() / apart if apart > 0 else 0.0
         blend = Blend(graph, background)
-        blend.metric, blend.source = self, placed
+        blend.metric, blend.source = self, replace(placed, n_neighbors=n_neighbors)
         return blend
 
-    def _graph(self, placed: Placed, sizes: Floats) -> Graph:
+    def _graph(self, placed: Placed, sizes: Floats) -> tuple[Graph, int]:
+        """Return the graph, and how many neighbours each row has in it."""
         rows, n = placed.rows, placed.rows.shape[0]
         wanted = N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors
         if n == 1 or rows.shape[1] == 0:
-            return Graph(sp.csr_array((n, n)), sizes=sizes)
-        graph = self._neighbors(min(wanted, n - 1), placed).build(rows)
+            return Graph(sp.csr_array((n, n)), sizes=sizes), wanted
+        metric = self._neighbors(min(wanted, n - 1), placed)
+        metric.check()
+        found = metric.found(rows)
+        if self.n_neighbors is None and rows.shape[1] > 1 and lies_along_curves(found.distances):
+            wanted, nearest = CURVE_NEIGHBORS, np.s_[:, :CURVE_NEIGHBORS]
+            found = found._replace(neighbours=found.neighbours[nearest], distances=found.distances[nearest])
+        graph = metric.graph_of_found(rows, found)
         if (sizes == 1).all():
-            return graph
+            return graph, wanted
         weighted = graph.combined(sp.diags_array(sizes).tocsr(), sizes)
         weighted.crowding, weighted.recall_ = graph.crowding, graph.recall_
-        return weighted
+        return weighted, wanted
 
     def _neighbors(self, k: int, placed: Placed, new: Any = None) -> Neighbors:
         settings = ("euclidean", k, self.edge_weights, self.n_jobs, self.random_state)
@@ -282,8 +311,7 @@ class Auto(Metric):
         n, width = placed.rows.shape
         if width == 0:
             return BlendRows(sp.csr_array((found.shape[0], n)), placed.seen(found))
-        wanted = N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors
-        ties = self._neighbors(wanted, placed, found).ties(fitted, placed.rows, found)
+        ties = self._neighbors(placed.n_neighbors, placed, found).ties(fitted, placed.rows, found)
         return BlendRows(ties, placed.seen(found))
 
     def grown(self, fitted: Similarity, new: Any) -> Similarity:

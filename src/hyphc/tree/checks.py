@@ -134,17 +134,22 @@ def check_forced_splits(values: npt.ArrayLike, merges: Ints) -> Ints | None:
 
 
 def check_found_splits(values: npt.ArrayLike, merges: Ints, leaf_sizes: Floats | None) -> Ints:
-    """A fresh array of 1 for merges that are undone and 0 for others; where one is kept, its smaller side is one cluster."""
+    """Return a fresh array: 0 for merges that are kept, for others the turn in which they are undone, 1, 2, …
+
+    Before a merge is undone, its smaller side is one cluster.
+    """
     array = _one_for_each("found_splits", values, len(merges), "merge")
-    if not np.isin(array, (0, 1)).all():
-        raise ValueError("found_splits must be 1 (undone) or 0 (kept) for each merge.")
+    undone = np.flatnonzero(array)
+    if not np.array_equal(np.sort(array[undone]), np.arange(1, len(undone) + 1)):
+        raise ValueError("found_splits must be 0 (kept) for each merge, or the turn in which it is undone: 1, 2, …")
     points = kernels.subtree_sums(merges, np.ones(len(merges) + 1) if leaf_sizes is None else leaf_sizes)
-    contains = kernels.sums_of_merges(merges, array) > 0
+    turns = np.where(array > 0, array, np.inf)
+    earliest = np.append(np.full(len(merges) + 1, np.inf), -kernels.lifted_heights(merges, -turns))
     left, right = merges.T
-    odd = (array == 0) & contains[np.where(points[left] >= points[right], right, left)]
+    odd = earliest[np.where(points[left] >= points[right], right, left)] < turns
     if odd.any():
         raise ValueError(
-            f"found_splits keep merge {int(odd.argmax())} and undo one in its smaller side; undo both or neither."
+            f"found_splits keep merge {int(odd.argmax())} and undo one in its smaller side; undo both, the upper one first."
         )
     return array.astype(np.int64)
 
@@ -154,16 +159,6 @@ def check_n_clusters(n_clusters: int, n: int) -> int:
     if not 1 <= n_clusters <= n:
         raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
     return int(n_clusters)
-
-
-def check_found_number(n_clusters: int | None, found: Ints) -> int:
-    """The number of clusters that the undone merges leave, which is that given."""
-    n_found = int(found.sum()) + 1
-    if n_clusters not in (None, n_found):
-        raise ValueError(
-            f"n_clusters={n_clusters}, but found_splits undo merges into {n_found}; leave out one of them."
-        )
-    return n_found
 
 
 def check_cost(cost: float) -> float:

@@ -210,15 +210,17 @@ def monotone_heights(children: Ints, heights: Floats, splits: Bools) -> Floats:
 def split_order(tree: Tree, min_size: float | None) -> Ints:
     """Return the merges in the order in which cuts into more and more clusters undo them.
 
-    First those that constraints demand, then the splits of the condensed tree, the highest first. Without ``min_size`` all
-    others follow, those with the larger smaller side first, as if the size were lowered step by step; with it cuts end there.
-    Merges that constraints forbid to undo are left out.
+    First those that constraints demand, then those that a fit has found, in their turns, then the other splits of the condensed
+    tree, the highest first. Without ``min_size`` all others follow, those with the larger smaller side first, as if the size were
+    lowered step by step; with it cuts end there. Merges that constraints forbid to undo are left out.
     """
     merges = np.arange(tree.n_leaves - 1)
     smaller, splits = _smaller_sides(tree._children, tree._points), is_split(tree, min_size)
     forced = np.zeros(len(merges), dtype=np.int64) if tree._forced_splits is None else tree._forced_splits
     size = np.where(splits, np.inf, smaller)
-    order = np.lexsort((-merges, -size, -forced))
+    turns = np.zeros(len(merges)) if tree._found_splits is None else tree._found_splits
+    turns = np.where((turns > 0) & (splits | (min_size is None)), turns, np.inf)
+    order = np.lexsort((-merges, -size, turns, -forced))
     possible = forced[order] >= 0
     if min_size is not None:
         possible &= splits[order] | (forced[order] > 0)

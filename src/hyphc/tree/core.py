@@ -55,8 +55,8 @@ class Tree:
         What every cut must do with each merge: 1 undo it, −1 keep it, 0 either; kept like ``split_weights``. So do
         constraints reach the flat clusters.
     found_splits : array of int, shape (n − 1,), optional
-        1 for each merge that ``cut`` undoes where it is asked for nothing else, 0 for others: the clusters that a fit has found.
-        Where a merge is kept, its smaller side has no undone one. Kept like ``split_weights``.
+        The merges that a fit has found to separate clusters: the turn, 1, 2, …, in which cuts into more and more clusters undo
+        each, 0 for others, which follow. Before a merge is undone, its smaller side is one cluster. Kept like ``split_weights``.
     n_clusters : int, optional
         How many flat clusters the tree has unless others are asked for; kept like ``split_weights``.
     cost : float, optional
@@ -111,8 +111,8 @@ class Tree:
         within = checks.given(checks.check_weights, leaf_weights, n, "leaf_weights", "leaf")
         self._leaf_weights = within if within is not None and within.any() else None
         self._n_clusters = checks.given(checks.check_n_clusters, n_clusters, n)
-        if found is not None:
-            self._n_clusters = checks.check_found_number(self._n_clusters, found)
+        if found is not None and self._n_clusters is None:
+            self._n_clusters = int(found.max(initial=0)) + 1
         self._cost = checks.given(checks.check_cost, cost)
 
     @property
@@ -172,7 +172,7 @@ class Tree:
 
     @property
     def found_splits(self) -> Ints | None:
-        """1 for each merge that ``cut`` undoes where it is asked for nothing else, (n − 1,), read-only; None if it has none."""
+        """The turn in which ``cut`` undoes each merge that a fit has found, 0 for others, (n − 1,), read-only; None if unknown."""
         return read_only(self._found_splits)
 
     @property
@@ -274,8 +274,8 @@ class Tree:
         return Tree(**parts.below(self, checks.check_node(node, self.n_leaves)))
 
     def with_n_clusters(self, n_clusters: int) -> Tree:
-        """The same tree, with all that it carries but ``found_splits``, with so many flat clusters by default."""
-        return self._with(n_clusters=n_clusters, found_splits=None)
+        """The same tree, with all that it carries, with so many flat clusters by default."""
+        return self._with(n_clusters=n_clusters)
 
     def with_support(self, support: npt.ArrayLike | None) -> Tree:
         """The same tree, with all that it carries, each merge as sure as ``support`` says: plots, pages and Newick show it.
@@ -298,7 +298,7 @@ class Tree:
         return self._with(forced_splits=forced_splits, found_splits=None)
 
     def with_found_splits(self, found_splits: npt.ArrayLike | None) -> Tree:
-        """The same tree, with all that it carries, whose own clusters are found by undoing the merges that are 1 here.
+        """The same tree, with all that it carries, whose own clusters are found by undoing the merges that have a turn here.
 
         Examples
         --------

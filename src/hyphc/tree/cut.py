@@ -19,7 +19,7 @@ from .._kernels.tree import cut as cut_kernels
 from .._kernels.tree import passes as kernels
 from .._shared.arrays import Floats, Ints
 from .._shared.checks import require_choice, require_memory
-from .condense import ROUNDING, FlatClusters, is_split, split_order, undo
+from .condense import ROUNDING, FlatClusters, split_order, undo
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -190,8 +190,8 @@ def flat_clusters(
     """Return the flat clusters of ``Tree.cut``, numbered in the order of their smallest leaves."""
     given = {"n_clusters": n_clusters, "height": height, "max_size": max_size}
     chosen = [name for name, value in given.items() if value is not None]
-    if not chosen and has_found(tree, criterion, min_size):
-        return undo(tree, found_merges(tree))
+    if not chosen and tree._found_splits is not None and criterion == CONDENSED:
+        return own_clusters(tree, criterion, min_size)
     if len(chosen) != 1:
         raise ValueError(f"cut takes exactly one of n_clusters, height and max_size; got {chosen or 'none'}.")
     if n_clusters is not None:
@@ -201,23 +201,8 @@ def flat_clusters(
     return _of_nodes(tree, tops(tree, _allowed(tree, _low_merges(tree, height, max_size))))
 
 
-def has_found(tree: Tree, criterion: str | NodeScores, min_size: float | None) -> bool:
-    """Return whether the tree carries clusters that a fit has found, and they are of the size and kind asked for."""
-    if tree._found_splits is None or criterion != CONDENSED:
-        return False
-    return min_size is None or bool(is_split(tree, min_size)[tree._found_splits > 0].all())
-
-
-def found_merges(tree: Tree) -> Ints:
-    """Return the merges that are undone to get the clusters that a fit has found, ascending."""
-    assert tree._found_splits is not None
-    return np.flatnonzero(tree._found_splits)
-
-
 def own_clusters(tree: Tree, criterion: str | NodeScores = CONDENSED, min_size: float | None = None) -> FlatClusters:
-    """Return the clusters that a tree has unless others are asked for: those found, else as near to ``n_clusters`` as can be."""
-    if has_found(tree, criterion, min_size):
-        return flat_clusters(tree)
+    """Return the clusters that a tree has unless others are asked for: as near to ``n_clusters`` as can be."""
     n_clusters = nearest_possible(tree, tree.n_clusters, criterion, min_size)
     return flat_clusters(tree, n_clusters, criterion, min_size)
 

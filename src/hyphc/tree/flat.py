@@ -23,16 +23,17 @@ def cut(
 ) -> Ints:
     """Flat clusters: a label for each leaf, numbered from 0 in order of their smallest leaf.
 
-    Give exactly one of ``n_clusters``, ``height`` and ``max_size``, or none for the clusters that a fit has found, where the tree
-    carries them (``found_splits``).
+    Give exactly one of ``n_clusters``, ``height`` and ``max_size``, or none for the tree's own clusters, where a fit has found them
+    (``found_splits``): those of ``n_clusters`` of the tree.
 
     Parameters
     ----------
     n_clusters : int
         So many clusters.
     criterion : {"condensed", "dasgupta", "height", "modularity", "ncut", "sse"} or callable
-        Which clusters. "condensed": those below the n_clusters − 1 highest splits of the condensed tree (``condense``); points
-        that fall out above them join the cluster that their larger sibling leads to. "height": the last merges are undone,
+        Which clusters. "condensed": those below the first n_clusters − 1 splits of the condensed tree (``condense``): the splits
+        that a fit has found come first (``found_splits``), then the others, the highest first. Points that fall out above them
+        join the cluster that their larger sibling leads to. "height": the last merges are undone,
         single points included. The others choose, of all sets of so many nodes that hold each leaf
         once, the one with the best score, and need the weights that a fitted tree carries. "dasgupta": the tree with these
         clusters below one root, and their points below them, costs least. "modularity": Newman's, the largest. "ncut": the

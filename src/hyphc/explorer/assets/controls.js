@@ -17,7 +17,7 @@ class Controls {
     on("clusters", "change", (event) => explorer.setCut(Number(event.target.value)));
     on("fewer", "click", () => explorer.setCut(explorer.model.k - 1));
     on("more", "click", () => explorer.setCut(explorer.model.k + 1));
-    on("as-found", "click", () => explorer.setCut(explorer.model.opening, true));
+    on("as-found", "click", () => explorer.setCut(explorer.model.found));
     on("outliers", "click", () => explorer.toggleOutliers());
     on("least", "input", (event) => explorer.setLeast(Number(event.target.value)));
     on("colour", "change", (event) => explorer.colourBy(event.target.value));

@@ -53,14 +53,14 @@ class Dendrogram {
   /** Level of a cut below the highest splits, or that only undoes the last merges: between those that it undoes and those that
    * it keeps; null for other cuts. */
   cutLevel() {
-    const { clusters, above, asFound, foundTurns, larger, splits, turns, k, n } = this.model;
-    const isHighest = !asFound || foundTurns.every((turn, t) => turn >= k - 1 || turns[t] < k - 1);
-    if (larger && isHighest && k - 1 <= splits) {
+    const { clusters, above, larger, splits, turns, k, n } = this.model;
+    if (larger && k - 1 <= splits) {
       let undone = 1.02, kept = 0;
       turns.forEach((turn, t) => {
-        if (turn === k - 2) undone = this.level(n + t);
-        if (turn === k - 1 && turn < splits) kept = this.level(n + t);
+        if (turn < k - 1) undone = Math.min(undone, this.level(n + t));
+        else if (turn < splits) kept = Math.max(kept, this.level(n + t));
       });
+      if (undone < kept) return null;
       return k === 1 ? 1.02 : kept > 0 ? (undone + kept) / 2 : 0.98 * undone;
     }
     const kept = clusters.reduce((a, b) => Math.max(a, b)), undone = above.reduce((a, b) => Math.min(a, b), Infinity);

@@ -35,7 +35,7 @@ class Explorer {
     this.adoptTheme();
     new ResizeObserver(() => this.resize()).observe(this.byId("stage"));
     this.resize();
-    this.setCut(this.model.opening, true);
+    this.setCut(this.model.opening);
     this.select(this.model.root);
     document.documentElement.dataset.ready = "true";
   }
@@ -57,7 +57,7 @@ class Explorer {
     this.byId("clusters").min = model.fewest;
     this.byId("clusters").max = model.most;
     this.byId("slider").max = SLIDER;
-    this.byId("as-found").hidden = !model.foundTurns;
+    this.byId("as-found").hidden = model.found === null;
   }
 
   /** What leaves can be coloured by: clusters, labels, annotations, features. */
@@ -223,12 +223,12 @@ class Explorer {
     tip.style.top = Math.max(8, py + 18 + height > innerHeight - 8 ? py - height - 14 : py + 18) + "px";
   }
 
-  /** Cut into k clusters, or show those that the fit found. */
-  setCut(k, asFound = false) {
+  /** Cut into k clusters. */
+  setCut(k) {
     const { model } = this;
-    model.cut(Math.max(model.fewest, Math.min(model.most, Math.round(k) || 1)), asFound);
+    model.cut(Math.max(model.fewest, Math.min(model.most, Math.round(k) || 1)));
     k = model.k;
-    this.byId("as-found").setAttribute("aria-pressed", String(model.asFound));
+    this.byId("as-found").setAttribute("aria-pressed", String(k === model.found));
     const joined = model.joined();
     this.byId("outliers").hidden = joined === 0;
     this.byId("outliers").textContent = `Grey out ${points(joined)} outside the cores`;
@@ -277,7 +277,7 @@ class Explorer {
     const value = choice === "label" ? "column 0" : choice, k = Number(value.split(" ")[1]);
     colours.by(value.startsWith("column") ? model.columns[k] ?? null : value.startsWith("feature") ? featureColumn(model, k) : null);
     this.byId("colour").value = value;
-    this.setCut(model.k, model.asFound);
+    this.setCut(model.k);
   }
 
   /** Between clusters and the column that was looked at last. */

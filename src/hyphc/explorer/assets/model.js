@@ -46,9 +46,8 @@ class Model {
     this.turns = typed(data.turns, Int32Array);
     this.larger = typed(data.larger, Int32Array); // which child of each merge has more points, 0 or 1: where it is given, parts join
     this.splits = data.splits; // so many of the first turns are splits of the condensed tree, the highest first
-    this.foundTurns = typed(data.found, Int32Array); // those of the merges that the fit's own clusters undo, if it has found them
-    if (this.larger) this.firstTurn = this.firstTurnsOf(this.turns);
-    if (this.foundTurns) this.firstFoundTurn = this.firstTurnsOf(this.foundTurns);
+    this.found = data.found; // how many clusters the fit has found, null if it was not asked to
+    if (this.larger) this.firstTurn = this.firstTurns();
     this.greysOutliers = false; // whether points that joined a cluster from above its core are drawn grey
     this.aboveCut = new Uint8Array(this.nodes);
     this.above = [];
@@ -190,11 +189,9 @@ class Model {
     return node <= ancestor && at >= 0 && at < this.size[ancestor];
   }
 
-  /** The best cut into k clusters where the page holds it, as Tree.cut finds it, or the clusters that the fit found: their roots
-   * from left to right. */
-  cut(k, asFound = false) {
-    this.asFound = asFound && Boolean(this.foundTurns);
-    this.k = this.asFound ? this.opening : k;
+  /** The cut into k clusters, as Tree.cut finds it: their roots from left to right. */
+  cut(k) {
+    this.k = k;
     const byPlace = (a, b) => this.first[a[0]] - this.first[b[0]];
     // [node, core of its cluster]: a cluster is its core and the parts that fell out above it and joined it
     const parts = (this.larger ? this.partsJoined() : this.rootsOf(k).map((v) => [v, v])).sort(byPlace);
@@ -227,18 +224,17 @@ class Model {
   }
 
   /** The first turn in which a merge at or below each node is undone. */
-  firstTurnsOf(turns) {
+  firstTurns() {
     const first = new Int32Array(this.nodes).fill(2147483647);
-    for (let v = this.n; v <= this.root; v++) first[v] = Math.min(turns[v - this.n], first[this.left(v)], first[this.right(v)]);
+    for (let v = this.n; v <= this.root; v++) first[v] = Math.min(this.turns[v - this.n], first[this.left(v)], first[this.right(v)]);
     return first;
   }
 
   /** Clusters below the merges of the first k − 1 turns, as Tree.cut has them: where a merge above one is kept, its smaller side
    * joins the cluster that the larger one leads to. */
   partsJoined() {
-    const { k } = this;
-    const [turns, first] = this.asFound ? [this.foundTurns, this.firstFoundTurn] : [this.turns, this.firstTurn];
-    const contains = (v) => first[v] < k - 1;
+    const { k, turns } = this;
+    const contains = (v) => this.firstTurn[v] < k - 1;
     const sides = (v) => (this.larger[v - this.n] ? [this.right(v), this.left(v)] : [this.left(v), this.right(v)]);
     const coreOf = (v) => {
       while (contains(v)) v = sides(v)[0];
