@@ -94,7 +94,7 @@ def test_a_hop_that_is_no_call_is_refused(hop):
 @pytest.mark.parametrize(
     "hop",
     [
-        ("estimator.py", "fit", "_shared/clock.py", "Clock"),  # a class that is constructed
+        ("estimator.py", "fit", "_runtime/run_control.py", "Clock"),  # a class that is constructed
         (
             "estimator.py",
             "_settle",
@@ -108,7 +108,7 @@ def test_a_hop_that_is_no_call_is_refused(hop):
             "cut",
         ),  # a function that a parameter's class has as a method
         ("cli/__init__.py", "_run", "cli/score.py", "run_score"),  # by the name that the parser gives
-        ("tree/core.py", "explore", "_shared/later.py", "later"),
+        ("tree/core.py", "explore", "_runtime/lazy_import.py", "later"),
     ],
     ids=":".join,
 )

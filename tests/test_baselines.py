@@ -85,7 +85,7 @@ def test_one_and_two_points(name, n):
 
 
 def test_what_does_not_fit_in_memory_says_so_first(monkeypatch):
-    monkeypatch.setattr("hyphc._shared.checks.available_memory", lambda: 1000)
+    monkeypatch.setattr("hyphc._runtime.validation.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"average linkage of 40 points needs .* take a sample"):
         baselines.average_linkage(as_similarity(X, "cosine"))
 

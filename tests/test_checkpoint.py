@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 from hyphc import HypHC
-from hyphc._shared import files
-from hyphc.pipeline.checkpoint import Checkpoint
+from hyphc._runtime import atomic_write
+from hyphc._runtime.shard_store import Checkpoint
 
 from killing import killed_and_resumed
 
@@ -100,7 +100,7 @@ def test_a_full_disk_leaves_what_is_finished_and_nothing_half_written(store, mon
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "replace", full)
+        patch.setattr(atomic_write.os, "replace", full)
         with pytest.raises(OSError, match=r"No space left on device\. What is finished there stays") as told:
             store.write("stage", 1, {"array": np.arange(3)})
     assert told.value.errno == errno.ENOSPC

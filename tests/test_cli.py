@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, datasets
-from hyphc._shared.clock import Clock
+from hyphc._runtime.run_control import Clock
 from hyphc.cli import main
 from hyphc.cli.options import criteria, metrics_of_rows
 from hyphc.io import read_tree
@@ -447,7 +447,7 @@ def test_a_fit_is_quiet_when_its_output_is_no_terminal(tmp_path, monkeypatch, ca
 
 def test_a_terminal_shows_a_bar_with_cost_and_time_left(tmp_path, monkeypatch, set_tick):
     set_tick(0.005)
-    monkeypatch.setattr("hyphc._shared.progress.REDRAW", 0.01)
+    monkeypatch.setattr("hyphc._runtime.progress.REDRAW", 0.01)
     monkeypatch.chdir(tmp_path)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hyphc import Tree
-from hyphc._shared.columns import as_column
-from hyphc._shared.text import MISSING
+from hyphc._runtime.sanitize import MISSING
+from hyphc._runtime.table_columns import as_column
 from hyphc.cli import main
 from hyphc.cli.annotations import as_classes, read_annotations
 from hyphc.cli.parsers import build_parser

@@ -199,7 +199,7 @@ def test_what_cosines_out_of_core_have_no_place_for_is_refused(parquet, capsys, 
 def test_an_interrupted_out_of_core_fit_says_where_its_checkpoint_is_and_how_to_go_on(
     parquet, monkeypatch, capsys, signalled
 ):
-    from hyphc._shared.ending import Terminated
+    from hyphc._runtime.signals import Terminated
 
     def interrupted(arguments, chosen, storage, client):
         Path(storage).mkdir()

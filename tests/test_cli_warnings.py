@@ -11,7 +11,7 @@ import hyphc
 import numpy as np
 import pytest
 from hyphc import HypHC
-from hyphc._shared.warn import collected, warn
+from hyphc._runtime.user_warnings import collected, warn
 from hyphc.cli import main
 
 pytestmark = pytest.mark.usefixtures("quick_certificate")
@@ -43,7 +43,7 @@ def test_no_module_but_one_touches_the_warnings_machinery():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
             found += [path.relative_to(SOURCES).as_posix()] * ("warnings" in names)
-    assert found == ["_shared/warn.py"]
+    assert found == ["_runtime/user_warnings.py"]
 
 
 @pytest.mark.parametrize("fails", [False, True], ids=["done", "failed"])

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from hyphc import Tree, as_similarity, baselines, plot
-from hyphc._shared import palette
-from hyphc._shared.columns import columns_of
+from hyphc._runtime import palette
+from hyphc._runtime.table_columns import columns_of
 from hyphc.plot.clustermap import run_means
 from hyphc.plot.common import Scale, groups_of, ordinal, scale_of
 from hyphc.plot.glyphs import BOX, printable

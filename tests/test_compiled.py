@@ -10,8 +10,8 @@ from typing import ClassVar
 import hyphc
 import numpy as np
 import pytest
-from hyphc._shared import compiled
-from hyphc._shared.arrays import one_of, record
+from hyphc._runtime import jit
+from hyphc._runtime.arrays import one_of, record
 from numba import njit
 from numba.core import event
 from numba.core.errors import TypingError
@@ -88,7 +88,7 @@ def test_a_kernel_that_fails_to_compile_leaves_the_count_of_compilations_as_it_w
         return x.missing
 
     wrong.__module__ = "hyphc.ours"
-    listener = compiled._Compilation()
+    listener = jit._Compilation()
     with event.install_listener("numba:compile", listener), pytest.raises(TypingError):
         njit(wrong)(3)
     assert listener.started == []

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, baselines, dasgupta_cost, decode, embed
 from hyphc._kernels.continuous.adam import BETA1, BETA2
-from hyphc._shared.clock import Clock
-from hyphc._shared.progress import Progress
+from hyphc._runtime.progress import Progress
+from hyphc._runtime.run_control import Clock
 from hyphc.continuous.adam import RiemannianAdam
 from hyphc.continuous.charts import Ball, Circle, Sphere
 from hyphc.continuous.run import Watch

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hyphc import Tree, as_similarity, dasgupta_cost, refine
 from hyphc._kernels.search import fusing as kernels
-from hyphc._shared.clock import Clock
+from hyphc._runtime.run_control import Clock
 from hyphc.search.fusing import fused
 from hyphc.search.ratchet import n_rounds, ratcheted
 from hyphc.search.run import Run

@@ -10,10 +10,10 @@ import pytest
 
 HOME = Path(__file__).resolve().parents[1] / "src" / "hyphc"
 
-LAYERS = ["_shared", "similarity", "tree", "scores", "hyperbolic", "continuous", "baselines", "search", "pipeline"]
+LAYERS = ["_runtime", "similarity", "tree", "scores", "hyperbolic", "continuous", "baselines", "search", "pipeline"]
 LAYERS += ["views", "parameters", "estimator", "stability", "datasets", "plot", "explorer", "io", "nn", "dask", "cli"]
 DOORS = {"__init__", "__main__", "geometry", "theory"}  # they lead into the house and hold nothing themselves
-HOOK = ("_shared", "later")  # the one way to call what lies below: by name, from a method of convenience
+HOOK = ("_runtime", "lazy_import")  # the one way to call what lies below: by name, from a method of convenience
 CONVENIENCE = {("tree/core.py", "explorer"), ("views.py", "explorer"), ("views.py", "plot")}
 
 MODULES = sorted(path.relative_to(HOME).as_posix() for path in HOME.rglob("*.py"))
@@ -52,7 +52,7 @@ def wrong_imports(text: str, module: str) -> list[str]:
             continue
         if target[0] not in (*LAYERS, "_kernels"):
             found.append(f"{module} imports {'.'.join(target)}, which is in no layer")
-        elif place(target) > place(own) or (own[0] == "_kernels" and target[0] not in ("_kernels", "_shared")):
+        elif place(target) > place(own) or (own[0] == "_kernels" and target[0] not in ("_kernels", "_runtime")):
             found.append(f"{module} imports {'.'.join(target)} from below")
     return found
 
@@ -87,7 +87,7 @@ def test_the_hook_is_used_only_by_methods_of_convenience():
         ("tree/core.py", "from ..scores.metrics import split_weights"),
         ("tree/core.py", "    from ..explorer import explore"),
         ("similarity/base.py", "import hyphc.tree"),
-        ("_shared/checks.py", "from .._kernels.tree import passes"),
+        ("_runtime/validation.py", "from .._kernels.tree import passes"),
         ("_kernels/tree/lca.py", "from ..scores import triplets"),
         ("_kernels/continuous/paper_steps.py", "from ...continuous.adam import RiemannianAdam"),
         ("search/state.py", "from hyphc.estimator import HypHC"),

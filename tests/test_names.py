@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hyphc import HypHC, Tree
-from hyphc._shared.short_names import shortened
+from hyphc._runtime.abbreviate import shortened
 from hyphc.io import read_tree
 from hyphc.io.trees import write_tree
 from hypothesis import given

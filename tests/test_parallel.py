@@ -4,7 +4,7 @@ import os
 import threading
 
 import pytest
-from hyphc._shared.parallel import n_threads, thread_map
+from hyphc._runtime.parallel import n_threads, thread_map
 
 
 def test_n_jobs_means_what_it_means_in_scikit_learn():

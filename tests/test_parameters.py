@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hyphc import Constraints, HypHC, as_similarity
-from hyphc._shared.estimators import defaults_of
-from hyphc._shared.parallel import thread_map
+from hyphc._runtime.base_estimator import defaults_of
+from hyphc._runtime.parallel import thread_map
 from hyphc.cli import main
 from hyphc.pipeline.from_disk import CARRIED_OUT, fit_from_disk, opened
 from hyphc.pipeline.validation import CHECKS

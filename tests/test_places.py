@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from hyphc import HypHC, Tree, datasets
-from hyphc._shared import places
-from hyphc._shared.places import Address, Folder, place_of
+from hyphc._runtime import storage
+from hyphc._runtime.shard_store import Checkpoint
+from hyphc._runtime.storage import Address, Folder, place_of
 from hyphc.pipeline.blocks import open_rows
-from hyphc.pipeline.checkpoint import Checkpoint
 
 fsspec = pytest.importorskip("fsspec")
 da = pytest.importorskip("dask.array")
@@ -70,7 +70,7 @@ def elsewhere(monkeypatch):
     """What another machine has of an object: what was pickled, and none of the copies."""
 
     def moved(thing):
-        monkeypatch.setattr(places, "_FOLDERS", {})
+        monkeypatch.setattr(storage, "_FOLDERS", {})
         return pickle.loads(pickle.dumps(thing))
 
     return moved
@@ -213,12 +213,12 @@ def test_what_is_finished_is_not_sent_again(failing, rows):
 
 
 def test_copies_are_kept_of_few_addresses_only():
-    stores = [Checkpoint.opened(f"memory://{number}", {}) for number in range(places.ADDRESSES + 2)]
-    assert len(places._FOLDERS) == places.ADDRESSES
+    stores = [Checkpoint.opened(f"memory://{number}", {}) for number in range(storage.ADDRESSES + 2)]
+    assert len(storage._FOLDERS) == storage.ADDRESSES
     stores[0].write("stage", 0, {"array": np.arange(3)})  # a place whose copies are gone begins anew
     assert stores[0].has("stage", 0)
-    folders = list(places._FOLDERS.values())
-    places._forget(0)
+    folders = list(storage._FOLDERS.values())
+    storage._forget(0)
     assert not [folder for folder in folders if folder.exists()]
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, as_similarity, decode, embed, encode, geometry, plot
-from hyphc._shared import palette
-from hyphc._shared.palette import MOST_CLASSES
+from hyphc._runtime import palette
+from hyphc._runtime.palette import MOST_CLASSES
 from hyphc.plot import animation
 from hyphc.plot.common import ordinal
 from hyphc.plot.dendrogram import layout

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hyphc import HypHC, Tree, plot
-from hyphc._shared.palette import MIXED, cluster_colors
+from hyphc._runtime.palette import MIXED, cluster_colors
 from hyphc.tree.condense import condense
 from hyphc.tree.icicles import MOST_STEPS, cluster_cores, icicles, merges_between, visible_condensed
 from hypothesis import given

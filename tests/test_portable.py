@@ -14,10 +14,10 @@ import numpy as np
 import psutil
 import pytest
 from hyphc import HypHC
-from hyphc._shared import memory
-from hyphc._shared.checks import require_memory
-from hyphc._shared.files import replaced_atomically
-from hyphc._shared.locks import Lock
+from hyphc._runtime import memory
+from hyphc._runtime.atomic_write import replaced_atomically
+from hyphc._runtime.folder_lock import Lock
+from hyphc._runtime.validation import require_memory
 
 SOURCES = sorted((Path(__file__).resolve().parents[1] / "src" / "hyphc").rglob("*.py"))
 
@@ -147,7 +147,7 @@ def test_without_control_groups_there_is_no_limit_of_theirs(tmp_path):
 LOCKED = """
 import os, sys, tempfile
 sys.modules["fcntl"] = None
-from hyphc._shared.locks import Lock
+from hyphc._runtime.folder_lock import Lock
 with tempfile.TemporaryDirectory() as folder:
     first = Lock.taken(folder)
     print(Lock.taken(folder, wait=0.05) is None, end=" ")
@@ -162,9 +162,7 @@ def test_a_folder_is_locked_on_systems_without_fcntl_too():
 
 
 def test_a_lock_leaves_no_file_and_is_free_when_its_process_was_killed(tmp_path):
-    hold = (
-        f"from hyphc._shared.locks import Lock; x = Lock.taken({str(tmp_path)!r}); print('held', flush=True); input()"
-    )
+    hold = f"from hyphc._runtime.folder_lock import Lock; x = Lock.taken({str(tmp_path)!r}); print('held', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", hold], stdin=-1, stdout=-1) as other:
         assert other.stdout.readline() == b"held\n"
         assert Lock.taken(tmp_path) is None

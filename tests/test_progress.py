@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, embed, refine
-from hyphc._shared import progress as display
-from hyphc._shared.clock import Clock
-from hyphc._shared.progress import Progress, line
+from hyphc._runtime import progress as display
+from hyphc._runtime.progress import Progress, line
+from hyphc._runtime.run_control import Clock
 from numpy.testing import assert_allclose
 
 X = np.random.default_rng(0).normal(size=(120, 5))

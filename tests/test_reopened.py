@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hyphc.pipeline.reopened import AT_ONCE, reopened
+from hyphc._runtime.mmap_cache import AT_ONCE, reopened
 from numpy.testing import assert_array_equal
 
 ARRAYS = {

@@ -263,7 +263,7 @@ def test_what_rounding_puts_below_zero_counts_as_zero_and_no_more_does():
 
 
 def test_what_does_not_fit_in_memory_says_so_first(monkeypatch):
-    monkeypatch.setattr("hyphc._shared.checks.available_memory", lambda: 1000)
+    monkeypatch.setattr("hyphc._runtime.validation.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="set n_neighbors"):
         as_similarity(X, "rbf")
     with pytest.raises(MemoryError, match="use a subset"):

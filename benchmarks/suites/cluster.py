@@ -30,7 +30,7 @@ from ..harness.markdown import spaced, table
 from ..harness.store import Store
 from ..harness.task import MINUTE, Record, Task
 
-SOURCES = ("_shared", "_kernels", "similarity", "search", "pipeline", "dask")
+SOURCES = ("_runtime", "_kernels", "similarity", "search", "pipeline", "dask")
 KILLED_AFTER = 900.0  # seconds of the fit of ten million rows
 CLIENT_KILLS = 20
 MOMENTS = (4.0, 14.0)  # seconds after its start at which a client is killed

@@ -24,7 +24,7 @@ from ..harness.points import WORDNET, points
 from ..harness.store import Store
 from ..harness.task import MINUTE, Record, Task
 
-SOURCES = ("_shared", "_kernels", "similarity", "search", "pipeline", "dask")
+SOURCES = ("_runtime", "_kernels", "similarity", "search", "pipeline", "dask")
 SIZES = (20_000, 100_000, 200_000, 1_000_000)
 METRICS = ("cosine", "auto")
 CASES = (*(f"planted-{n}" for n in SIZES), WORDNET)

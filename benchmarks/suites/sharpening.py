@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 from hyphc import HypHC, optimality_gap, spreading_bound
-from hyphc._shared.arrays import Floats, Ints
+from hyphc._runtime.arrays import Floats, Ints
 from hyphc.scores import spreading
 from hyphc.similarity import Graph
 from scipy.optimize import linprog

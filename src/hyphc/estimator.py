@@ -13,10 +13,10 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ._shared.arrays import Floats, Ints
-from ._shared.checks import require_finite
-from ._shared.clock import Clock
-from ._shared.estimators import defaults_of, fitted_anew
+from ._runtime.arrays import Floats, Ints
+from ._runtime.base_estimator import defaults_of, fitted_anew
+from ._runtime.run_control import Clock
+from ._runtime.validation import require_finite
 from .continuous.solver import EmbedSettings
 from .parameters import Parameters
 from .pipeline.blocks import Source

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
-from ._shared.estimators import named_parameters
-from ._shared.progress import Callback
+from ._runtime.base_estimator import named_parameters
+from ._runtime.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
 from .pipeline.constraints import Constraints, Known
 from .pipeline.fit import Seed

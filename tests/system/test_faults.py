@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from benchmarks.faults import child, disks, files
 from hyphc import HypHC, Tree
-from hyphc._shared.clock import Clock
-from hyphc._shared.locks import Lock
+from hyphc._runtime.folder_lock import Lock
+from hyphc._runtime.run_control import Clock
 from hyphc.cli import fit_files, main, outputs
 from hyphc.pipeline import resuming
 
@@ -288,7 +288,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_in_one_sentence(scene, monk
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hyphc.pipeline.checkpoint.Checkpoint._write_array", full)
+    monkeypatch.setattr("hyphc._runtime.shard_store.Checkpoint._write_array", full)
     assert fit("--checkpoint", "kept") == 0
     said = "hyphc: The checkpoint 'kept' failed: No space left on device; the fit goes on, and what is there stays.\n"
     assert capsys.readouterr().err == said

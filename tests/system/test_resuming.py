@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Constraints, HypHC, Tree
-from hyphc._shared.clock import Clock
+from hyphc._runtime.run_control import Clock
+from hyphc._runtime.shard_store import Checkpoint
 from hyphc.pipeline import resuming
-from hyphc.pipeline.checkpoint import Checkpoint
 from hyphc.search import run as search
 
 from killing import Killed, every_state_written, killed_and_resumed

@@ -14,7 +14,7 @@ WATCHED = """
 import pkgutil
 from functools import partial, wraps
 from importlib import import_module
-from hyphc._shared import compiled
+from hyphc._runtime import jit
 
 there, called = set(), set()
 
@@ -32,7 +32,7 @@ def watched(function=None, /, *, kind, **options):
 
     return call
 
-compiled.kernel, compiled.part = (partial(watched, kind=kind) for kind in ("kernel", "part"))
+jit.kernel, jit.part = (partial(watched, kind=kind) for kind in ("kernel", "part"))
 from hyphc import _kernels
 for module in pkgutil.walk_packages(_kernels.__path__, "hyphc._kernels."):
     import_module(module.name)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
 from .._kernels.baselines import agglomerate as kernels
-from .._shared.arrays import Records
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Records
+from .._runtime.parallel import thread_map
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Graph, Similarity
 from ..similarity.groups import indicator

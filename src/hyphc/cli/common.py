@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.text import cut_short, visible
-from .._shared.warn import collected
+from .._runtime.sanitize import cut_short, visible
+from .._runtime.user_warnings import collected
 from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
 from ..io.points import Missing
 from ..similarity import Similarity, as_similarity, standardize

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .. import baselines, datasets
-from .._shared.files import replaced_atomically
+from .._runtime.atomic_write import replaced_atomically
 from ..datasets.catalogue import BUNDLED, GRAPHS, TABLES
 from ..datasets.load import DATA_VARIABLE, homes
 from ..estimator import HypHC

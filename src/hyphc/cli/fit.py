@@ -8,8 +8,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from .._shared.ending import NO_THREAD
-from .._shared.warn import collected
+from .._runtime.signals import NO_THREAD
+from .._runtime.user_warnings import collected
 from ..estimator import HypHC
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..estimator import HypHC
 from ..io import Points, write_tree
 from ..io.missing import shown_numbers

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.text import is_blank
+from .._runtime.sanitize import is_blank
 from ..io import ColumnsError, Points
 from ..io.trees import read_family
 from ..pipeline.constraints import Constraints, groups_of

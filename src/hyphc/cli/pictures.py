@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.files import replaced_atomically
+from .._runtime.atomic_write import replaced_atomically
 from ..io import Points, read_tree
 from ..io.missing import shown_numbers
 from ..io.trees import row_numbers

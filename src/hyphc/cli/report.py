@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import baselines
-from .._shared.text import cut_short, visible
+from .._runtime.sanitize import cut_short, visible
 from ..estimator import HypHC
 from ..scores.bounds import CostBounds, cost_bounds
 from ..scores.certificate import OptimalityGap, optimality_gap

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from .._shared.arrays import Ints
-from .._shared.warn import collected
+from .._runtime.arrays import Ints
+from .._runtime.user_warnings import collected
 from ..io import Points
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity, standardize

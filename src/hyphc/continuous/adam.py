@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from .._kernels.continuous.adam import BETA1, BETA2, REST
-from .._shared.arrays import Floats
-from .._shared.trail import Frame
+from .._runtime.arrays import Floats
+from .._runtime.checkpointing import Frame
 
 
 class Manifold(Protocol):

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from .._kernels.continuous import objective as kernels
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import decode, decode_angles
 from ..tree import Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._kernels.continuous import edge_steps as kernels
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from .adam import minimize
 from .charts import Circle
 from .run import Run, Schedule, Watch

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.continuous import objective as kernels
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..hyperbolic import geometry
 
 Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # `map`, or that of a pool of threads

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._kernels.continuous import paper_steps as kernels
-from .._shared.arrays import Floats, Ints, one_of
+from .._runtime.arrays import Floats, Ints, one_of
 from ..similarity import Dense, Similarity
 from .charts import MAX_NORM, Circle
 from .objective import Map

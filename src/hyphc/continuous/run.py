@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from .._kernels.continuous.circle_cost import features_cost_of_gaps
 from .._kernels.continuous.edge_steps import NOISE
-from .._shared.arrays import Floats
-from .._shared.clock import Clock
-from .._shared.trail import Frame, Level
+from .._runtime.arrays import Floats
+from .._runtime.checkpointing import Frame, Level
+from .._runtime.run_control import Clock
 from ..hyperbolic.decode import circle_order, decode
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Features, Similarity

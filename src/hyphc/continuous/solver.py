@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Floats
-from .._shared.clock import Clock
-from .._shared.parallel import n_threads, one_blas_thread
-from .._shared.progress import Callback
+from .._runtime.arrays import Floats
+from .._runtime.parallel import n_threads, one_blas_thread
+from .._runtime.progress import Callback
+from .._runtime.run_control import Clock
 from ..hyperbolic.decode import decode
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity, SimilarityLike, check_similarity

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from ..hyperbolic.encode import encode_angles
 from ..similarity import Similarity
 from ..tree import Tree

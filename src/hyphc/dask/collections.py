@@ -11,9 +11,9 @@ import dask.array as da
 import numpy as np
 from distributed import Client
 
-from .._shared.places import Storage
+from .._runtime.shard_store import Checkpoint
+from .._runtime.storage import Storage
 from ..pipeline.blocks import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
-from ..pipeline.checkpoint import Checkpoint
 from ..pipeline.npy_rows import Rows
 from .waiting import finished
 

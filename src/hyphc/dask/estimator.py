@@ -16,8 +16,8 @@ from distributed import Client
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._shared.estimators import fitted_anew, named_parameters
-from .._shared.places import Folder, Place, place_of
+from .._runtime.base_estimator import fitted_anew, named_parameters
+from .._runtime.storage import Folder, Place, place_of
 from ..estimator import HypHC
 from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows, open_to_fit
 from ..pipeline.duplicates import warn_of_few_distinct

@@ -9,8 +9,8 @@ from uuid import uuid4
 import dask
 from distributed import Client, default_client
 
-from .._shared.places import Storage, place_of
-from ..pipeline.checkpoint import MANIFEST, named_storage
+from .._runtime.shard_store import MANIFEST, named_storage
+from .._runtime.storage import Storage, place_of
 from ..pipeline.parts import Executor
 from ..pipeline.telling import Listener
 from .waiting import finished

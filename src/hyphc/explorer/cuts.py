@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..tree import Tree
 from ..tree.condense import is_split, split_order
 from ..tree.cut import (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..tree import Tree
 from ..tree.cut import by_smallest_leaf, labels_of, tops
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.columns import is_missing
-from .._shared.files import most_bytes, replaced_atomically
+from .._runtime.atomic_write import most_bytes, replaced_atomically
+from .._runtime.table_columns import is_missing
 from ..tree import Tree
 from .arrays import Arrays, check_numbers, reading
 from .columns import ColumnsError, Wanted, find_column, find_columns, listed

@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.files import most_bytes
+from .._runtime.atomic_write import most_bytes
 from ..pipeline.blocks import is_number_type
 from .arrays import Arrays, check_numbers, missing_value, reading
 from .columns import Column, Roles, Wanted, assign_roles

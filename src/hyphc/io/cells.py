@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from .._shared.numpy_files import require_members
+from .._runtime.numpy_files import require_members
 from .arrays import reading
 from .columns import find_column
 from .lines import NumberedRow

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.arrays import Floats
-from .._shared.text import is_blank, is_number
+from .._runtime.arrays import Floats
+from .._runtime.sanitize import is_blank, is_number
 from ..similarity.mixed import Table, coded
 from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
 from .lines import COMMENT, NumberedRow, rows_of_text

@@ -6,7 +6,7 @@ import io
 import zipfile
 from typing import Literal
 
-from .._shared.numpy_files import damage_told
+from .._runtime.numpy_files import damage_told
 from .packed import is_packed
 from .sources import FORMAT_NAMES, Source
 

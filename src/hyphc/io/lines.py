@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import IO
 
-from .._shared.text import is_number
+from .._runtime.sanitize import is_number
 from .sources import Source
 
 NumberedRow = tuple[int, list[str]]  # the line on which a row ends, and its cells

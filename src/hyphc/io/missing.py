@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Ints
-from .._shared.checks import has_gaps
+from .._runtime.arrays import Ints
+from .._runtime.validation import has_gaps
 from ..similarity.mixed import Table
 from .columns import LISTED, ColumnsError
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from .._shared.files import MOST_TIMES, most_bytes
+from .._runtime.atomic_write import MOST_TIMES, most_bytes
 
 
 class _Zstandard(io.RawIOBase):

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import is_valid_y, squareform
 
-from .._shared.text import is_blank
+from .._runtime.sanitize import is_blank
 from ..similarity.lookalikes import identifier_columns
 from .annotated import read_h5ad
 from .arrays import read_array_file

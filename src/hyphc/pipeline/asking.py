@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
+from .._runtime.shard_store import Arrays
 from ..similarity.acquaintances import Lists, empty_lists, nearer_lists
 from ..similarity.neighbor_points import large_exponent
 from .borders import distances_to, tie_weights
-from .checkpoint import Arrays
 from .npy_rows import Rows
 from .problem import Problem
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .._kernels.tree.passes import subtree_sums
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
+from .._runtime.shard_store import Arrays
 from ..scores.heights import blend_heights, mean_heights, strongest_edge
 from ..similarity import Graph
 from ..tree.checks import order_by_height, renumbered
 from ..tree.condense import default_splits, monotone_heights
 from ..tree.storage import save_mapped
-from .checkpoint import Arrays
 from .part_fits import ground, part_similarity
 from .problem import Problem
 

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree.passes import subtree_sums
-from .._shared.arrays import Floats, Ints
-from .._shared.rows import equal_rows
+from .._runtime.arrays import Floats, Ints
+from .._runtime.duplicate_rows import equal_rows
+from .._runtime.shard_store import Arrays
 from ..tree import Tree
-from .checkpoint import Arrays
 from .new_points import joined_clusters
 from .npy_rows import Rows
 from .problem import Problem

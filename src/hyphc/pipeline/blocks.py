@@ -17,12 +17,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._shared.checks import as_floats, require_finite, require_squares
-from .._shared.later import require_package
-from .._shared.places import Storage, filesystem_of, is_address, path_of
-from .._shared.warn import warn
+from .._runtime.lazy_import import require_package
+from .._runtime.shard_store import Checkpoint
+from .._runtime.storage import Storage, filesystem_of, is_address, path_of
+from .._runtime.user_warnings import warn
+from .._runtime.validation import as_floats, require_finite, require_squares
 from ..similarity.lookalikes import warn_of_named_columns
-from .checkpoint import Checkpoint
 from .npy_rows import FetchedNpyRows, NpyRows, Rows, float_dtype
 
 # A block has so many rows; of very many so many times √n, for each part looks into each block; and fewer where rows are wide.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import CHUNK_BYTES
+from .._runtime.arrays import Floats, Ints
+from .._runtime.shard_store import Arrays
+from .._runtime.validation import CHUNK_BYTES
 from ..similarity.edge_weights import many_memberships
 from ..similarity.neighbors import Index, closest_of, nearest
 from .assignment import rows_before
-from .checkpoint import Arrays
 from .npy_rows import Rows
 from .problem import Problem
 from .sampling import index_of

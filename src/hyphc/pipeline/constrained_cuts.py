@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree.passes import largest_below, sums_of_merges
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..tree import Tree
 from .constraints import Known
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Ints
-from .._shared.progress import Progress
+from .._runtime.arrays import Ints
+from .._runtime.progress import Progress
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.multi import MultiTree

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..tree.multi import MultiTree
 
 Called = Callable[[int], str]  # what a message calls a point

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._shared.arrays import Floats, Ints
-from .._shared.progress import Progress
-from .._shared.rows import equal_rows
-from .._shared.warn import warn
+from .._runtime.arrays import Floats, Ints
+from .._runtime.duplicate_rows import equal_rows
+from .._runtime.progress import Progress
+from .._runtime.user_warnings import warn
 from ..baselines import random_tree
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import baselines
-from .._shared.arrays import Floats
-from .._shared.clock import Clock
-from .._shared.trail import Level
+from .._runtime.arrays import Floats
+from .._runtime.checkpointing import Level
+from .._runtime.run_control import Clock
 from ..baselines.quick import quick_tree
 from ..continuous.solver import embed_by
 from ..hyperbolic.encode import encode_by_height

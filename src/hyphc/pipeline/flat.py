@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
+from .._runtime.shard_store import Arrays
 from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
 from ..tree.condense import FlatClusters
 from ..tree.cut import CONDENSED, flat_clusters, nearest_possible, require_size
 from .assembly import FOLDER
-from .checkpoint import Arrays
 from .new_points import joined_clusters
 from .npy_rows import Rows
 from .parts import Stage

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Ints
-from .._shared.memory import available_memory
-from .._shared.parallel import n_threads
-from .._shared.places import place_of
+from .._runtime.arrays import Ints
+from .._runtime.memory import available_memory
+from .._runtime.parallel import n_threads
+from .._runtime.storage import place_of
 from ..tree import Tree
 from .blocks import Source, open_to_fit, rows_of_a_block
 from .flat import Cut, predicted, tree_of

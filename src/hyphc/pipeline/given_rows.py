@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import squareform
 from sklearn.utils.validation import validate_data
 
-from .._shared.checks import require_finite, require_finite_entries
+from .._runtime.validation import require_finite, require_finite_entries
 from ..similarity.frames import first_grouping, has_categories, is_frame, table_of
 from ..similarity.lookalikes import warn_of_named_columns
 from ..similarity.metric import Metric

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree.passes import largest_below
-from .._shared.arrays import Ints
-from .._shared.rows import equal_rows
+from .._runtime.arrays import Ints
+from .._runtime.duplicate_rows import equal_rows
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..similarity.groups import indicator
 from ..similarity.metric import counted

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._runtime.shard_store import Facts
 from ..similarity import Similarity
-from .checkpoint import Facts
 
 _CUT = "decides where the tree is cut, after the fit"
 # Parameters of ``HypHC`` that leave the tree as it is, and why. All others are part of the fingerprint.

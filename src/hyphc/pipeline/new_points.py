@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._kernels.search import passes
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..scores.metrics import dasgupta_cost
 from ..search import insert
 from ..search.run import ScratchPool

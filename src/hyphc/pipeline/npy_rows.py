@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.checks import as_floats
-from .._shared.numpy_files import damage_told
-from .._shared.places import filesystem_of
+from .._runtime.numpy_files import damage_told
+from .._runtime.storage import filesystem_of
+from .._runtime.validation import as_floats
 
 Rows = npt.NDArray[Any]  # float32 or float64
 HEADER_BYTES = 4_096  # that are fetched to find out what an NPY file holds; a table's own has 128

@@ -8,14 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels.tree.passes import subtree_sums
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
+from .._runtime.shard_store import Arrays
 from ..scores.metrics import splits
 from ..similarity import Background, Blend, Features, Graph, Similarity
 from ..similarity.groups import indicator
 from ..tree import Tree
 from ..tree.cut import by_smallest_leaf, labels_of, tops
 from .assignment import sums_of_leaves
-from .checkpoint import Arrays
 from .grouping import clusters_of_nodes, collapsed, expanded
 from .problem import Problem
 from .searches import SWEEPS, searched

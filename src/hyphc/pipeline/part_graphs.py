@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
+from .._runtime.shard_store import Arrays
 from .assignment import sums_of_leaves
-from .checkpoint import Arrays
 from .problem import Problem
 
 Matrix: TypeAlias = "sp.csr_array[np.float64]"  # as text: older SciPy cannot evaluate it

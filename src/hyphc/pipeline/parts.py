@@ -26,12 +26,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol
 
-from .._shared.parallel import thread_map
+from .._runtime.parallel import thread_map
+from .._runtime.shard_store import Arrays
 from .asking import ask
 from .assembly import assemble, settle
 from .assignment import assign, count_moved, distribute, divide, gather
 from .borders import answer, choose
-from .checkpoint import Arrays
 from .part_fits import fit_part, weights
 from .part_graphs import meet, weigh
 from .problem import Problem

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.places import Storage
+from .._runtime.shard_store import Checkpoint
+from .._runtime.storage import Storage
 from ..similarity.build import metric_named
 from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
 from ..similarity.scaling import SCALES
 from .blocks import Source, checked_block, fingerprint, rows_of_a_block
-from .checkpoint import Checkpoint
 from .npy_rows import Rows
 
 METRICS = ("auto", "cosine")  # those whose similarity between parts is exact without looking at all pairs

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..similarity import Similarity
 from ..similarity.blend import Blend
 from ..similarity.graph import Graph

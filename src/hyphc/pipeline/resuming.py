@@ -14,16 +14,16 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._shared.arrays import Ints
-from .._shared.clock import Clock
-from .._shared.locks import Lock
-from .._shared.places import Folder, place_of
-from .._shared.trail import Frame, KeptTrail
-from .._shared.warn import warn
+from .._runtime.arrays import Ints
+from .._runtime.checkpointing import Frame, KeptTrail
+from .._runtime.folder_lock import Lock
+from .._runtime.run_control import Clock
+from .._runtime.shard_store import Checkpoint, Facts, named_storage
+from .._runtime.storage import Folder, place_of
+from .._runtime.user_warnings import warn
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
-from .checkpoint import Checkpoint, Facts, named_storage
 from .constraints import Part
 from .fit import Fit, Seed
 

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
+from .._runtime.shard_store import Arrays
 from ..scores.clusters import number_of_clusters
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Features, Graph, Similarity, unit_rows
@@ -25,7 +26,6 @@ from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
 from ..tree import Tree
 from .blocks import StoredRows
-from .checkpoint import Arrays
 from .npy_rows import Rows
 from .problem import Problem
 from .searches import searched

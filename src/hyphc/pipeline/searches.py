@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._shared.clock import Clock
+from .._runtime.run_control import Clock
 from ..baselines.quick import quick_tree
 from ..continuous.solver import EmbedSettings
 from ..search.levels import coarser

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from .._shared.progress import WIDTH, Display, minutes
+from .._runtime.progress import WIDTH, Display, minutes
 
 Listener = Callable[[str, int, int], object]  # stage, tasks done, tasks in all
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
+from .._runtime.shard_store import Arrays
 from ..scores.metrics import splits
 from ..similarity import Similarity
 from ..tree import Tree
-from .checkpoint import Arrays
 from .grouping import expanded, grouped
 from .part_fits import ground, similarity_of
 from .problem import Problem

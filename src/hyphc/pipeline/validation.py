@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.checks import check_effort, require_choice
+from .._runtime.validation import check_effort, require_choice
 from ..similarity.directed import require_directed
 from ..similarity.edge_weights import require_edge_weights
 from ..similarity.metrics import METRICS, choices

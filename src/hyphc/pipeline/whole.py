@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.checks import require_memory
+from .._runtime.validation import require_memory
 from ..similarity import Background, Blend, Graph, Similarity
 from ..similarity.metrics import Cosine
 from ..similarity.neighborhoods import Auto, Placed, repeated

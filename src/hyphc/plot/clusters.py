@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from .._shared.palette import CLUSTERS
+from .._runtime.palette import CLUSTERS
 from ..tree.cut import CONDENSED, NodeScores, cut_scores, default_score
 from .common import axes_or_new, tree_of
 

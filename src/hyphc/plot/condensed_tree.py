@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patheffects import Normal, Stroke
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..tree import Tree
 from ..tree.condense import CondensedTree
 from ..tree.cut import CONDENSED, flat_clusters, own_clusters, require_size

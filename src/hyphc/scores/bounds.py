@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from .._kernels.scores import triplets as kernels
-from .._shared.arrays import Floats, Ints
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats, Ints
+from .._runtime.parallel import thread_map
 from ..similarity import Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from .metrics import Units, in_units

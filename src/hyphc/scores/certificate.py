@@ -8,8 +8,8 @@ from math import comb
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats
-from .._shared.checks import check_effort
+from .._runtime.arrays import Floats
+from .._runtime.validation import check_effort
 from ..similarity import Background, Blend, Dense, Graph, Similarity, SimilarityLike
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike

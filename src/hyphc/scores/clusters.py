@@ -29,8 +29,8 @@ import scipy.sparse as sp
 from .._kernels.scores import walks
 from .._kernels.tree import passes as kernels
 from .._kernels.tree.cut import best_pruning
-from .._shared.arrays import Floats, Ints
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats, Ints
+from .._runtime.parallel import thread_map
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
 from ..similarity.knn_graph import knn_graph

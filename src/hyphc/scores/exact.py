@@ -9,8 +9,8 @@ import numpy as np
 
 from .._kernels.scores import branch_and_bound as kernels
 from .._kernels.scores.subset_optimum import ROUNDING, within_sums
-from .._shared.arrays import Floats, Records, one_of
-from .._shared.clock import Clock
+from .._runtime.arrays import Floats, Records, one_of
+from .._runtime.run_control import Clock
 from ..similarity import SimilarityLike, check_similarity
 from ..tree import Tree
 from .heights import with_similarity_heights

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._kernels.tree.passes import subtree_sums
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from ..similarity import Blend, Graph, Similarity, SimilarityLike
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._kernels.tree.passes import subtree_sums, sums_of_merges
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from ..similarity import Graph
 from ..tree import Tree
 from .metrics import splits

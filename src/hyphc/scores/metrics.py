@@ -11,8 +11,8 @@ from .._kernels.scores import purity as purity_kernels
 from .._kernels.scores import split_weights as kernels
 from .._kernels.tree import lca as lca_kernels
 from .._kernels.tree.passes import subtree_sums
-from .._shared.arrays import Floats
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats
+from .._runtime.parallel import thread_map
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike, as_tree

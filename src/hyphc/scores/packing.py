@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from .._shared.files import replaced_atomically
+from .._runtime.arrays import Floats, Ints
+from .._runtime.atomic_write import replaced_atomically
 from ..similarity import Graph
 
 # Sums of a few million flows, in another order, differ by less than this share of a root's whole flow.

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._kernels.scores import spreading as kernels
-from .._shared.arrays import Floats, Ints, Records, one_of
-from .._shared.checks import check_effort
-from .._shared.clock import Clock
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats, Ints, Records, one_of
+from .._runtime.parallel import thread_map
+from .._runtime.run_control import Clock
+from .._runtime.validation import check_effort
 from ..similarity import Graph
 from .packing import Packing
 

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._kernels.scores import subset_optimum as kernels
-from .._shared.arrays import Floats, Ints
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats, Ints
+from .._runtime.parallel import thread_map
 from ..similarity import Similarity
 from ..tree import Tree
 from .confidence import betting_interval

@@ -8,10 +8,10 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._shared.arrays import Floats
-from .._shared.clock import Clock
-from .._shared.parallel import thread_map
-from .._shared.progress import Callback
+from .._runtime.arrays import Floats
+from .._runtime.parallel import thread_map
+from .._runtime.progress import Callback
+from .._runtime.run_control import Clock
 from ..baselines import random_tree
 from ..scores.metrics import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike

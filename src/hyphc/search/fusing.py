@@ -11,7 +11,7 @@ import numpy as np
 
 from .._kernels.search import fusing as kernels
 from .._kernels.tree.passes import lifted_heights, subtree_sums
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..scores.metrics import split_weights
 from ..similarity import Similarity
 from ..tree import Tree

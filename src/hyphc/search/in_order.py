@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._kernels.search import in_order as kernels
-from .._shared.checks import require_memory
+from .._runtime.validation import require_memory
 from ..similarity import SimilarityLike, check_similarity
 from ..tree import Tree
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._kernels.search import local
 from .._kernels.search.state import Scratch, State
-from .._shared.trail import Level
+from .._runtime.checkpointing import Level
 from ..similarity import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions, pack, unpack

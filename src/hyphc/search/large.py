@@ -15,8 +15,8 @@ import numpy as np
 
 from .._kernels.search import local, passes
 from .._kernels.search.state import Scratch, State
-from .._shared.arrays import Ints
-from .._shared.trail import Level
+from .._runtime.arrays import Ints
+from .._runtime.checkpointing import Level
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree

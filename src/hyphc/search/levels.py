@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..similarity import Similarity
 from ..tree import Tree
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._shared.parallel import thread_map
+from .._runtime.parallel import thread_map
 from ..similarity import Graph, Similarity
 from ..similarity.metric import counted
 from ..tree import Tree

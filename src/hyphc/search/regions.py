@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .._kernels.search import passes
 from .._kernels.search.state import NOW, Agenda, BlendState, FeatureState, State
-from .._shared.trail import Frame
+from .._runtime.checkpointing import Frame
 from .run import Run
 from .state import agenda_of, scratch_of
 

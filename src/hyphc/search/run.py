@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._kernels.search.state import Scratch, State
-from .._shared.clock import Clock
-from .._shared.parallel import n_threads, thread_map
-from .._shared.trail import Frame, Level, Trail
+from .._runtime.checkpointing import Frame, Level, Trail
+from .._runtime.parallel import n_threads, thread_map
+from .._runtime.run_control import Clock
 from ..scores.metrics import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._shared.checks import check_effort
-from .._shared.clock import Clock
-from .._shared.progress import Callback
+from .._runtime.progress import Callback
+from .._runtime.run_control import Clock
+from .._runtime.validation import check_effort
 from ..scores.metrics import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike

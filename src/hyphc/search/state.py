@@ -28,8 +28,8 @@ from .._kernels.search.state import (
     Terms,
 )
 from .._kernels.tree.passes import lifted_heights, subtree_sums
-from .._shared.arrays import Ints, Records, one_of
-from .._shared.trail import Frame
+from .._runtime.arrays import Ints, Records, one_of
+from .._runtime.checkpointing import Frame
 from ..scores.metrics import split_weights
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity
 from ..similarity.base import by_kind

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._kernels.search import local, passes
 from .._kernels.search.state import Agenda, Scratch, State
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from .run import Run, ScratchPool, pieces
 from .state import agenda_of
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..similarity import Similarity
 from ..tree import Tree
 from .large import swept_by_levels

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.similarity import nearest as kernels
-from .._shared.parallel import thread_map
+from .._runtime.parallel import thread_map
 from .cells import Places, Rows, tasks
 
 Singles = npt.NDArray[np.float32]

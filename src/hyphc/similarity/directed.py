@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.checks import require_choice
+from .._runtime.validation import require_choice
 
 # A matrix and its transpose, dense or sparse, to the symmetric matrix of either rule.
 DIRECTED: dict[str, Callable[[Any, Any], Any]] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_choice, row_chunks
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats, Ints
+from .._runtime.parallel import thread_map
+from .._runtime.validation import require_choice, row_chunks
 
 EDGE_WEIGHTS = ("fuzzy", "self-tuned", "shared", "binary")
 MANY = 20_000  # rows that are worth a compiled loop

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import row_chunks
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats, Ints
+from .._runtime.parallel import thread_map
+from .._runtime.validation import row_chunks
 from .neighbor_points import Points, row_sums
 
 # A k-d tree stays near n·log n up to about six dimensions, for any n; above, it visits most of its boxes.

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.arrays import Floats
-from .._shared.text import is_number
+from .._runtime.arrays import Floats
+from .._runtime.sanitize import is_number
 from .mixed import Table, coded, is_missing
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import CHUNK_BYTES
+from .._runtime.arrays import Floats, Ints
+from .._runtime.validation import CHUNK_BYTES
 
 # Beyond exact search, so many times k candidates are compared.
 CANDIDATES = 6

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.checks import as_array, as_floats
+from .._runtime.validation import as_array, as_floats
 from .base import Similarity
 from .directed import require_symmetric
 from .frames import is_frame, require_columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 
 
 def indicator(groups: Ints, n_groups: int | None = None) -> sp.csr_array[np.float64]:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from .._kernels.similarity import cells as cell_kernels
 from .._kernels.similarity import nearest as nearest_kernels
-from .._shared.arrays import Floats, Ints
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats, Ints
+from .._runtime.parallel import thread_map
 from .acquaintances import LISTS_A_TASK, Lists, Singles, empty_lists, nearer_lists
 from .cells import CELLS_A_TASK, Cells, Places, Rows, row_blocks, tasks
 

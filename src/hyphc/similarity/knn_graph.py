@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from .base import Similarity, by_kind
 from .edge_weights import graph_of
 from .features import Features

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats
-from .._shared.checks import as_floats, has_gaps, require_finite
+from .._runtime.arrays import Floats
+from .._runtime.validation import as_floats, has_gaps, require_finite
 from .base import Similarity
 from .lookalikes import warn_of_one_wide_column
 

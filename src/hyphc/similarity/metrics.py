@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats
-from .._shared.checks import require_memory, require_squares
+from .._runtime.arrays import Floats
+from .._runtime.validation import require_memory, require_squares
 from .base import Similarity
 from .dense import Dense
 from .directions import DIRECTIONS

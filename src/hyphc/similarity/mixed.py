@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from .scaling import FEW as FEW_COLUMNS
 from .scaling import ColumnScaling, Decision, Moments, asked_for, decide, words_of
 

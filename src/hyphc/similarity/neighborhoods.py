@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import has_gaps, require_finite_entries, require_memory
-from .._shared.rows import equal_rows
+from .._runtime.arrays import Floats, Ints
+from .._runtime.duplicate_rows import equal_rows
+from .._runtime.validation import has_gaps, require_finite_entries, require_memory
 from .background import Background
 from .base import Similarity
 from .blend import Blend, BlendRows

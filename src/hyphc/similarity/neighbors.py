@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_choice
-from .._shared.warn import warn
+from .._runtime.arrays import Floats, Ints
+from .._runtime.user_warnings import warn
+from .._runtime.validation import require_choice
 from .directions import DIRECTIONS
 from .edge_weights import graph_of, require_edge_weights
 from .exact_neighbors import TREE_DIMENSIONS, closest_among, exact_candidates

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._kernels.tree import lca as lca_kernels
 from .._kernels.tree import passes as kernels
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from .checks import check_nodes
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree import passes as kernels
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 
 Values = npt.NDArray[Any] | None
 T = TypeVar("T")

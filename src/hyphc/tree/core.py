@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from .._kernels.tree import passes as kernels
 from .._kernels.tree.schedule import heavy_first_schedule
-from .._shared.arrays import Floats, Ints, read_only
-from .._shared.later import later
-from .._shared.places import Folder, Storage, place_of
+from .._runtime.arrays import Floats, Ints, read_only
+from .._runtime.lazy_import import later
+from .._runtime.storage import Folder, Storage, place_of
 from . import ancestors, checks, condense, flat, linkage, newick, parts, storage
 from .cut import widest_gap
 from .storage import PathLike

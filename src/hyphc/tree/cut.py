@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from .._kernels.tree import cut as cut_kernels
 from .._kernels.tree import passes as kernels
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_choice, require_memory
+from .._runtime.arrays import Floats, Ints
+from .._runtime.validation import require_choice, require_memory
 from .condense import ROUNDING, FlatClusters, is_split, split_order, undo
 
 if TYPE_CHECKING:

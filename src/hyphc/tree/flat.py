@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from .cut import CONDENSED, NodeScores, flat_clusters, nested_clusters
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from .._shared.short_names import shortened
+from .._runtime.abbreviate import shortened
 from .core import Tree
 from .layout import Layout, layout
 from .parts import called

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree.passes import smallest_leaves, subtree_sums
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from .condense import CondensedTree, condense_at, is_split
 from .core import Tree
 

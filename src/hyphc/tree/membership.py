@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._kernels.tree import condense as condense_kernels
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from .condense import FlatClusters, condense, is_split, least_points
 
 if TYPE_CHECKING:

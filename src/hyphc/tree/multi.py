@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from . import newick
 from .checks import check_finite_heights, check_names, check_support, given
 from .core import Tree, TreeLike, as_tree

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._kernels.tree import restriction as restriction_kernels
 from .._kernels.tree import transfer as kernels
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from .ancestors import is_cluster_of
 from .core import Tree, TreeLike, as_tree
 from .distances import check_trees

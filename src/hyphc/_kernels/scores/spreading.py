@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.jit import kernel, part
 
 NODE = record(
     ("distance", np.float64),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Ints
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.jit import kernel, part
 
 
 @kernel

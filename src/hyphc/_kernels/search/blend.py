@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import part
+from ..._runtime.arrays import Records
+from ..._runtime.jit import part
 from .features import DEVIATION, dot, evenly, loosest_split, sum_up, tell_above
 from .graph import aim_along_edges
 from .kinds import aim, finish_move, floor_below, recut, settle, weight

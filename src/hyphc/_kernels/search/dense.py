@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Records
-from ..._shared.compiled import part
+from ..._runtime.arrays import Floats, Records
+from ..._runtime.jit import part
 from .kinds import (
     aim,
     append_leaf,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import part
+from ..._runtime.arrays import Records
+from ..._runtime.jit import part
 from .kinds import (
     aim,
     append_leaf,

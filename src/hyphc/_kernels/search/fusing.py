@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Ints
-from ..._shared.compiled import kernel
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.jit import kernel
 
 
 def twins(children: Ints, first: Ints, sizes: Ints, others: Ints) -> Ints:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import part
+from ..._runtime.arrays import Records
+from ..._runtime.jit import part
 from .kinds import aim, finish_move, release, settle, weight
 from .state import BlendState, GraphState, Scratch
 

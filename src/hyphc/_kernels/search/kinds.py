@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import by_kind
+from ..._runtime.arrays import Records
+from ..._runtime.jit import by_kind
 from .state import Scratch, State
 
 

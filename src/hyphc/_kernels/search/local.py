@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Records
+from ..._runtime.jit import kernel, part
 from .kinds import aim, release
 from .moves import move, wake
 from .places import best_place

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import part
+from ..._runtime.arrays import Records
+from ..._runtime.jit import part
 from .kinds import finish_move, position, recut, settle
 from .state import Agenda, State, push, sibling
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Ints, Records
-from ..._shared.compiled import kernel
+from ..._runtime.arrays import Floats, Ints, Records
+from ..._runtime.jit import kernel
 from .kinds import append_leaf, finish_move, position, release, settle, weight
 from .moves import graft
 from .places import best_place, cheapest_insertion

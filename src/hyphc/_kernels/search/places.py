@@ -34,8 +34,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import part
+from ..._runtime.arrays import Records
+from ..._runtime.jit import part
 from .kinds import aim, floor_below, weight
 from .state import Scratch, State, sibling
 

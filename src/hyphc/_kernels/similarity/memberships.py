@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Floats
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats
+from ..._runtime.jit import kernel, part
 
 
 @part

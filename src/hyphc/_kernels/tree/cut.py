@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.jit import kernel, part
 
 Choices = npt.NDArray[np.int16] | npt.NDArray[np.int32]  # by how many clusters are asked for
 Bools = npt.NDArray[np.bool_]

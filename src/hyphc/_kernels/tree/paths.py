@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Ints, Records, record
-from ..._shared.compiled import kernel
+from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.jit import kernel
 
 # The highest node of a node's path, how many steps below it the node stands, and where the path ends.
 PLACE = record(("top", np.int64), ("step", np.int64), ("leaf", np.int64))

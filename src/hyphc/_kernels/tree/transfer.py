@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.jit import kernel, part
 from .paths import heavy_paths
 
 # Where a node stands in the segment tree over its heavy path, and the node above that path.

@@ -12,10 +12,10 @@ from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from .ending import Terminated, terminate
+from .checkpointing import Trail
 from .progress import Callback, Display, Progress, cost_of, line, minutes
-from .trail import Trail
-from .warn import warn
+from .signals import Terminated, terminate
+from .user_warnings import warn
 
 _MAY_BE_REPLACED = (signal.default_int_handler, terminate)
 STOPPING = "\nhyphc: stopping after this step with what there is; Ctrl-C again stops at once."

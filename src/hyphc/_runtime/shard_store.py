@@ -25,9 +25,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.files import is_draft
-from .._shared.places import Storage, place_of
-from .reopened import reopened
+from .atomic_write import is_draft
+from .mmap_cache import reopened
+from .storage import Storage, place_of
 
 FORMAT, MANIFEST = 1, "manifest.json"
 SHOWN = 8  # digits of a checksum in messages

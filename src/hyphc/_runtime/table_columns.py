@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Ints
-from .checks import as_array
+from .validation import as_array
 
 # Whole numbers with at most so many different values, each on two rows on average, number classes; others measure something.
 MOST_CLASSES = 21

@@ -19,8 +19,8 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Any, Protocol
 
-from .files import replaced_atomically
-from .later import require_package
+from .atomic_write import replaced_atomically
+from .lazy_import import require_package
 from .numpy_files import reason_of
 
 

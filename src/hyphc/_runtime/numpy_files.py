@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from zipfile import ZipFile
 
-from .files import MOST_TIMES, most_bytes
+from .atomic_write import MOST_TIMES, most_bytes
 
 
 @contextmanager
