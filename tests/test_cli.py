@@ -25,7 +25,7 @@ from hyphc.cli import main
 from hyphc.cli.options import criteria, metrics_of_rows
 from hyphc.io import read_tree
 from hyphc.similarity.metrics import METRICS
-from hyphc.similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
+from hyphc.similarity.neighbor_metrics import BACKGROUND, N_NEIGHBORS
 from hyphc.tree import cut
 from sklearn.metrics import adjusted_rand_score
 

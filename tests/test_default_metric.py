@@ -11,7 +11,7 @@ from hyphc import HypHC, as_similarity, dasgupta_cost
 from hyphc.pipeline.grouping import expanded
 from hyphc.scores.heights import with_similarity_heights
 from hyphc.similarity import Background, Blend, Graph, similarity_from_distances
-from hyphc.similarity.neighbors import neighbor_graph
+from hyphc.similarity.knn.search import neighbor_graph
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_digits, load_wine, make_blobs, make_moons

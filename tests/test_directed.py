@@ -10,7 +10,7 @@ from hyphc.cli import main
 from hyphc.io import read_points
 from hyphc.pipeline.identity import facts_of
 from hyphc.similarity import Dense, Graph
-from hyphc.similarity.directed import DIRECTED
+from hyphc.similarity.symmetrize import DIRECTED
 from numpy.testing import assert_array_equal
 
 networkx = pytest.importorskip("networkx")

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hyphc.cli import main
 from hyphc.io import ColumnsError, read_points
 from hyphc.io.formats import _FOREIGN_HEADS, _FOREIGN_SUFFIXES
-from hyphc.similarity.mixed import Table
+from hyphc.similarity.inputs.mixed_types import Table
 from scipy.spatial.distance import pdist, squareform
 
 pytestmark = pytest.mark.usefixtures("quick_certificate")

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC
-from hyphc._kernels.similarity import cells as cell_kernels
+from hyphc._kernels.similarity import ivf_cells as cell_kernels
 from hyphc._kernels.similarity import nearest as nearest_kernels
-from hyphc._kernels.similarity.memberships import memberships
+from hyphc._kernels.similarity.fuzzy_memberships import memberships
 from hyphc.datasets import planted
-from hyphc.similarity import as_similarity, cells, edge_weights, neighbors
-from hyphc.similarity.edge_weights import fuzzy_memberships
-from hyphc.similarity.inverted_file import InvertedFile
-from hyphc.similarity.neighbors import KNOWN, closest_of, find, index_of
+from hyphc.similarity import as_similarity
+from hyphc.similarity.knn import edge_weights, ivf_cells
+from hyphc.similarity.knn import search as knn_search
+from hyphc.similarity.knn.edge_weights import fuzzy_memberships
+from hyphc.similarity.knn.ivf_index import InvertedFile
+from hyphc.similarity.knn.search import KNOWN, closest_of, find, index_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
@@ -26,11 +28,11 @@ K = 10
 @pytest.fixture(autouse=True)
 def few_points_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches of 1 000 points are approximate, in cells of at most 32."""
-    monkeypatch.setattr(neighbors, "EXACT_LIMIT", 1_000)
-    monkeypatch.setattr(neighbors, "EXACT_SPARSE_LIMIT", 1_000)
-    monkeypatch.setattr(cells, "CELL_SIZE", 32)
-    monkeypatch.setattr(cells, "FULL", 64)
-    monkeypatch.setattr(cells, "NEAR_CELLS", 64)
+    monkeypatch.setattr(knn_search, "EXACT_LIMIT", 1_000)
+    monkeypatch.setattr(knn_search, "EXACT_SPARSE_LIMIT", 1_000)
+    monkeypatch.setattr(ivf_cells, "CELL_SIZE", 32)
+    monkeypatch.setattr(ivf_cells, "FULL", 64)
+    monkeypatch.setattr(ivf_cells, "NEAR_CELLS", 64)
 
 
 def true_distances(X: Any, Y: Any, metric: str = "euclidean") -> np.ndarray:
@@ -87,7 +89,7 @@ def test_zero_rows_and_the_cosine_agree_with_the_exact_search(metric: str, monke
     X = np.random.default_rng(1).normal(size=(1_500, 9))
     X[:3] = 0.0
     found = find(X, K, metric=metric)
-    monkeypatch.setattr(neighbors, "EXACT_LIMIT", 2_000)
+    monkeypatch.setattr(knn_search, "EXACT_LIMIT", 2_000)
     exact = find(X, K, metric=metric)
     assert exact.recall == 1.0
     assert (
@@ -182,10 +184,10 @@ def test_points_that_know_only_far_ones_find_their_neighbours_again() -> None:
 
 def test_every_point_lies_in_one_cell_and_none_is_overfull() -> None:
     X = np.random.default_rng(5).integers(0, 2, size=(2_000, 7)).astype(np.float64)
-    found = cells.Cells(X, 0, None)
+    found = ivf_cells.Cells(X, 0, None)
     assert_array_equal(np.sort(found.order), np.arange(2_000))
     sizes = np.diff(found.starts)
-    assert sizes.max() <= cells.FULL
+    assert sizes.max() <= ivf_cells.FULL
     for cell in np.flatnonzero(sizes):
         own = found.order[found.starts[cell] : found.starts[cell + 1]]
         assert_allclose(found.centres[cell], X[own].mean(axis=0), rtol=1e-9, atol=1e-12)
@@ -222,7 +224,7 @@ def test_sparse_rows_are_found_through_their_singular_vectors() -> None:
     with pytest.warns(UserWarning, match="of the true neighbours"):
         found = find(X, K, metric="cosine")
     assert (found.distances[:, 0] < 1e-12).mean() > 0.99
-    assert found.recall < neighbors.POOR_RECALL
+    assert found.recall < knn_search.POOR_RECALL
 
 
 def test_compiled_memberships_are_those_of_the_formula() -> None:

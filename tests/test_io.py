@@ -15,7 +15,7 @@ import scipy.io
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity
 from hyphc.io import ColumnsError, match_leaves, read_points, read_tree, unique_names, write_tree
-from hyphc.similarity.lookalikes import names_nuisance, nuisance_columns
+from hyphc.similarity.inputs.input_warnings import names_nuisance, nuisance_columns
 from hypothesis import given
 from hypothesis import strategies as st
 

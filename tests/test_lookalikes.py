@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity, dasgupta_cost
 from hyphc.similarity import similarity_from_distances
-from hyphc.similarity.lookalikes import looks_like_distances
+from hyphc.similarity.inputs.input_warnings import looks_like_distances
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel

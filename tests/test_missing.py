@@ -8,8 +8,8 @@ import pytest
 from hyphc import Constraints, HypHC, as_similarity, support
 from hyphc.io import read_points
 from hyphc.pipeline.identity import checksum
-from hyphc.similarity.gaps import PartlyKnown, find_with_gaps
-from hyphc.similarity.mixed import Table, blocks_of, column_shares
+from hyphc.similarity.inputs.missing_values import PartlyKnown, find_with_gaps
+from hyphc.similarity.inputs.mixed_types import Table, blocks_of, column_shares
 from hyphc.similarity.scaling import column_scaling
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hyphc.similarity import edge_weights, neighbors
-from hyphc.similarity.edge_weights import EDGE_WEIGHTS, fuzzy_memberships
-from hyphc.similarity.neighbors import KNOWN, find, neighbor_graph
+from hyphc.similarity.knn import edge_weights
+from hyphc.similarity.knn import search as knn_search
+from hyphc.similarity.knn.edge_weights import EDGE_WEIGHTS, fuzzy_memberships
+from hyphc.similarity.knn.search import KNOWN, find, neighbor_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -82,7 +83,7 @@ def test_weights_equal_the_definition(metric: str, edge_weights: str) -> None:
     assert_allclose(graph.toarray(), slow_graph(X, 7, metric, edge_weights), rtol=1e-9, atol=1e-14)
 
 
-@pytest.mark.parametrize("d", [1, 3, neighbors.TREE_DIMENSIONS, neighbors.TREE_DIMENSIONS + 1, 40])
+@pytest.mark.parametrize("d", [1, 3, knn_search.TREE_DIMENSIONS, knn_search.TREE_DIMENSIONS + 1, 40])
 @both_metrics
 def test_edges_are_those_of_brute_force_in_any_dimension(d: int, metric: str) -> None:
     X = random_points(80, d, seed=d)
@@ -289,8 +290,8 @@ def test_a_bad_argument_is_named_with_its_remedy(X: Any, options: dict[str, Any]
 
 
 def test_few_dimensions_are_searched_exactly_whatever_the_number_of_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbors, "EXACT_LIMIT", 50)
-    X = random_points(90, neighbors.TREE_DIMENSIONS)
+    monkeypatch.setattr(knn_search, "EXACT_LIMIT", 50)
+    X = random_points(90, knn_search.TREE_DIMENSIONS)
     assert find(X, 6).recall == 1.0
     assert_array_equal(find(X, 6).neighbours, brute_force(X, 6, "euclidean")[0])
 

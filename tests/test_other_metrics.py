@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity
-from hyphc.similarity.neighbors import closest_of, find, index_of, neighbor_graph
-from hyphc.similarity.other_distances import DISTANCES, is_distance
+from hyphc.similarity.knn.other_distances import DISTANCES, is_distance
+from hyphc.similarity.knn.search import closest_of, find, index_of, neighbor_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -114,7 +114,7 @@ def test_groups_are_found_and_new_points_join_them(metric):
 
 
 def test_an_index_of_many_rows_finds_those_of_highest_correlation(monkeypatch):
-    monkeypatch.setattr("hyphc.similarity.neighbors.EXACT_LIMIT", 500)
+    monkeypatch.setattr("hyphc.similarity.knn.search.EXACT_LIMIT", 500)
     X, new = profiles(0, 1_500, 8), profiles(1, 20, 8)
     index = index_of(X, 5, "correlation")
     assert index is not None

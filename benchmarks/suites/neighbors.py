@@ -64,7 +64,7 @@ def _use_cache(folder: str) -> None:
 
 
 def _hyphc(X: np.ndarray) -> np.ndarray:
-    from hyphc.similarity.inverted_file import InvertedFile
+    from hyphc.similarity.knn.ivf_index import InvertedFile
 
     return InvertedFile(X, K, 0, -1).neighbours()[0]
 

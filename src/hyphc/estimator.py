@@ -41,9 +41,9 @@ from .scores.outliers import outlier_scores
 from .search import insert
 from .search.in_order import best_in_order
 from .similarity import Similarity
-from .similarity.given import as_given
+from .similarity.inputs.foreign_inputs import as_given
 from .similarity.metrics import metric_of
-from .similarity.neighborhoods import Auto
+from .similarity.neighbor_metrics import Auto
 from .tree import Tree
 from .tree.cut import CONDENSED
 from .tree.membership import probabilities

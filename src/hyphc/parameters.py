@@ -21,7 +21,7 @@ from .pipeline.plan import FitPlan, plan_fit
 from .pipeline.validation import check_values
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named, require_no_metric
-from .similarity.metric import Metric
+from .similarity.metric_base import Metric
 from .tree import Tree
 from .tree.cut import CONDENSED
 

@@ -104,14 +104,14 @@ COMPILED_ONLY = {
     "search.passes.leaves_below",
     "search.passes.wake_all",
     *(
-        f"similarity.cells.{name}"
+        f"similarity.ivf_cells.{name}"
         for name in ("assign", "halve", "means", "move", "nearness", "products", "squared_distances")
     ),
     *(
         f"similarity.nearest.{name}"
         for name in ("choose", "fill_panel", "neighbours_of_neighbours", "rank", "search", "who_lists")
     ),
-    "similarity.memberships.memberships",
+    "similarity.fuzzy_memberships.memberships",
     "tree.cut._count_clusters",
 }
 

@@ -13,7 +13,7 @@ from .._runtime.arrays import Records
 from .._runtime.parallel import thread_map
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Graph, Similarity
-from ..similarity.groups import indicator
+from ..similarity.group_sums import indicator
 from ..tree import Tree
 from .bisection import bisecting_kmeans
 from .linkage import average_linkage

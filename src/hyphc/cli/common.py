@@ -19,10 +19,10 @@ from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, uni
 from ..io.points import Missing
 from ..similarity import Similarity, as_similarity, standardize
 from ..similarity.build import metric_named
-from ..similarity.directed import DIRECTED
-from ..similarity.lookalikes import nuisance_columns
+from ..similarity.inputs.input_warnings import nuisance_columns
 from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
-from ..similarity.neighborhoods import N_NEIGHBORS, Auto
+from ..similarity.neighbor_metrics import N_NEIGHBORS, Auto
+from ..similarity.symmetrize import DIRECTED
 from ..tree import Tree
 
 NEWICK_SUFFIXES = (".nwk", ".newick")

@@ -29,7 +29,7 @@ def metrics_of_rows() -> list[str]:
 
 def directed_choices() -> Iterable[str]:
     """How two directions become one."""
-    from ..similarity.directed import DIRECTED
+    from ..similarity.symmetrize import DIRECTED
 
     return DIRECTED
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._runtime.arrays import Floats
 from .._runtime.sanitize import is_blank, is_number
-from ..similarity.mixed import Table, coded
+from ..similarity.inputs.mixed_types import Table, coded
 from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
 from .lines import COMMENT, NumberedRow, rows_of_text
 from .notation import AmbiguousNumbers, Notation, notation_of, unit_of, with_commas

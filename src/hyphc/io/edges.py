@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..similarity.directed import DIRECTED
+from ..similarity.symmetrize import DIRECTED
 from .columns import ColumnsError
 from .delimited import LARGEST
 from .lines import delimiter_in

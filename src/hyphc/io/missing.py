@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
 from .._runtime.validation import has_gaps
-from ..similarity.mixed import Table
+from ..similarity.inputs.mixed_types import Table
 from .columns import LISTED, ColumnsError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import is_valid_y, squareform
 
 from .._runtime.sanitize import is_blank
-from ..similarity.lookalikes import identifier_columns
+from ..similarity.inputs.input_warnings import identifier_columns
 from .annotated import read_h5ad
 from .arrays import read_array_file
 from .arrow import read_arrow

@@ -13,8 +13,8 @@ import numpy as np
 
 from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
-from ..similarity.acquaintances import Lists, empty_lists, nearer_lists
-from ..similarity.neighbor_points import large_exponent
+from ..similarity.knn.nn_descent import Lists, empty_lists, nearer_lists
+from ..similarity.knn.row_preparation import large_exponent
 from .borders import distances_to, tie_weights
 from .npy_rows import Rows
 from .problem import Problem

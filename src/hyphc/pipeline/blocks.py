@@ -22,7 +22,7 @@ from .._runtime.shard_store import Checkpoint
 from .._runtime.storage import Storage, filesystem_of, is_address, path_of
 from .._runtime.user_warnings import warn
 from .._runtime.validation import as_floats, require_finite, require_squares
-from ..similarity.lookalikes import warn_of_named_columns
+from ..similarity.inputs.input_warnings import warn_of_named_columns
 from .npy_rows import FetchedNpyRows, NpyRows, Rows, float_dtype
 
 # A block has so many rows; of very many so many times √n, for each part looks into each block; and fewer where rows are wide.

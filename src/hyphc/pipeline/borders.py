@@ -11,8 +11,8 @@ import numpy as np
 from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
 from .._runtime.validation import CHUNK_BYTES
-from ..similarity.edge_weights import many_memberships
-from ..similarity.neighbors import Index, closest_of, nearest
+from ..similarity.knn.edge_weights import many_memberships
+from ..similarity.knn.search import Index, closest_of, nearest
 from .assignment import rows_before
 from .npy_rows import Rows
 from .problem import Problem

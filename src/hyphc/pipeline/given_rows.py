@@ -10,10 +10,10 @@ from scipy.spatial.distance import squareform
 from sklearn.utils.validation import validate_data
 
 from .._runtime.validation import require_finite, require_finite_entries
-from ..similarity.frames import first_grouping, has_categories, is_frame, table_of
-from ..similarity.lookalikes import warn_of_named_columns
-from ..similarity.metric import Metric
-from ..similarity.mixed import Table
+from ..similarity.inputs.frames import first_grouping, has_categories, is_frame, table_of
+from ..similarity.inputs.input_warnings import warn_of_named_columns
+from ..similarity.inputs.mixed_types import Table
+from ..similarity.metric_base import Metric
 
 
 def checked_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:

@@ -15,8 +15,8 @@ from .._kernels.tree.passes import largest_below
 from .._runtime.arrays import Ints
 from .._runtime.duplicate_rows import equal_rows
 from ..similarity import Similarity, SimilarityLike, check_similarity
-from ..similarity.groups import indicator
-from ..similarity.metric import counted
+from ..similarity.group_sums import indicator
+from ..similarity.metric_base import counted
 from ..tree import Tree, TreeLike, as_tree
 
 __all__ = ["collapsed", "expanded", "grouped", "twins", "weighted"]

@@ -12,7 +12,7 @@ from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
 from ..scores.metrics import splits
 from ..similarity import Background, Blend, Features, Graph, Similarity
-from ..similarity.groups import indicator
+from ..similarity.group_sums import indicator
 from ..tree import Tree
 from ..tree.cut import by_smallest_leaf, labels_of, tops
 from .assignment import sums_of_leaves

@@ -12,7 +12,7 @@ import numpy as np
 from .._runtime.shard_store import Checkpoint
 from .._runtime.storage import Storage
 from ..similarity.build import metric_named
-from ..similarity.neighborhoods import BACKGROUND, N_NEIGHBORS
+from ..similarity.neighbor_metrics import BACKGROUND, N_NEIGHBORS
 from ..similarity.scaling import SCALES
 from .blocks import Source, checked_block, fingerprint, rows_of_a_block
 from .npy_rows import Rows

@@ -19,10 +19,10 @@ from ..scores.clusters import number_of_clusters
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Features, Graph, Similarity, unit_rows
 from ..similarity.blend import BlendRows
-from ..similarity.edge_weights import fuzzy_memberships
-from ..similarity.groups import indicator
-from ..similarity.neighborhoods import Auto
-from ..similarity.neighbors import EXACT_LIMIT, Index, closest_of
+from ..similarity.group_sums import indicator
+from ..similarity.knn.edge_weights import fuzzy_memberships
+from ..similarity.knn.search import EXACT_LIMIT, Index, closest_of
+from ..similarity.neighbor_metrics import Auto
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
 from ..tree import Tree
 from .blocks import StoredRows

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from .._runtime.validation import check_effort, require_choice
-from ..similarity.directed import require_directed
-from ..similarity.edge_weights import require_edge_weights
+from ..similarity.knn.edge_weights import require_edge_weights
 from ..similarity.metrics import METRICS, choices
 from ..similarity.scaling import require_scale
+from ..similarity.symmetrize import require_directed
 from ..tree import Tree
 from ..tree.cut import CRITERIA
 from .constraints import Constraints

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from .._runtime.validation import require_memory
 from ..similarity import Background, Blend, Graph, Similarity
 from ..similarity.metrics import Cosine
-from ..similarity.neighborhoods import Auto, Placed, repeated
+from ..similarity.neighbor_metrics import Auto, Placed, repeated
 from .part_fits import ground
 from .problem import Problem
 from .sampling import sample_of

@@ -33,7 +33,7 @@ from .._runtime.arrays import Floats, Ints
 from .._runtime.parallel import thread_map
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
-from ..similarity.knn_graph import knn_graph
+from ..similarity.knn.similarity_knn import knn_graph
 from ..tree import Tree
 from ..tree.condense import is_split, undo
 from .metrics import merges_of_edges, splits

@@ -13,7 +13,7 @@ from .._kernels.scores import moments as kernels
 from .._runtime.arrays import Floats, Ints, Records
 from .._runtime.lazy_import import require_package
 from .._runtime.table_columns import Column, columns_of
-from ..similarity.given import as_given, is_annotated
+from ..similarity.inputs.foreign_inputs import as_given, is_annotated
 from ..tree import Tree, TreeLike, as_tree
 
 if TYPE_CHECKING:

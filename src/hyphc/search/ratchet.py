@@ -12,7 +12,7 @@ import numpy as np
 
 from .._runtime.parallel import thread_map
 from ..similarity import Graph, Similarity
-from ..similarity.metric import counted
+from ..similarity.metric_base import counted
 from ..tree import Tree
 from .fusing import fused
 from .run import Run

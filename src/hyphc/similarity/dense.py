@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import CHUNK_BYTES, as_floats, require_finite, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
-from .directed import refuse, symmetrise
+from .symmetrize import refuse, symmetrise
 
 
 class Dense(Similarity):

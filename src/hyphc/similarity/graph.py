@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import require_finite_entries, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
-from .directed import require_symmetric, symmetrise
+from .symmetrize import require_symmetric, symmetrise
 
 
 @dataclass(frozen=True, eq=False)

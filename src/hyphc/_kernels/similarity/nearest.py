@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
 from ..._runtime.jit import kernel, part
-from .cells import nearness, place_lowest, products, shifted
+from .ivf_cells import nearness, place_lowest, products, shifted
 
 Rows = npt.NDArray[Any]
 Order = npt.NDArray[np.int32]

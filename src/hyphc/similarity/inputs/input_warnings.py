@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._runtime.arrays import Ints
-from .._runtime.user_warnings import warn
+from ..._runtime.arrays import Ints
+from ..._runtime.user_warnings import warn
 
 # A column with more than this share of the variance decides the similarity alone.
 WIDE_SHARE = 0.9

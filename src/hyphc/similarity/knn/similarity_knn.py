@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .._runtime.arrays import Floats, Ints
-from .base import Similarity, by_kind
+from ..._runtime.arrays import Floats, Ints
+from ..base import Similarity, by_kind
+from ..features import Features
+from ..graph import Graph
+from ..neighbor_metrics import N_NEIGHBORS, crowding_of
 from .edge_weights import graph_of
-from .features import Features
-from .graph import Graph
-from .neighborhoods import N_NEIGHBORS, crowding_of
 
 FAINTEST = 1e-12  # similarities below this share of the largest are all alike
 
@@ -44,7 +44,7 @@ def nearest_by_similarity(similarity: Similarity, k: int) -> tuple[Ints, Floats]
 
 @nearest_by_similarity.register
 def _(similarity: Features, k: int) -> tuple[Ints, Floats]:
-    from .neighbors import find
+    from .search import find
 
     if k == 0:
         return np.empty((similarity.n, 0), dtype=np.int64), np.empty((similarity.n, 0))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._runtime.arrays import Floats, Ints
-from .._runtime.parallel import thread_map
-from .._runtime.validation import row_chunks
-from .neighbor_points import Points, row_sums
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.parallel import thread_map
+from ..._runtime.validation import row_chunks
+from .row_preparation import Points, row_sums
 
 # A k-d tree stays near n·log n up to about six dimensions, for any n; above, it visits most of its boxes.
 TREE_DIMENSIONS = 6

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._runtime.arrays import Floats, Ints
-from .._runtime.validation import CHUNK_BYTES
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.validation import CHUNK_BYTES
 
 # Beyond exact search, so many times k candidates are compared.
 CANDIDATES = 6
@@ -168,7 +168,7 @@ def find_with_gaps(
     n = len(rows)
     if n <= exact_limit:
         return *search.nearest(k), 1.0
-    from .inverted_file import SAMPLE, InvertedFile
+    from ..knn.ivf_index import SAMPLE, InvertedFile
 
     def best(points: Floats) -> tuple[Ints, Floats]:
         candidates, _ = InvertedFile(points, min(CANDIDATES * k, n - 1), seed, n_jobs).neighbours()

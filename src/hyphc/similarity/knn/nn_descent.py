@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.similarity import nearest as kernels
-from .._runtime.parallel import thread_map
-from .cells import Places, Rows, tasks
+from ..._kernels.similarity import nearest as kernels
+from ..._runtime.parallel import thread_map
+from .ivf_cells import Places, Rows, tasks
 
 Singles = npt.NDArray[np.float32]
 Lists = tuple[Places, Singles]  # the places of those nearest to each point, and half their squared distances

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from .._runtime.arrays import Floats
-from .._runtime.validation import as_floats, require_finite, require_finite_entries
+from ..._runtime.arrays import Floats
+from ..._runtime.validation import as_floats, require_finite, require_finite_entries
 
 Points: TypeAlias = "Floats | sp.csr_array[np.float64]"  # as text: older SciPy cannot evaluate it
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._runtime.arrays import Floats, Ints
-from .._runtime.user_warnings import warn
-from .._runtime.validation import require_choice
-from .directions import DIRECTIONS
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.user_warnings import warn
+from ..._runtime.validation import require_choice
+from ..row_transforms import DIRECTIONS
 from .edge_weights import graph_of, require_edge_weights
-from .exact_neighbors import TREE_DIMENSIONS, closest_among, exact_candidates
-from .neighbor_points import Points, check_dense, check_points, large_exponent, placed, unit_vectors
+from .exact import TREE_DIMENSIONS, closest_among, exact_candidates
 from .other_distances import DISTANCES, Distance, closest_by
+from .row_preparation import Points, check_dense, check_points, large_exponent, placed, unit_vectors
 
 if TYPE_CHECKING:
-    from .inverted_file import InvertedFile
+    from .ivf_index import InvertedFile
 
 METRICS = ("euclidean", *DIRECTIONS, *DISTANCES)
 KNOWN = ("euclidean", "cosine")  # to which our own searches come down
@@ -198,7 +198,7 @@ class Index:
     """Many dense rows, made ready to be searched for those nearest to new ones."""
 
     def __init__(self, X: Floats, k: int, metric: Distance, n_jobs: int | None) -> None:
-        from .inverted_file import InvertedFile
+        from .ivf_index import InvertedFile
 
         self._exponent, self._metric = large_exponent(X), metric
         self._file: InvertedFile = InvertedFile(self._placed(X), k, 0, n_jobs)
@@ -238,7 +238,7 @@ def is_small(points: Any) -> bool:
 
 def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | None) -> Found:
     """Most of the k nearest other points of each, by an inverted file."""
-    from .inverted_file import InvertedFile
+    from .ivf_index import InvertedFile
 
     if not isinstance(points, np.ndarray):
         found = _approximate_sparse(placed(points, metric), k, seed, n_jobs)
@@ -266,7 +266,7 @@ def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -
     """Candidates in the space of the leading singular vectors, compared exactly."""
     from sklearn.decomposition import TruncatedSVD
 
-    from .inverted_file import SAMPLE, InvertedFile
+    from .ivf_index import SAMPLE, InvertedFile
 
     n = points.shape[0]
     n_components = min(SPARSE_COMPONENTS, min(points.shape) - 1)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from .._runtime.arrays import Floats
 from .._runtime.validation import as_floats, has_gaps, require_finite
 from .base import Similarity
-from .lookalikes import warn_of_one_wide_column
+from .inputs.input_warnings import warn_of_one_wide_column
 
 Seed = int | np.random.RandomState | None
 

@@ -10,7 +10,7 @@ from ..._runtime.jit import kernel, part
 
 @part
 def _scale(excess: Floats, wanted: float, steps: int, rtol: float) -> float:
-    """σ with Σ exp(−e / σ) = wanted over the positive e, by Newton's method as in ``similarity.neighbors``; 0 if wanted ≤ 0."""
+    """σ with Σ exp(−e / σ) = wanted over the positive e, by Newton's method as in ``knn.edge_weights``; 0 if wanted ≤ 0."""
     largest, positive = 0.0, 0
     for value in excess:
         largest = max(largest, value)
@@ -34,7 +34,7 @@ def _scale(excess: Floats, wanted: float, steps: int, rtol: float) -> float:
 
 @kernel
 def memberships(distances: Floats, narrowest: float, steps: int, rtol: float, ties: Floats) -> None:
-    """ties[i, t] = exp(−max(0, d − ρ) / σ), row by row: ``similarity.edge_weights.fuzzy_memberships`` as a loop."""
+    """ties[i, t] = exp(−max(0, d − ρ) / σ), row by row: ``similarity.knn.edge_weights.fuzzy_memberships`` as a loop."""
     n, k = distances.shape
     excess = np.empty(k)
     for i in range(n):

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._runtime.arrays import Floats, Ints
-from .scaling import FEW as FEW_COLUMNS
-from .scaling import ColumnScaling, Decision, Moments, asked_for, decide, words_of
+from ..._runtime.arrays import Floats, Ints
+from ..scaling import FEW as FEW_COLUMNS
+from ..scaling import ColumnScaling, Decision, Moments, asked_for, decide, words_of
 
 Categories = tuple[tuple[str, ...] | None, ...]  # the values of each column; None where it holds numbers
 

@@ -15,17 +15,24 @@ from .._runtime.validation import has_gaps, require_finite_entries, require_memo
 from .background import Background
 from .base import Similarity
 from .blend import Blend, BlendRows
-from .frames import has_categories, table_of
-from .gaps import PartlyKnown, find_with_gaps, require_not_infinite, require_values, require_values_below, told_gaps
 from .graph import Crowding, Graph
-from .lookalikes import warn_of_square_rows
-from .metric import Metric, Seed, as_rows, of_width, positive_weights, stacked
-from .mixed import Table, blocks_of, column_shares, mixed_scaling
-from .other_distances import Distance
+from .inputs.frames import has_categories, table_of
+from .inputs.input_warnings import warn_of_square_rows
+from .inputs.missing_values import (
+    PartlyKnown,
+    find_with_gaps,
+    require_not_infinite,
+    require_values,
+    require_values_below,
+    told_gaps,
+)
+from .inputs.mixed_types import Table, blocks_of, column_shares, mixed_scaling
+from .knn.other_distances import Distance
+from .metric_base import Metric, Seed, as_rows, of_width, positive_weights, stacked
 from .scaling import ColumnScaling, column_scaling, moments_of, require_scale
 
 if TYPE_CHECKING:
-    from .neighbors import Found
+    from .knn.search import Found
 
 # Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
 N_NEIGHBORS = 15
@@ -51,7 +58,7 @@ class Neighbors(Metric):
     takes_sparse = True
 
     def build(self, X: Any) -> Graph:
-        from .edge_weights import graph_of, require_edge_weights
+        from .knn.edge_weights import graph_of, require_edge_weights
 
         require_edge_weights(self.edge_weights)
         found = self.found(X)
@@ -61,13 +68,13 @@ class Neighbors(Metric):
 
     def found(self, X: Any) -> Found:
         """The nearest others of each row."""
-        from .neighbors import find
+        from .knn.search import find
 
         return find(X, self.n_neighbors, metric=self.distance, n_jobs=self.n_jobs, random_state=self.random_state)
 
     def closest(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
         """The old rows nearest to each new one, and their distances."""
-        from .neighbors import closest_of, index_of
+        from .knn.search import closest_of, index_of
 
         if fitted._index is None:
             fitted._index = index_of(old, k, self.distance, self.n_jobs)
@@ -84,7 +91,7 @@ class Neighbors(Metric):
 
         An old row's own opinion of the edge would need its neighbours anew; the weights are those of a "fuzzy" graph without it.
         """
-        from .edge_weights import fuzzy_memberships
+        from .knn.edge_weights import fuzzy_memberships
 
         k = min(self.n_neighbors, old.shape[0])
         neighbours, distances = self.closest(fitted, old, new, k)
@@ -103,7 +110,7 @@ class NeighborsWithGaps(Neighbors):
     shares: Any = None
 
     def found(self, X: Any) -> Found:
-        from .neighbors import EXACT_LIMIT, Found, seed_of, warn_of_poor
+        from .knn.search import EXACT_LIMIT, Found, seed_of, warn_of_poor
 
         seed = seed_of(self.random_state)
         found = Found(*find_with_gaps(X, self.shares, self.n_neighbors, EXACT_LIMIT, seed, self.n_jobs))

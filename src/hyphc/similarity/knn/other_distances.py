@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.arrays import Floats, Ints
+from ..._runtime.arrays import Floats, Ints
 
 Distance = str | Callable[[Any, Any], float]
 

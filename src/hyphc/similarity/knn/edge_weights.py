@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .._runtime.arrays import Floats, Ints
-from .._runtime.parallel import thread_map
-from .._runtime.validation import require_choice, row_chunks
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.parallel import thread_map
+from ..._runtime.validation import require_choice, row_chunks
 
 EDGE_WEIGHTS = ("fuzzy", "self-tuned", "shared", "binary")
 MANY = 20_000  # rows that are worth a compiled loop
@@ -41,7 +41,7 @@ def _fuzzy(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
 
 def many_memberships(distances: Floats) -> Floats:
     """``fuzzy_memberships`` by a compiled loop, which only many rows are worth."""
-    from .._kernels.similarity.memberships import memberships
+    from ..._kernels.similarity.fuzzy_memberships import memberships
 
     ties = np.empty_like(distances)
 

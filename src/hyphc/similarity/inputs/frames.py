@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.arrays import Floats
-from .._runtime.sanitize import is_number
-from .mixed import Table, coded, is_missing
+from ..._runtime.arrays import Floats
+from ..._runtime.sanitize import is_number
+from .mixed_types import Table, coded, is_missing
 
 
 def is_frame(X: Any) -> bool:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._runtime.validation import as_array, as_floats
-from .base import Similarity
-from .directed import require_symmetric
+from ..._runtime.validation import as_array, as_floats
+from ..base import Similarity
+from ..metrics import Precomputed
+from ..symmetrize import require_symmetric
 from .frames import is_frame, require_columns
-from .metrics import Precomputed
-from .mixed import Table
+from .mixed_types import Table
 
 
 def is_annotated(X: Any) -> bool:

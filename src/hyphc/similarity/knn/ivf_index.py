@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.similarity import cells as cell_kernels
-from .._kernels.similarity import nearest as nearest_kernels
-from .._runtime.arrays import Floats, Ints
-from .._runtime.parallel import thread_map
-from .acquaintances import LISTS_A_TASK, Lists, Singles, empty_lists, nearer_lists
-from .cells import CELLS_A_TASK, Cells, Places, Rows, row_blocks, tasks
+from ..._kernels.similarity import ivf_cells as cell_kernels
+from ..._kernels.similarity import nearest as nearest_kernels
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.parallel import thread_map
+from .ivf_cells import CELLS_A_TASK, Cells, Places, Rows, row_blocks, tasks
+from .nn_descent import LISTS_A_TASK, Lists, Singles, empty_lists, nearer_lists
 
 LOOK_AT = 16  # times as many near cells are looked at as are searched
 SAMPLE = 500  # rows whose true neighbours say how many cells must be searched, and what was found

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.similarity import cells as kernels
-from .._runtime.arrays import Floats, Ints
-from .._runtime.parallel import thread_map
-from .._runtime.validation import CHUNK_BYTES
+from ..._kernels.similarity import ivf_cells as kernels
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.parallel import thread_map
+from ..._runtime.validation import CHUNK_BYTES
 
 Rows = npt.NDArray[Any]  # float32 or float64
 Places = npt.NDArray[np.int32]
