@@ -104,7 +104,7 @@ def test_a_hop_that_is_no_call_is_refused(hop):
         (
             "cli/trees.py",
             "_chosen_clusters",
-            "tree/flat.py",
+            "tree/cut.py",
             "cut",
         ),  # a function that a parameter's class has as a method
         ("cli/__init__.py", "_run", "cli/score.py", "run_score"),  # by the name that the parser gives

@@ -26,7 +26,7 @@ from hyphc.cli.options import criteria, metrics_of_rows
 from hyphc.io import read_tree
 from hyphc.similarity.metrics import METRICS
 from hyphc.similarity.neighbor_metrics import BACKGROUND, N_NEIGHBORS
-from hyphc.tree import cut
+from hyphc.tree import prunings
 from sklearn.metrics import adjusted_rand_score
 
 from commands import COMMANDS, Run, data_of, help_of
@@ -110,7 +110,7 @@ print([module for module in {heavy} if module in sys.modules and module not in b
 
 
 def test_the_criteria_offered_are_those_of_the_tree_and_the_default_is_its_default():
-    assert list(criteria()) == list(cut.CRITERIA)
+    assert list(criteria()) == list(prunings.CRITERIA)
     assert HypHC().criterion == signature(Tree.cut).parameters["criterion"].default == "condensed"
     for command in ("fit", "cut", "plot", "explore"):
         assert "(default: condensed)" in " ".join(help_of(command).split())

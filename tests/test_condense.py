@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hyphc import HypHC, Tree
 from hyphc.tree.condense import condense, is_split, split_order, undo
-from hyphc.tree.cut import labels_of
+from hyphc.tree.prunings import labels_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal

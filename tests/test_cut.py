@@ -11,7 +11,7 @@ from hyphc import Tree, as_similarity
 from hyphc.scores.heights import with_similarity_heights, with_split_weights
 from hyphc.scores.metrics import dasgupta_cost
 from hyphc.tree import cut_scores
-from hyphc.tree.cut import SCORES, Prunings, best_prunings, most_clusters, node_scores
+from hyphc.tree.prunings import SCORES, Prunings, best_prunings, most_clusters, node_scores
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, decode, split_weights
 from hyphc.baselines.agglomerate import graph_agglomeration
-from hyphc.tree.cut import widest_gap
+from hyphc.tree.prunings import widest_gap
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 from sklearn.base import clone

@@ -66,7 +66,7 @@ WORK = {
     "support": lambda folder: hyphc.support(
         HypHC(3, random_state=0).fit(ROWS).tree_, ROWS, n_resamples=2, random_state=0
     ),
-    "explore": lambda folder: HypHC(3, random_state=0).fit(ROWS).explore(folder / "tree.html"),
+    "explore": lambda folder: HypHC(3, random_state=0).fit(ROWS).explore(folder / "tree.notebook_repr"),
     "plot": draw,
     "fit that fails": lambda folder: fail(),
     "hyphc fit": lambda folder: main(["fit", str(folder / "rows.csv"), "--output", str(folder / "out")]),

@@ -15,7 +15,7 @@ from hyphc.continuous.solver import EmbedSettings
 from hyphc.pipeline.identity import FIELDS_WITHOUT_EFFECT, WITHOUT_EFFECT, checksum, facts_of
 from hyphc.similarity import Similarity
 from hyphc.similarity.inputs.mixed_types import Table
-from hyphc.tree.multi import MultiTree
+from hyphc.tree.multifurcating import MultiTree
 
 ROWS = np.random.default_rng(0).normal(size=(12, 3))
 NAMES = list(inspect.signature(HypHC).parameters)

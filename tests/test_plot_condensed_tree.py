@@ -14,7 +14,7 @@ import pytest
 from hyphc import HypHC, Tree, plot
 from hyphc._runtime.palette import MIXED, cluster_colors
 from hyphc.tree.condense import condense
-from hyphc.tree.icicles import MOST_STEPS, cluster_cores, icicles, merges_between, visible_condensed
+from hyphc.tree.icicle_layout import MOST_STEPS, cluster_cores, icicles, merges_between, visible_condensed
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection, PolyCollection

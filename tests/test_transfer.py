@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hyphc import Tree
-from hyphc.tree.transfer import in_other, restricted, transfer_agreement, transfer_distances
+from hyphc.tree.transfer_distance import in_other, restricted, transfer_agreement, transfer_distances
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

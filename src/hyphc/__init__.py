@@ -38,19 +38,19 @@ if TYPE_CHECKING:
     from .tree.compare import compare
     from .tree.consensus import central_tree, consensus
     from .tree.distances import robinson_foulds_distance, triplet_distance
-    from .tree.multi import MultiTree, collapsed
+    from .tree.multifurcating import MultiTree, collapsed
 
     __version__: str
 
 _HOME = {
     "Constraints": "pipeline.constraints",
     "HypHC": "estimator",
-    "MultiTree": "tree.multi",
+    "MultiTree": "tree.multifurcating",
     "Tree": "tree",
     "alternatives": "search.alternatives",
     "as_similarity": "similarity",
     "central_tree": "tree.consensus",
-    "collapsed": "tree.multi",
+    "collapsed": "tree.multifurcating",
     "compare": "tree.compare",
     "consensus": "tree.consensus",
     "cost_bounds": "scores.bounds",

@@ -45,8 +45,8 @@ from .similarity.inputs.foreign_inputs import as_given
 from .similarity.metrics import metric_of
 from .similarity.neighbor_metrics import Auto
 from .tree import Tree
-from .tree.cut import CONDENSED
 from .tree.membership import probabilities
+from .tree.prunings import CONDENSED
 from .views import Views, grown_names, row_names
 
 __all__ = ["HypHC"]

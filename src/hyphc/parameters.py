@@ -23,7 +23,7 @@ from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named, require_no_metric
 from .similarity.metric_base import Metric
 from .tree import Tree
-from .tree.cut import CONDENSED
+from .tree.prunings import CONDENSED
 
 # Parameters that concern the continuous stage alone; ``embed`` has them too.
 CONTINUOUS = (

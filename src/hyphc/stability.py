@@ -25,7 +25,7 @@ from .similarity import Similarity
 from .similarity.blend import Blend
 from .similarity.graph import Graph
 from .tree import Tree, TreeLike, as_tree
-from .tree.transfer import in_other, restricted, transfer_agreement
+from .tree.transfer_distance import in_other, restricted, transfer_agreement
 
 __all__ = ["Support", "support"]
 

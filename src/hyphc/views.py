@@ -13,7 +13,7 @@ from ._runtime.validation import require_choice
 from .scores.differences import Differences, differences
 from .similarity.inputs.foreign_inputs import is_annotated, is_graph
 from .tree import Tree
-from .tree.parts import called
+from .tree.subtrees import called
 
 PICTURES = ("dendrogram", "condensed_tree", "disk", "clustermap", "similarity", "scores")
 

@@ -44,7 +44,7 @@ from hyphc import HypHC, baselines, cost_bounds, dasgupta_cost, dendrogram_purit
 from hyphc.similarity import Background, Blend, Dense, Graph, as_similarity
 from hyphc import Constraints, consensus, decode, differences, embed, encode, spreading_bound, triplet_distance
 from hyphc.tree.ordering import order_leaves, untangle
-from hyphc.tree.transfer import restricted, transfer_distances
+from hyphc.tree.transfer_distance import restricted, transfer_distances
 from oracles import clusters, dasgupta_cost as brute_force_cost, transfer_distances as brute_force_distances
 
 X = np.random.default_rng(0).normal(size=(7, 3))
@@ -112,7 +112,7 @@ COMPILED_ONLY = {
         for name in ("choose", "fill_panel", "neighbours_of_neighbours", "rank", "search", "who_lists")
     ),
     "similarity.fuzzy_memberships.memberships",
-    "tree.cut._count_clusters",
+    "tree.prunings._count_clusters",
 }
 
 

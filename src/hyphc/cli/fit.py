@@ -13,7 +13,7 @@ from .._runtime.user_warnings import collected
 from ..estimator import HypHC
 from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
-from ..tree.cut import CONDENSED
+from ..tree.prunings import CONDENSED
 from .annotated import check_annotated, write_annotated
 from .annotations import read_annotations
 from .common import check_usage, nuisance_notes, print_note, print_notes, read_data, say, similarity_of

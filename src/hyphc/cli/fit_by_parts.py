@@ -15,7 +15,7 @@ from ..io.block_columns import BlockColumns, read_block_columns
 from ..io.columns import Wanted
 from ..pipeline.from_disk import n_bytes
 from ..pipeline.problem import METRICS
-from ..tree.cut import CONDENSED
+from ..tree.prunings import CONDENSED
 from .common import nuisance_notes, options_named, print_note
 from .options import given_options
 from .outputs import checkpoint_kept

@@ -36,7 +36,7 @@ def directed_choices() -> Iterable[str]:
 
 def criteria() -> Iterable[str]:
     """What a cut can be best by."""
-    from ..tree.cut import CRITERIA
+    from ..tree.prunings import CRITERIA
 
     return CRITERIA
 

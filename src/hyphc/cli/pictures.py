@@ -16,7 +16,7 @@ from ..io import Points, read_tree
 from ..io.missing import shown_numbers
 from ..io.trees import row_numbers
 from ..tree import Tree
-from ..tree.cut import CONDENSED, own_clusters
+from ..tree.prunings import CONDENSED, own_clusters
 from .annotations import as_classes, called, read_annotations
 from .common import leaf_names, read_data, tree_for
 from .options import data_options, given_options

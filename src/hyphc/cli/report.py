@@ -17,7 +17,7 @@ from ..scores.certificate import OptimalityGap, optimality_gap
 from ..scores.metrics import dasgupta_cost, dendrogram_purity, in_units
 from ..similarity import Similarity
 from ..tree import Tree
-from ..tree.transfer import restricted
+from ..tree.transfer_distance import restricted
 from .differences import ClusterDifferences
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs

@@ -28,7 +28,7 @@ from ..pipeline.problem import PART_SIZE, Problem, Recipe
 from ..pipeline.telling import Telling
 from ..pipeline.validation import check_values
 from ..tree import Tree
-from ..tree.cut import CONDENSED
+from ..tree.prunings import CONDENSED
 from .collections import as_array, labels_array, stored_rows, write_rows
 from .scheduling import chosen_client, on_dask, require_seen
 

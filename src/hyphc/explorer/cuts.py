@@ -9,7 +9,7 @@ import numpy as np
 from .._runtime.arrays import Ints
 from ..tree import Tree
 from ..tree.condense import is_split, split_order
-from ..tree.cut import (
+from ..tree.prunings import (
     CONDENSED,
     NodeScores,
     best_prunings,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._runtime.arrays import Ints
 from ..tree import Tree
-from ..tree.cut import by_smallest_leaf, labels_of, tops
+from ..tree.prunings import by_smallest_leaf, labels_of, tops
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
 from ..scores.heights import blend_heights, mean_heights, strongest_edge
 from ..similarity import Graph
-from ..tree.checks import order_by_height, renumbered
 from ..tree.condense import default_splits, monotone_heights
 from ..tree.storage import save_mapped
+from ..tree.validation import order_by_height, renumbered
 from .part_fits import ground, part_similarity
 from .problem import Problem
 

@@ -16,7 +16,7 @@ from .._runtime.arrays import Ints
 from .._runtime.progress import Progress
 from ..similarity import Similarity
 from ..tree import Tree
-from ..tree.multi import MultiTree
+from ..tree.multifurcating import MultiTree
 from .contradictions import (
     Called,
     by_number,

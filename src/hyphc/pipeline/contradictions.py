@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .._runtime.arrays import Ints
-from ..tree.multi import MultiTree
+from ..tree.multifurcating import MultiTree
 
 Called = Callable[[int], str]  # what a message calls a point
 

@@ -16,7 +16,7 @@ from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
 from ..tree.condense import FlatClusters
-from ..tree.cut import CONDENSED, flat_clusters, nearest_possible, require_size
+from ..tree.prunings import CONDENSED, flat_clusters, nearest_possible, require_size
 from .assembly import FOLDER
 from .new_points import joined_clusters
 from .npy_rows import Rows

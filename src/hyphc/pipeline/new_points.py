@@ -14,7 +14,7 @@ from ..search.run import ScratchPool
 from ..search.state import node_numbers, state_of
 from ..similarity import Similarity
 from ..tree import Tree
-from ..tree.transfer import restricted
+from ..tree.transfer_distance import restricted
 from .grouping import clusters_of_nodes
 
 SLICE = 256  # points that one thread places at a time

@@ -14,7 +14,7 @@ from ..scores.metrics import splits
 from ..similarity import Background, Blend, Features, Graph, Similarity
 from ..similarity.group_sums import indicator
 from ..tree import Tree
-from ..tree.cut import by_smallest_leaf, labels_of, tops
+from ..tree.prunings import by_smallest_leaf, labels_of, tops
 from .assignment import sums_of_leaves
 from .grouping import clusters_of_nodes, collapsed, expanded
 from .problem import Problem

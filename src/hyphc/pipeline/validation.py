@@ -15,7 +15,7 @@ from ..similarity.metrics import METRICS, choices
 from ..similarity.scaling import require_scale
 from ..similarity.symmetrize import require_directed
 from ..tree import Tree
-from ..tree.cut import CRITERIA
+from ..tree.prunings import CRITERIA
 from .constraints import Constraints
 from .flat import OUTLIERS
 from .from_disk import n_bytes

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from .._runtime.palette import CLUSTERS
-from ..tree.cut import CONDENSED, NodeScores, cut_scores, default_score
+from ..tree.prunings import CONDENSED, NodeScores, cut_scores, default_score
 from .common import axes_or_new, tree_of
 
 _AXES = {

@@ -17,7 +17,7 @@ from ..tree import Tree
 from ..tree.compare import matched
 from ..tree.layout import LEAST_DRAWN, layout
 from ..tree.ordering import untangle
-from ..tree.transfer import in_other
+from ..tree.transfer_distance import in_other
 from .common import (
     BRANCH_COLOR,
     LINE_HEIGHT,

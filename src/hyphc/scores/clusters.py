@@ -28,7 +28,7 @@ import scipy.sparse as sp
 
 from .._kernels.scores import walks
 from .._kernels.tree import passes as kernels
-from .._kernels.tree.cut import best_pruning
+from .._kernels.tree.prunings import best_pruning
 from .._runtime.arrays import Floats, Ints
 from .._runtime.parallel import thread_map
 from ..similarity import Blend, Graph, Similarity

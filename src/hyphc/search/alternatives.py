@@ -16,7 +16,7 @@ from ..baselines import random_tree
 from ..scores.metrics import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
-from ..tree.transfer import in_other, transfer_agreement
+from ..tree.transfer_distance import in_other, transfer_agreement
 from .run import Run
 from .stages import refine_by
 from .sweeps import swept

@@ -13,8 +13,8 @@ from .._runtime.arrays import Floats, Ints
 from .._runtime.parallel import thread_map
 from .compare import matched
 from .core import Tree, TreeLike, as_tree
-from .multi import MultiTree, ascending
-from .transfer import transfer_agreement
+from .multifurcating import MultiTree, ascending
+from .transfer_distance import transfer_agreement
 
 __all__ = ["central_tree", "consensus"]
 

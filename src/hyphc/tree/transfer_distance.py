@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree import restriction as restriction_kernels
-from .._kernels.tree import transfer as kernels
+from .._kernels.tree import transfer_distance as kernels
 from .._runtime.arrays import Floats, Ints
-from .ancestors import is_cluster_of
 from .core import Tree, TreeLike, as_tree
 from .distances import check_trees
+from .lca import is_cluster_of
 
 
 def transfer_distances(tree: TreeLike, other: TreeLike) -> Ints:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .._kernels.tree import lca as lca_kernels
 from .._kernels.tree import passes as kernels
 from .._runtime.arrays import Ints
-from .checks import check_nodes
+from .validation import check_nodes
 
 if TYPE_CHECKING:
     from .core import Tree

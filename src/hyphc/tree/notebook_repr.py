@@ -7,7 +7,7 @@ from html import escape
 from .._runtime.abbreviate import shortened
 from .core import Tree
 from .layout import Layout, layout
-from .parts import called
+from .subtrees import called
 
 TIPS = 40
 LETTERS = 24

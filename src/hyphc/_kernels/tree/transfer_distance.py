@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._runtime.arrays import Ints, Records, record
 from ..._runtime.jit import kernel, part
-from .paths import heavy_paths
+from .heavy_paths import heavy_paths
 
 # Where a node stands in the segment tree over its heavy path, and the node above that path.
 SPOT = record(("begin", np.int64), ("slot", np.int64), ("above", np.int64))

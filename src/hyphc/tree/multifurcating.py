@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from .._runtime.arrays import Floats, Ints
 from . import newick
-from .checks import check_finite_heights, check_names, check_support, given
 from .core import Tree, TreeLike, as_tree
+from .validation import check_finite_heights, check_names, check_support, given
 
 __all__ = ["MultiTree", "collapsed"]
 
