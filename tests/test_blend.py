@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, as_similarity, dasgupta_cost, split_weights
-from hyphc.scores.clusters import number_of_clusters
+from hyphc.scores.cluster_number import number_of_clusters
 from hyphc.scores.heights import with_similarity_heights
 from hyphc.similarity import Background, Blend, Graph
 from hyphc.similarity.blend import BlendRows

@@ -13,7 +13,7 @@ from hyphc.cli.report import gap_row, room_rows, score, score_rows
 from hyphc.scores.bounds import CostBounds
 from hyphc.scores.certificate import graph_part
 from hyphc.scores.confidence import betting_interval
-from hyphc.scores.subsets import LARGEST_SHARE, random_subsets
+from hyphc.scores.subset_bound import LARGEST_SHARE, random_subsets
 from hyphc.similarity import Dense, Features, Graph, Similarity
 from hypothesis import given, settings
 from hypothesis import strategies as st

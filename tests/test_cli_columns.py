@@ -18,7 +18,7 @@ from hyphc.cli.parsers import build_parser
 from hyphc.cli.report import agreement_rows, purity_of
 from hyphc.io import ColumnsError, read_points
 from hyphc.plot.common import groups_of
-from hyphc.scores.metrics import dendrogram_purity
+from hyphc.scores.costs import dendrogram_purity
 from sklearn.metrics import adjusted_rand_score
 
 pytestmark = pytest.mark.usefixtures("quick_certificate")

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from benchmarks.harness.nulls import NULLS
 from hyphc import HypHC, Tree, as_similarity
-from hyphc.scores.clusters import ALPHA, found_splits, modular_splits, number_of_clusters, split_evidence
+from hyphc.scores.cluster_number import ALPHA, found_splits, modular_splits, number_of_clusters, split_evidence
 from hyphc.scores.heights import with_similarity_heights
 from hyphc.similarity import Graph
 from hyphc.tree.condense import is_split, undo

@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 from hyphc import Tree, as_similarity
+from hyphc.scores.costs import dasgupta_cost
 from hyphc.scores.heights import with_similarity_heights, with_split_weights
-from hyphc.scores.metrics import dasgupta_cost
 from hyphc.tree import cut_scores
 from hyphc.tree.prunings import SCORES, Prunings, best_prunings, most_clusters, node_scores
 from hypothesis import given

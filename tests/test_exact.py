@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, dasgupta_cost, datasets, exact_search, exact_tree, optimality_gap
 from hyphc._kernels.scores.subset_optimum import least_costs
-from hyphc.scores import exact
+from hyphc.scores import exact_tree as exact_module
 from hyphc.similarity import Background, Blend, Dense, Graph, Similarity
 from numpy.testing import assert_allclose
 
@@ -36,7 +36,7 @@ def problem(n: int, seed: int, kind: str) -> Similarity:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_no_tree_of_all_costs_less(kind: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "_FEW", 3)  # so that six leaves need bounds and budgets
+    monkeypatch.setattr(exact_module, "_FEW", 3)  # so that six leaves need bounds and budgets
     similarity = problem(6, seed, kind)
     W = similarity.to_dense()
     best = min(oracles.dasgupta_cost(tree, W, similarity.sizes) for tree in all_trees(6))
@@ -51,7 +51,7 @@ def test_no_tree_of_all_costs_less(kind: str, seed: int, monkeypatch: pytest.Mon
 def test_it_agrees_with_the_whole_dynamic_programme(
     kind: str, few: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exact, "_FEW", few)
+    monkeypatch.setattr(exact_module, "_FEW", few)
     similarity = problem(7 + seed % 6, seed, kind)
     least = np.empty(1)
     least_costs(similarity.to_dense()[None], similarity.sizes[None], least)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, baselines, dasgupta_cost, exact_tree, optimality_gap
-from hyphc.scores.levels import cuts_of, loosest_levels
-from hyphc.scores.packing import Packing, load_packings, save_packings, verify
-from hyphc.scores.spreading import SpreadingBound, spreading_bound
+from hyphc.scores.gap_by_level import cuts_of, loosest_levels
+from hyphc.scores.path_packing import Packing, load_packings, save_packings, verify
+from hyphc.scores.spreading_metrics import SpreadingBound, spreading_bound
 from hyphc.similarity import Background, Blend, Graph
 from numpy.testing import assert_allclose, assert_array_equal
 

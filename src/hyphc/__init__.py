@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from .pipeline.constraints import Constraints
     from .scores.bounds import cost_bounds
     from .scores.certificate import optimality_gap
-    from .scores.differences import differences
-    from .scores.exact import exact_search, exact_tree
-    from .scores.metrics import (
+    from .scores.costs import (
         dasgupta_cost,
         dendrogram_purity,
         moseley_wang_reward,
         split_weights,
         tree_sampling_divergence,
     )
-    from .scores.spreading import spreading_bound
+    from .scores.differences import differences
+    from .scores.exact_tree import exact_search, exact_tree
+    from .scores.spreading_metrics import spreading_bound
     from .search import insert, refine
     from .search.alternatives import alternatives
     from .similarity import as_similarity
@@ -54,24 +54,24 @@ _HOME = {
     "compare": "tree.compare",
     "consensus": "tree.consensus",
     "cost_bounds": "scores.bounds",
-    "dasgupta_cost": "scores.metrics",
+    "dasgupta_cost": "scores.costs",
     "decode": "hyperbolic.decode",
-    "dendrogram_purity": "scores.metrics",
+    "dendrogram_purity": "scores.costs",
     "differences": "scores.differences",
     "embed": "continuous.solver",
     "encode": "hyperbolic.encode",
-    "exact_search": "scores.exact",
-    "exact_tree": "scores.exact",
+    "exact_search": "scores.exact_tree",
+    "exact_tree": "scores.exact_tree",
     "explore": "explorer",
     "insert": "search",
-    "moseley_wang_reward": "scores.metrics",
+    "moseley_wang_reward": "scores.costs",
     "optimality_gap": "scores.certificate",
     "refine": "search",
     "robinson_foulds_distance": "tree.distances",
-    "split_weights": "scores.metrics",
-    "spreading_bound": "scores.spreading",
+    "split_weights": "scores.costs",
+    "spreading_bound": "scores.spreading_metrics",
     "support": "stability",
-    "tree_sampling_divergence": "scores.metrics",
+    "tree_sampling_divergence": "scores.costs",
     "triplet_distance": "tree.distances",
 }
 _MODULES = {

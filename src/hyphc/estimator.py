@@ -35,7 +35,7 @@ from .pipeline.problem import Problem
 from .pipeline.resuming import part_by_part, resumed, resuming
 from .pipeline.whole import whole_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
-from .scores.clusters import ClusterNumber, number_of_clusters
+from .scores.cluster_number import ClusterNumber, number_of_clusters
 from .scores.heights import with_similarity_heights
 from .scores.outliers import outlier_scores
 from .search import insert

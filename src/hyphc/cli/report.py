@@ -14,7 +14,7 @@ from .._runtime.sanitize import cut_short, visible
 from ..estimator import HypHC
 from ..scores.bounds import CostBounds, cost_bounds
 from ..scores.certificate import OptimalityGap, optimality_gap
-from ..scores.metrics import dasgupta_cost, dendrogram_purity, in_units
+from ..scores.costs import dasgupta_cost, dendrogram_purity, in_units
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.transfer_distance import restricted

@@ -16,7 +16,7 @@ from .._runtime.arrays import Floats
 from .._runtime.checkpointing import Frame, Level
 from .._runtime.run_control import Clock
 from ..hyperbolic.decode import circle_order, decode
-from ..scores.metrics import dasgupta_cost
+from ..scores.costs import dasgupta_cost
 from ..similarity import Features, Similarity
 from ..similarity.base import by_kind
 from .adam import RiemannianAdam, minimize

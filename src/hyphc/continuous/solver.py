@@ -16,7 +16,7 @@ from .._runtime.parallel import n_threads, one_blas_thread
 from .._runtime.progress import Callback
 from .._runtime.run_control import Clock
 from ..hyperbolic.decode import decode
-from ..scores.metrics import dasgupta_cost
+from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
 from .charts import Ball, Chart, Circle, Sphere

@@ -12,7 +12,7 @@ from .._runtime.duplicate_rows import equal_rows
 from .._runtime.progress import Progress
 from .._runtime.user_warnings import warn
 from ..baselines import random_tree
-from ..scores.metrics import dasgupta_cost
+from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
 from .grouping import expanded, grouped, twins

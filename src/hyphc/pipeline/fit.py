@@ -13,7 +13,7 @@ from .._runtime.run_control import Clock
 from ..baselines.quick import quick_tree
 from ..continuous.solver import embed_by
 from ..hyperbolic.encode import encode_by_height
-from ..scores.metrics import dasgupta_cost
+from ..scores.costs import dasgupta_cost
 from ..search.stages import refine_by
 from ..similarity import Similarity
 from ..tree import Tree

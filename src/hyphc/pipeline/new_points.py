@@ -8,7 +8,7 @@ import numpy as np
 
 from .._kernels.search import passes
 from .._runtime.arrays import Ints
-from ..scores.metrics import dasgupta_cost
+from ..scores.costs import dasgupta_cost
 from ..search import insert
 from ..search.run import ScratchPool
 from ..search.state import node_numbers, state_of

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
-from ..scores.metrics import splits
+from ..scores.costs import splits
 from ..similarity import Background, Blend, Features, Graph, Similarity
 from ..similarity.group_sums import indicator
 from ..tree import Tree

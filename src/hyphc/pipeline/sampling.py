@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
-from ..scores.clusters import number_of_clusters
+from ..scores.cluster_number import number_of_clusters
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Features, Graph, Similarity, unit_rows
 from ..similarity.blend import BlendRows

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
-from ..scores.metrics import splits
+from ..scores.costs import splits
 from ..similarity import Similarity
 from ..tree import Tree
 from .grouping import expanded, grouped

@@ -50,7 +50,7 @@ def cluster_scores(
     Notes
     -----
     The number of clusters that a fit finds is not where this curve is highest: it asks of every split whether chance could have
-    made it (``hyphc.scores.clusters``), while the curve compares cuts.
+    made it (``hyphc.scores.cluster_number``), while the curve compares cuts.
     """
     source, tree = tree, tree_of(tree)
     criterion = criterion or getattr(source, "criterion", None)

@@ -13,7 +13,7 @@ from .._runtime.parallel import thread_map
 from .._runtime.progress import Callback
 from .._runtime.run_control import Clock
 from ..baselines import random_tree
-from ..scores.metrics import check_pair, dasgupta_cost
+from ..scores.costs import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
 from ..tree.transfer_distance import in_other, transfer_agreement

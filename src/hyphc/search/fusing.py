@@ -12,7 +12,7 @@ import numpy as np
 from .._kernels.search import fusing as kernels
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._runtime.arrays import Floats, Ints
-from ..scores.metrics import split_weights
+from ..scores.costs import split_weights
 from ..similarity import Similarity
 from ..tree import Tree
 

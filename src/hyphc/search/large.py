@@ -17,7 +17,7 @@ from .._kernels.search import local, passes
 from .._kernels.search.state import Scratch, State
 from .._runtime.arrays import Ints
 from .._runtime.checkpointing import Level
-from ..scores.metrics import dasgupta_cost
+from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from

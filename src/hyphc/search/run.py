@@ -13,7 +13,7 @@ from .._kernels.search.state import Scratch, State
 from .._runtime.checkpointing import Frame, Level, Trail
 from .._runtime.parallel import n_threads, thread_map
 from .._runtime.run_control import Clock
-from ..scores.metrics import dasgupta_cost
+from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
 from .state import changing, scratch_of

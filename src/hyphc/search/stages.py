@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from .._runtime.progress import Callback
 from .._runtime.run_control import Clock
 from .._runtime.validation import check_effort
-from ..scores.metrics import check_pair, dasgupta_cost
+from ..scores.costs import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
 from ..tree.storage import arrays_of, tree_from

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..baselines.bisection import bisecting_kmeans
 from ..baselines.quick import quick_tree
-from ..scores.metrics import dasgupta_cost
+from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from

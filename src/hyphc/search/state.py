@@ -30,7 +30,7 @@ from .._kernels.search.state import (
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._runtime.arrays import Ints, Records, one_of
 from .._runtime.checkpointing import Frame
-from ..scores.metrics import split_weights
+from ..scores.costs import split_weights
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity
 from ..similarity.base import by_kind
 from ..tree import Tree

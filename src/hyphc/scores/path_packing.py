@@ -75,7 +75,7 @@ def verify(packing: Packing, graph: Graph) -> None:
 
     Examples
     --------
-    >>> from hyphc.scores.spreading import spreading_bound
+    >>> from hyphc.scores.spreading_metrics import spreading_bound
     >>> graph = Graph([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
     >>> verify(spreading_bound(graph, keep=True).packings[0], graph)
     """

@@ -13,8 +13,8 @@ from .._runtime.arrays import Floats, Records, one_of
 from .._runtime.run_control import Clock
 from ..similarity import SimilarityLike, check_similarity
 from ..tree import Tree
+from .costs import dasgupta_cost
 from .heights import with_similarity_heights
-from .metrics import dasgupta_cost
 
 MAX_LEAVES = 24  # 33·2^24 bytes are 550 MB, and each leaf more doubles them
 _FEW = 8  # leaves, at most, of subsets that are solved at once: fewer leave weak bounds, more cost more than they save

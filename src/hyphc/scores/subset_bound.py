@@ -16,7 +16,7 @@ from .._runtime.parallel import thread_map
 from ..similarity import Similarity
 from ..tree import Tree
 from .confidence import betting_interval
-from .exact import least_cost_of
+from .exact_tree import least_cost_of
 
 N_WORST = 5
 

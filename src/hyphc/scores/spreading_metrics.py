@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from .._kernels.scores import spreading as kernels
+from .._kernels.scores import spreading_metrics as kernels
 from .._runtime.arrays import Floats, Ints, Records, one_of
 from .._runtime.parallel import thread_map
 from .._runtime.run_control import Clock
 from .._runtime.validation import check_effort
 from ..similarity import Graph
-from .packing import Packing
+from .path_packing import Packing
 
 # Each level is a packing of its own; they stand this factor apart and the convex curves of their worth fill the gaps.
 FACTOR = 1.5

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._kernels.scores import walks
+from .._kernels.scores import random_walks
 from .._kernels.tree import passes as kernels
 from .._kernels.tree.prunings import best_pruning
 from .._runtime.arrays import Floats, Ints
@@ -36,7 +36,7 @@ from ..similarity.base import by_kind
 from ..similarity.knn.similarity_knn import knn_graph
 from ..tree import Tree
 from ..tree.condense import is_split, undo
-from .metrics import merges_of_edges, splits
+from .costs import merges_of_edges, splits
 
 Bools = npt.NDArray[np.bool_]
 
@@ -184,7 +184,7 @@ def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> 
 
     def fill(chunk: int) -> None:
         own = slice(chunk, None, N_CHUNKS)
-        crossings[own] = walks.walk_crossings(starts, ends, walk.data, *runs, whole[own], part[own], STEPS // 2)
+        crossings[own] = random_walks.walk_crossings(starts, ends, walk.data, *runs, whole[own], part[own], STEPS // 2)
 
     thread_map(fill, range(N_CHUNKS), n_jobs=-1)
     of_merges, of_halves = np.zeros(n - 1), np.zeros(2 * n - 1)

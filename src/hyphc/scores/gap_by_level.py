@@ -10,8 +10,8 @@ from .._kernels.tree.passes import subtree_sums, sums_of_merges
 from .._runtime.arrays import Floats
 from ..similarity import Graph
 from ..tree import Tree
-from .metrics import splits
-from .spreading import SpreadingBound
+from .costs import splits
+from .spreading_metrics import SpreadingBound
 
 N_LEVELS, N_CLUSTERS = 3, 5
 APART = 2.0  # levels nearer to each other than this factor are one
