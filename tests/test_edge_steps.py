@@ -8,8 +8,8 @@ from hyphc._kernels.continuous import edge_steps as kernels
 from hyphc._kernels.continuous.powers import powers
 from hyphc.continuous import edge_descent, objective, sampling
 from hyphc.continuous.adam import RiemannianAdam
-from hyphc.continuous.charts import Circle
-from hyphc.continuous.run import Schedule
+from hyphc.continuous.descent import Schedule
+from hyphc.continuous.manifolds import Circle
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit

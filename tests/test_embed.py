@@ -12,8 +12,8 @@ from hyphc._kernels.continuous.adam import BETA1, BETA2
 from hyphc._runtime.progress import Progress
 from hyphc._runtime.run_control import Clock
 from hyphc.continuous.adam import RiemannianAdam
-from hyphc.continuous.charts import Ball, Circle, Sphere
-from hyphc.continuous.run import Watch
+from hyphc.continuous.descent import Watch
+from hyphc.continuous.manifolds import Ball, Circle, Sphere
 from hyphc.continuous.solver import EmbedResult
 from hyphc.hyperbolic.geometry import distance
 from hyphc.similarity import Features, Similarity

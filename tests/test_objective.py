@@ -12,7 +12,7 @@ from hyphc import as_similarity, dasgupta_cost, decode
 from hyphc._kernels.continuous import edge_steps
 from hyphc._kernels.continuous import objective as kernels
 from hyphc.continuous import objective, sampling
-from hyphc.continuous.charts import Ball, Circle, Sphere
+from hyphc.continuous.manifolds import Ball, Circle, Sphere
 from hyphc.similarity import Dense
 from hypothesis import given
 from hypothesis import strategies as st

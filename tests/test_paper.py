@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hyphc import as_similarity, embed
-from hyphc.continuous import objective, paper
+from hyphc.continuous import objective, paper_presets
 from hyphc.continuous.adam import RiemannianAdam
-from hyphc.continuous.charts import Ball
-from hyphc.continuous.run import LearnedNorm
+from hyphc.continuous.descent import LearnedNorm
+from hyphc.continuous.manifolds import Ball
 from hyphc.similarity import Dense
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,8 +49,8 @@ def test_the_compiled_loop_takes_the_steps_of_the_plain_one(spread, rate, penalt
     rng = np.random.default_rng(0)
     start = rng.normal(size=(13, 2))
     start *= spread / np.linalg.norm(start, axis=1, keepdims=True)
-    pairs = paper.Pairs(random_similarity(13, 1), penalty, map)
-    leaves, plain = paper.Leaves(start), PlainLeaves(start)
+    pairs = paper_presets.Pairs(random_similarity(13, 1), penalty, map)
+    leaves, plain = paper_presets.Leaves(start), PlainLeaves(start)
     for _ in range(6):
         for chunk in pairs.epoch(rng):
             step = chunk, pairs.multiplicity, 7, 0.1, rate
@@ -66,7 +66,7 @@ def test_pairs_with_every_third_point_average_to_the_exact_loss():
     angles = np.random.default_rng(0).uniform(0, 6, n)
     full, grad, _ = objective.circle_block_objective(angles, 2.0, similarity.W, 0.5)
     every = np.array([(i, j, k) for i, j in combinations(range(n), 2) for k in range(n) if k not in (i, j)])
-    pairs = paper.Pairs(similarity, 0.0, map)
+    pairs = paper_presets.Pairs(similarity, 0.0, map)
     ijk, w, _ = pairs.weighted(every)
     value, seen, _ = objective.circle_triplet_objective(angles, 2.0, ijk, w, 0.5)
     scale = pairs.multiplicity / len(every)
@@ -76,7 +76,7 @@ def test_pairs_with_every_third_point_average_to_the_exact_loss():
 
 @given(st.integers(3, 30), st.integers(0, 1000))
 def test_an_epoch_takes_every_pair_once_with_a_third_point_outside_it(n, seed):
-    epoch = paper.Pairs(Dense(np.ones((n, n))), 0.0, map).epoch(np.random.default_rng(seed))
+    epoch = paper_presets.Pairs(Dense(np.ones((n, n))), 0.0, map).epoch(np.random.default_rng(seed))
     i, j, k = np.concatenate([chunk.ijk for chunk in epoch]).T
     assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == list(combinations(range(n), 2))
     assert ((k != i) & (k != j) & (k >= 0) & (k < n)).all()
@@ -92,7 +92,7 @@ def test_the_preset_runs_its_grid_and_finds_the_groups():
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_threads_change_nothing(n_jobs, monkeypatch):
-    monkeypatch.setattr(paper, "CHUNK", 256)
+    monkeypatch.setattr(paper_presets, "CHUNK", 256)
     similarity = random_similarity(60, 0)
     options = {"preset": "paper", "max_iter": 3, "random_state": 1}
     one, more = embed(similarity, **options), embed(similarity, n_jobs=n_jobs, **options)

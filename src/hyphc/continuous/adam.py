@@ -13,7 +13,7 @@ from .._runtime.checkpointing import Frame
 
 
 class Manifold(Protocol):
-    """What Riemannian Adam asks of a manifold; see ``charts`` for the three at hand."""
+    """What Riemannian Adam asks of a manifold; see ``manifolds`` for the three at hand."""
 
     def gradient(self, params: Floats, grad: Floats) -> Floats: ...
     def square(self, params: Floats, tangent: Floats) -> Floats: ...

@@ -18,7 +18,7 @@ from .._kernels.continuous.edge_steps import Circular, EdgeList, weighted_third_
 from .._runtime.arrays import Floats, Ints
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
-from .charts import Chart
+from .manifolds import Chart
 from .objective import Map
 
 # Third points of an edge in one step: one far, one near.

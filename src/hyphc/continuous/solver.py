@@ -19,13 +19,13 @@ from ..hyperbolic.decode import decode
 from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
-from .charts import Ball, Chart, Circle, Sphere
+from .descent import Range, Run, Schedule, Watch, arrays_of, descend, runs_from
 from .edge_descent import descend_on_edges, fits_edge_steps
+from .init import start_directions
+from .manifolds import Ball, Chart, Circle, Sphere
 from .objective import Map
-from .paper import PROTOCOLS, paper_runs
-from .run import Range, Run, Schedule, Watch, arrays_of, descend, runs_from
+from .paper_presets import PROTOCOLS, paper_runs
 from .sampling import Edges, Sampler, sampler_of
-from .starts import start_directions
 
 __all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_by"]
 

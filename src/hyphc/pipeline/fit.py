@@ -10,7 +10,7 @@ from .. import baselines
 from .._runtime.arrays import Floats
 from .._runtime.checkpointing import Level
 from .._runtime.run_control import Clock
-from ..baselines.quick import quick_tree
+from ..baselines.first_tree import quick_tree
 from ..continuous.solver import embed_by
 from ..hyperbolic.encode import encode_by_height
 from ..scores.costs import dasgupta_cost

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..baselines.quick import Quick, quick_method
+from ..baselines.first_tree import Quick, quick_method
 from ..continuous.solver import EmbedSettings
 from ..search import run as search
 from ..similarity import Similarity

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._runtime.run_control import Clock
-from ..baselines.quick import quick_tree
+from ..baselines.first_tree import quick_tree
 from ..continuous.solver import EmbedSettings
 from ..search.levels import coarser
 from ..search.run import LARGE

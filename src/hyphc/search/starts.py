@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..baselines.bisection import bisecting_kmeans
-from ..baselines.quick import quick_tree
+from ..baselines.first_tree import quick_tree
 from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree

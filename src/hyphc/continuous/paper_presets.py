@@ -15,9 +15,9 @@ import numpy as np
 from .._kernels.continuous import paper_steps as kernels
 from .._runtime.arrays import Floats, Ints, one_of
 from ..similarity import Dense, Similarity
-from .charts import MAX_NORM, Circle
+from .descent import NORM_BOUNDS, Run, Watch
+from .manifolds import MAX_NORM, Circle
 from .objective import Map
-from .run import NORM_BOUNDS, Run, Watch
 from .sampling import EXPLICIT_COST, pair_of_number
 
 EPOCHS = 50

@@ -20,7 +20,7 @@ from ..scores.costs import dasgupta_cost
 from ..similarity import Features, Similarity
 from ..similarity.base import by_kind
 from .adam import RiemannianAdam, minimize
-from .charts import Chart, Circle
+from .manifolds import Chart, Circle
 from .objective import check_radius, check_temperature
 from .sampling import Evaluation, Sampler
 
