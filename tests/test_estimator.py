@@ -321,7 +321,7 @@ def test_what_the_end_of_a_fit_would_refuse_is_refused_before_it(settings, monke
 
 
 def test_wide_features_start_from_bisecting_and_never_end_above_it(monkeypatch):
-    monkeypatch.setattr("hyphc.search.run.LARGE_FEATURES", 1_000)
+    monkeypatch.setattr("hyphc.search.search_context.LARGE_FEATURES", 1_000)
     X = np.random.default_rng(0).normal(size=(120, 40))
     model = HypHC(metric="cosine", random_state=0).fit(X)
     assert len(model.loss_curve_) == 0 < model.n_iter_  # the continuous stage is left out: what is counted are sweeps
@@ -332,7 +332,7 @@ def test_wide_features_start_from_bisecting_and_never_end_above_it(monkeypatch):
 
 @pytest.mark.parametrize("settings", [{"metric": "euclidean", "n_neighbors": 5}, {"metric": "auto"}], ids=str)
 def test_large_graphs_and_blends_start_from_agglomeration_and_never_end_above_it(settings, monkeypatch):
-    monkeypatch.setattr("hyphc.search.run.LARGE_GRAPH", 50)
+    monkeypatch.setattr("hyphc.search.search_context.LARGE_GRAPH", 50)
     graph = as_similarity(X, **settings)
     stages: list[str] = []
     model = HypHC(random_state=0, callback=lambda progress: stages.append(progress.stage)).fit(graph)

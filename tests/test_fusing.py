@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hyphc import Tree, as_similarity, dasgupta_cost, refine
-from hyphc._kernels.search import fusing as kernels
+from hyphc._kernels.search import tree_fusion as kernels
 from hyphc._runtime.run_control import Clock
-from hyphc.search.fusing import fused
 from hyphc.search.ratchet import n_rounds, ratcheted
-from hyphc.search.run import Run
-from hyphc.search.starts import with_other_starts
+from hyphc.search.restarts import with_other_starts
+from hyphc.search.search_context import Run
+from hyphc.search.tree_fusion import fused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hyphc import Tree, dasgupta_cost, refine
-from hyphc.search.levels import coarser
+from hyphc.search.coarsening import coarser
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,8 +39,8 @@ def test_a_level_is_the_tree_above_its_largest_small_subtrees(case, limit):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("start", [chain(300), random_tree(300, 0)], ids=["chain", "random"])
 def test_large_trees_are_swept_on_several_levels_by_any_number_of_threads(kind, start, monkeypatch):
-    monkeypatch.setattr("hyphc.search.run.LARGE", 40)
-    monkeypatch.setattr("hyphc.search.large.SMALL", 4)
+    monkeypatch.setattr("hyphc.search.search_context.LARGE", 40)
+    monkeypatch.setattr("hyphc.search.multilevel.SMALL", 4)
     similarity = similarity_of_kind(kind, 300, 1)
     found = refine(start, similarity, random_state=0)
     assert np.array_equal(found.children, refine(start, similarity, random_state=0, n_jobs=2).children)
@@ -49,9 +49,9 @@ def test_large_trees_are_swept_on_several_levels_by_any_number_of_threads(kind, 
 
 
 def test_more_effort_goes_on_longer_and_names_are_kept(monkeypatch):
-    monkeypatch.setattr("hyphc.search.run.LARGE", 40)
-    monkeypatch.setattr("hyphc.search.large.SMALL", 4)
-    monkeypatch.setattr("hyphc.search.large.SETTLED", 0.02)
+    monkeypatch.setattr("hyphc.search.search_context.LARGE", 40)
+    monkeypatch.setattr("hyphc.search.multilevel.SMALL", 4)
+    monkeypatch.setattr("hyphc.search.multilevel.SETTLED", 0.02)
     similarity = similarity_of_kind("graph", 400, 3)
     start = Tree(random_tree(400, 3).children, names=[f"leaf {i}" for i in range(400)])
     sweeps: dict[float, list[str]] = {}

@@ -9,7 +9,7 @@ import pytest
 from hyphc import HypHC, Tree, as_similarity
 from hyphc.continuous.solver import EmbedSettings
 from hyphc.pipeline.plan import plan_fit
-from hyphc.search.run import LARGE, LARGE_GRAPH
+from hyphc.search.search_context import LARGE, LARGE_GRAPH
 from hyphc.similarity import Features, Graph
 from scipy.sparse import csr_array
 
@@ -101,7 +101,7 @@ def test_a_fitted_model_tells_its_plan_in_words(set_tick):
 
 
 def test_the_stages_that_were_planned_are_those_that_are_told(monkeypatch):
-    monkeypatch.setattr("hyphc.search.run.LARGE_GRAPH", 50)
+    monkeypatch.setattr("hyphc.search.search_context.LARGE_GRAPH", 50)
     for similarity in (FEATURES, KNN, BLEND):
         told: list[str] = []
         model = HypHC(random_state=0, callback=lambda progress: told.append(progress.stage)).fit(similarity)  # noqa: B023

@@ -146,7 +146,7 @@ def test_an_interrupt_in_any_stage_ends_the_fit_with_a_warning(stage, act, defau
 
 
 def test_an_interrupt_while_the_start_is_made_ends_the_fit_with_the_start(monkeypatch, default_interrupts):
-    monkeypatch.setattr("hyphc.search.run.LARGE", 100)
+    monkeypatch.setattr("hyphc.search.search_context.LARGE", 100)
     start = baselines.bisecting_kmeans(as_similarity(X, "cosine"))
 
     def interrupted(similarity: object, n_jobs: object) -> Tree:
@@ -171,19 +171,19 @@ def test_an_interrupt_ends_embed_and_refine_too(act, default_interrupts):
 
 
 def test_what_sweeps_gained_before_an_interrupt_is_kept(monkeypatch, default_interrupts):
-    from hyphc.search import sweep
+    from hyphc.search import spr_sweep
 
     similarity = as_similarity(np.random.default_rng(0).normal(size=(1_500, 5)), "cosine")
     tree = baselines.random_tree(similarity, random_state=0)
     drained: list[int] = []
 
-    def drain(*arguments: object, kernel: Callable[..., None] = sweep._drain) -> None:
+    def drain(*arguments: object, kernel: Callable[..., None] = spr_sweep._drain) -> None:
         kernel(*arguments)
         drained.append(1)
         if len(drained) == 2:
             press()
 
-    monkeypatch.setattr(sweep, "_drain", drain)
+    monkeypatch.setattr(spr_sweep, "_drain", drain)
     with pytest.warns(UserWarning, match="Interrupted"):
         refined = refine(tree, similarity, random_state=0)
     assert len(drained) == 2

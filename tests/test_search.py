@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree, insert, refine
-from hyphc._kernels.search import kinds, local, passes
+from hyphc._kernels.search import dispatch, local_search, tree_passes
 from hyphc.search import Progress
 from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
 from hyphc.similarity import Background, Blend, Dense, Features, Graph
@@ -46,10 +46,10 @@ def test_the_change_of_cost_that_the_search_reports_is_the_exact_one_and_never_p
     n = tree.n_leaves
     state = state_of(tree, similarity)
     scratch, agenda = scratch_of(state), agenda_of(np.arange(n), seed)
-    passes.wake_all(state.nodes, scratch, agenda, 2 * n - 2)
+    tree_passes.wake_all(state.nodes, scratch, agenda, 2 * n - 2)
     cost, rounding = dasgupta_cost(tree, similarity), 1e-11 * magnitude(similarity)
     for smallest in [np.inf] * 10 + [0.0] * 10:
-        change = local.search(state, scratch, agenda, 2 * n - 1, smallest, 7)
+        change = local_search.search(state, scratch, agenda, 2 * n - 1, smallest, 7)
         found = tree_of(state, np.arange(n), 1.0, None)
         assert change <= rounding
         cost += change
@@ -70,17 +70,17 @@ def places_below(nodes, v):
 
 @njit
 def aim(state, scratch, A, ceiling):
-    return kinds.aim(state, scratch, A, ceiling)
+    return dispatch.aim(state, scratch, A, ceiling)
 
 
 @njit
 def weight(state, work, A, v):
-    return kinds.weight(state, work, A, v)
+    return dispatch.weight(state, work, A, v)
 
 
 @njit
 def floor_below(state, work, v, a, acc, w, cap, reach):
-    return kinds.floor_below(state, work, v, a, acc, w, cap, reach)
+    return dispatch.floor_below(state, work, v, a, acc, w, cap, reach)
 
 
 def graft_costs(state, scratch, A):
@@ -121,7 +121,7 @@ def test_no_place_below_a_node_costs_less_than_the_bound_says(kind, n, seed, wei
         similarity = with_sizes(similarity, rng.integers(1, 5, n).astype(float))
     state = state_of(random_tree(n - 1, seed), similarity)
     scratch, agenda = scratch_of(state), agenda_of(np.arange(n - 1), seed)
-    local.search(state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40)))  # some moves, kept and undone
+    local_search.search(state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40)))  # some moves, kept and undone
     nodes, A = state.nodes, n - 1
     hang_loose(nodes, A)
     cap, reach = aim(state, scratch, A, 2 * n - 1)
@@ -261,8 +261,8 @@ def test_a_time_budget_ends_the_search_and_so_can_a_callback(set_tick):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_large_problems_are_searched_region_by_region_with_any_number_of_threads(kind, seed, monkeypatch):
-    monkeypatch.setattr("hyphc.search.run.LARGE", 100)
-    monkeypatch.setattr("hyphc.search.large.REGION", 32)
+    monkeypatch.setattr("hyphc.search.search_context.LARGE", 100)
+    monkeypatch.setattr("hyphc.search.multilevel.REGION", 32)
     similarity, start = similarity_of_kind(kind, 300, seed), random_tree(300, seed)
     stages: list[str] = []
     one = refine(start, similarity, random_state=0, callback=lambda progress: stages.append(progress.stage))

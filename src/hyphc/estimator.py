@@ -39,7 +39,7 @@ from .scores.cluster_number import ClusterNumber, number_of_clusters
 from .scores.heights import with_similarity_heights
 from .scores.outliers import outlier_scores
 from .search import insert
-from .search.in_order import best_in_order
+from .search.ordered_dp import best_in_order
 from .similarity import Similarity
 from .similarity.inputs.foreign_inputs import as_given
 from .similarity.metrics import metric_of

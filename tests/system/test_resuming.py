@@ -11,7 +11,7 @@ from hyphc import Constraints, HypHC, Tree
 from hyphc._runtime.run_control import Clock
 from hyphc._runtime.shard_store import Checkpoint
 from hyphc.pipeline import resuming
-from hyphc.search import run as search
+from hyphc.search import search_context as search
 
 from killing import Killed, every_state_written, killed_and_resumed
 

@@ -98,11 +98,11 @@ COMPILED_ONLY = {
     "continuous.objective.block_spread",
     "continuous.objective.circle_triplets",
     "continuous.paper_steps.paper_steps",
-    "search.fusing._assemble",
-    "search.passes.count_leaves",
-    "search.passes.largest_subtrees",
-    "search.passes.leaves_below",
-    "search.passes.wake_all",
+    "search.tree_fusion._assemble",
+    "search.tree_passes.count_leaves",
+    "search.tree_passes.largest_subtrees",
+    "search.tree_passes.leaves_below",
+    "search.tree_passes.wake_all",
     *(
         f"similarity.ivf_cells.{name}"
         for name in ("assign", "halve", "means", "move", "nearness", "products", "squared_distances")

@@ -14,7 +14,7 @@ from ..baselines.first_tree import quick_tree
 from ..continuous.solver import embed_by
 from ..hyperbolic.encode import encode_by_height
 from ..scores.costs import dasgupta_cost
-from ..search.stages import refine_by
+from ..search.refine import refine_by
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.search import passes
+from .._kernels.search import tree_passes
 from .._runtime.arrays import Ints
 from ..scores.costs import dasgupta_cost
 from ..search import insert
-from ..search.run import ScratchPool
+from ..search.search_context import ScratchPool
 from ..search.state import node_numbers, state_of
 from ..similarity import Similarity
 from ..tree import Tree
@@ -41,7 +41,9 @@ def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: in
     cluster[node_numbers(m, n)] = clusters_of_nodes(tree, labels)
     new, joined = np.arange(m, n), np.empty(n - m, dtype=np.int64)
     slices = [slice(k, k + SLICE) for k in range(0, n - m, SLICE)]
-    ScratchPool(state, n_jobs).map(lambda s, scratch: passes.join(state, scratch, new[s], cluster, joined[s]), slices)
+    ScratchPool(state, n_jobs).map(
+        lambda s, scratch: tree_passes.join(state, scratch, new[s], cluster, joined[s]), slices
+    )
     return joined
 
 

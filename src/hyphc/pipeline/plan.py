@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..baselines.first_tree import Quick, quick_method
 from ..continuous.solver import EmbedSettings
-from ..search import run as search
+from ..search import search_context as search
 from ..similarity import Similarity
 
 # With a search to follow, a continuous stage that is asked for gets this many triplets (about a second), on a graph so many steps

@@ -11,9 +11,9 @@ import numpy as np
 from .._runtime.run_control import Clock
 from ..baselines.first_tree import quick_tree
 from ..continuous.solver import EmbedSettings
-from ..search.levels import coarser
-from ..search.run import LARGE
-from ..search.stages import refine_by
+from ..search.coarsening import coarser
+from ..search.refine import refine_by
+from ..search.search_context import LARGE
 from ..similarity import Similarity
 from ..tree import Tree
 from .duplicates import Distinct

@@ -2,6 +2,6 @@
 
 from .._runtime.progress import Progress
 from .insertion import insert
-from .stages import refine
+from .refine import refine
 
 __all__ = ["Progress", "insert", "refine"]

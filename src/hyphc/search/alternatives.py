@@ -17,9 +17,9 @@ from ..scores.costs import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
 from ..tree.transfer_distance import in_other, transfer_agreement
-from .run import Run
-from .stages import refine_by
-from .sweeps import swept
+from .refine import refine_by
+from .search_context import Run
+from .spr_sweep import swept
 
 __all__ = ["Alternatives", "alternatives"]
 

@@ -6,17 +6,7 @@ import numpy as np
 
 from ..._runtime.arrays import Floats, Records
 from ..._runtime.jit import part
-from .kinds import (
-    aim,
-    append_leaf,
-    finish_move,
-    floor_below,
-    position,
-    recut,
-    release,
-    settle,
-    weight,
-)
+from .dispatch import aim, append_leaf, finish_move, floor_below, position, recut, release, settle, weight
 from .state import DenseState, GraphState, Scratch
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._runtime.arrays import Records
 from ..._runtime.jit import part
-from .kinds import aim, finish_move, release, settle, weight
+from .dispatch import aim, finish_move, release, settle, weight
 from .state import BlendState, GraphState, Scratch
 
 

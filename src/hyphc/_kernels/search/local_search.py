@@ -6,9 +6,9 @@ import numpy as np
 
 from ..._runtime.arrays import Records
 from ..._runtime.jit import kernel, part
-from .kinds import aim, release
-from .moves import move, wake
-from .places import best_place
+from .best_regraft import best_place
+from .dispatch import aim, release
+from .spr import move, wake
 from .state import Agenda, Scratch, State, child, draw, pop, sibling
 
 _LARGEST_KICK = 6  # up to 2⁶ random moves at once

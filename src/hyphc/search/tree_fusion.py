@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.search import fusing as kernels
+from .._kernels.search import tree_fusion as kernels
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._runtime.arrays import Floats, Ints
 from ..scores.costs import split_weights

@@ -36,7 +36,7 @@ import numpy as np
 
 from ..._runtime.arrays import Records
 from ..._runtime.jit import part
-from .kinds import aim, floor_below, weight
+from .dispatch import aim, floor_below, weight
 from .state import Scratch, State, sibling
 
 _TINY = 1e-300  # a cap of 0 means that A has no weight at all; any positive number then gives the right bound

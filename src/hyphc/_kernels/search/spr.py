@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..._runtime.arrays import Records
 from ..._runtime.jit import part
-from .kinds import finish_move, position, recut, settle
+from .dispatch import finish_move, position, recut, settle
 from .state import Agenda, State, push, sibling
 
 # A move changes points and cuts on two paths. Subtrees hanging within this many steps of either end are tried again.

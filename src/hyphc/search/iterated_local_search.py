@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.search import local
+from .._kernels.search import local_search
 from .._kernels.search.state import Scratch, State
 from .._runtime.checkpointing import Level
 from ..similarity import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions, pack, unpack
-from .run import PIECE, Run, ScratchPool, is_large, pieces
+from .search_context import PIECE, Run, ScratchPool, is_large, pieces
 from .state import agenda_of, depth_first, state_of, take_up, tree_of
 
 TRIALS, LEAST_TRIALS, MOST_TRIALS = 8, 5_000, 30_000  # per leaf, at least, at most
@@ -75,7 +75,7 @@ def _search(
     def work(job: tuple[Region, int, int], scratch: Scratch) -> None:
         region, begin, end = job
         for piece in pieces(end, run, begin):
-            local.search(state, scratch, region.agenda, region.ceiling, smallest, piece.stop - piece.start)
+            local_search.search(state, scratch, region.agenda, region.ceiling, smallest, piece.stop - piece.start)
 
     for begin in range(first, max(trials, default=0), STRETCH):
         ends = [min(share, begin + STRETCH) for share in trials]

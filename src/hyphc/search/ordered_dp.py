@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.search import in_order as kernels
+from .._kernels.search import ordered_dp as kernels
 from .._runtime.validation import require_memory
 from ..similarity import SimilarityLike, check_similarity
 from ..tree import Tree

@@ -1,7 +1,7 @@
 """What the search asks of a similarity. Each kind answers in a file of its own: features, dense, graph, blend.
 
 ``aim`` prepares what one subtree A needs, ``weight`` answers w(A, v) = Σ w_ij, i below A and j below v, for any v beside A, and
-``release`` tidies up. ``floor_below`` bounds what A costs below a node (see ``places``). ``recut``, ``settle`` and
+``release`` tidies up. ``floor_below`` bounds what A costs below a node (see ``best_regraft``). ``recut``, ``settle`` and
 ``finish_move`` keep the account of a tree that changes.
 """
 

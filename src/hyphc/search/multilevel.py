@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._kernels.search import local, passes
+from .._kernels.search import local_search, tree_passes
 from .._kernels.search.state import Scratch, State
 from .._runtime.arrays import Ints
 from .._runtime.checkpointing import Level
@@ -21,11 +21,11 @@ from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
-from .levels import coarser
+from .coarsening import coarser
 from .regions import Region, close_regions, open_regions
-from .run import Run, ScratchPool, pieces
+from .search_context import Run, ScratchPool, pieces
+from .spr_sweep import sweep
 from .state import cost_of, depth_first, scale_of, state_of, take_up, tree_of
-from .sweep import sweep
 
 REGION = 1_024  # leaves of a subtree swept on its own
 EVERY = np.inf
@@ -114,7 +114,7 @@ class _Sweeper:
             done = self._begun(state, pool, rounds, regions, level)
             # in float32 moves that gain next to nothing could go on for ever
             while done.rounds > 0 and len(done.tried) and done.cost < done.last and not self.over():
-                small = done.tried[passes.count_leaves(state.nodes)[done.tried] <= up_to]
+                small = done.tried[tree_passes.count_leaves(state.nodes)[done.tried] <= up_to]
                 done.tried = sweep(state, pool, small, NEGLIGIBLE * self.scale, self.run)
                 done.rounds, done.cost, done.last = done.rounds - 1, cost_of(state), done.cost
                 self.sweeps += 1
@@ -154,9 +154,9 @@ def _sweep_regions(state: State, pool: ScratchPool, run: Run) -> None:
     """Sweep within subtrees that fit into a core's cache, many at once: most moves of a large tree are short ones."""
 
     def work(region: Region, scratch: Scratch) -> None:
-        passes.wake_all(state.nodes, scratch, region.agenda, region.root)
+        tree_passes.wake_all(state.nodes, scratch, region.agenda, region.root)
         for piece in pieces(2 * region.n_leaves, run):
-            local.search(state, scratch, region.agenda, region.ceiling, np.inf, piece.stop - piece.start)
+            local_search.search(state, scratch, region.agenda, region.ceiling, np.inf, piece.stop - piece.start)
 
     pool.map(work, open_regions(state, REGION, run))
     close_regions(state)

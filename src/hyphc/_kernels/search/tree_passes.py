@@ -6,9 +6,9 @@ import numpy as np
 
 from ..._runtime.arrays import Floats, Ints, Records
 from ..._runtime.jit import kernel
-from .kinds import append_leaf, finish_move, position, release, settle, weight
-from .moves import graft
-from .places import best_place, cheapest_insertion
+from .best_regraft import best_place, cheapest_insertion
+from .dispatch import append_leaf, finish_move, position, release, settle, weight
+from .spr import graft
 from .state import Agenda, Scratch, State, push
 
 

@@ -14,11 +14,11 @@ from ..scores.costs import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
 from ..tree.storage import arrays_of, tree_from
-from .iterated import iterated
+from .iterated_local_search import iterated
 from .ratchet import n_rounds, ratcheted
-from .run import Run, later_stages
-from .starts import with_other_starts
-from .sweeps import FIRST_ROUNDS, swept
+from .restarts import with_other_starts
+from .search_context import Run, later_stages
+from .spr_sweep import FIRST_ROUNDS, swept
 
 
 def refine(

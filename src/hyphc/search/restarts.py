@@ -10,9 +10,9 @@ from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
-from .fusing import fused
-from .run import LARGE_GRAPH, Run
-from .sweeps import FIRST_ROUNDS, swept
+from .search_context import LARGE_GRAPH, Run
+from .spr_sweep import FIRST_ROUNDS, swept
+from .tree_fusion import fused
 
 
 def with_other_starts(tree: Tree, given: float, similarity: Similarity, run: Run) -> Tree:
