@@ -82,7 +82,7 @@ def test_a_walk_goes_only_where_its_beginning_leads(walk):
         ("cli/fit.py", "run_fit", "estimator.py", "HypHC"),  # called elsewhere in the file
         ("cli/fit.py", "_fitted", "stability.py", "HypHC"),  # defined in another file
         ("estimator.py", "_checked", "similarity/base.py", "Similarity"),  # asked for by isinstance, not made
-        ("pipeline/flat.py", "labels", "tree/core.py", "Tree"),  # an annotation
+        ("out_of_core/labels.py", "labels", "tree/core.py", "Tree"),  # an annotation
         ("cli/__init__.py", "_run", "cli/fit.py", "_fitted"),  # no command
     ],
     ids=":".join,
@@ -98,7 +98,7 @@ def test_a_hop_that_is_no_call_is_refused(hop):
         (
             "estimator.py",
             "_settle",
-            "pipeline/flat.py",
+            "out_of_core/labels.py",
             "clusters",
         ),  # a method of what a method of a base class returns
         (

@@ -19,10 +19,10 @@ import dask  # noqa: E402
 from distributed import Client  # noqa: E402
 from hyphc._runtime.user_warnings import warn  # noqa: E402
 from hyphc.dask import DaskHypHC, scheduling, waiting  # noqa: E402
-from hyphc.pipeline.blocks import open_rows  # noqa: E402
-from hyphc.pipeline.flat import Cut  # noqa: E402
-from hyphc.pipeline.parts import fit_by_parts, on_threads  # noqa: E402
-from hyphc.pipeline.problem import Problem, Recipe  # noqa: E402
+from hyphc.out_of_core.job import Problem, Recipe  # noqa: E402
+from hyphc.out_of_core.labels import Cut  # noqa: E402
+from hyphc.out_of_core.row_sources import open_rows  # noqa: E402
+from hyphc.out_of_core.stages import fit_by_parts, on_threads  # noqa: E402
 
 from dask_clusters import SMALL, assert_same, cluster, planted_rows  # noqa: E402
 

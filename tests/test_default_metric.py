@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity, dasgupta_cost
-from hyphc.pipeline.grouping import expanded
+from hyphc.fit.weighted_leaves import expanded
 from hyphc.scores.heights import with_similarity_heights
 from hyphc.similarity import Background, Blend, Graph, similarity_from_distances
 from hyphc.similarity.knn.search import neighbor_graph

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity, dasgupta_cost
 from hyphc.cli import main
+from hyphc.fit.fingerprint import facts_of
 from hyphc.io import read_points
-from hyphc.pipeline.identity import facts_of
 from hyphc.similarity import Dense, Graph
 from hyphc.similarity.symmetrize import DIRECTED
 from numpy.testing import assert_array_equal

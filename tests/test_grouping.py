@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree
-from hyphc.pipeline.grouping import expanded, grouped, twins, weighted
+from hyphc.fit.weighted_leaves import expanded, grouped, twins, weighted
 from hyphc.similarity import Dense, Features, Graph
 from hyphc.similarity.scaling import unit_rows
 from hypothesis import given, settings

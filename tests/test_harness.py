@@ -21,7 +21,7 @@ from benchmarks.harness.task import Task
 from benchmarks.peers.label_propagation import label_propagation
 from benchmarks.suites import SUITES, classification, study, tables, toys
 from hyphc import Tree, baselines, dasgupta_cost, datasets
-from hyphc.pipeline.from_disk import bytes_of_a_row
+from hyphc.out_of_core.local_fit import bytes_of_a_row
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import Constraints, HypHC, Tree, as_similarity
 from hyphc.continuous.solver import EmbedSettings
-from hyphc.pipeline.identity import FIELDS_WITHOUT_EFFECT, WITHOUT_EFFECT, checksum, facts_of
+from hyphc.fit.fingerprint import FIELDS_WITHOUT_EFFECT, WITHOUT_EFFECT, checksum, facts_of
 from hyphc.similarity import Similarity
 from hyphc.similarity.inputs.mixed_types import Table
 from hyphc.tree.multifurcating import MultiTree

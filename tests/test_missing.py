@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from hyphc import Constraints, HypHC, as_similarity, support
+from hyphc.fit.fingerprint import checksum
 from hyphc.io import read_points
-from hyphc.pipeline.identity import checksum
 from hyphc.similarity.inputs.missing_values import PartlyKnown, find_with_gaps
 from hyphc.similarity.inputs.mixed_types import Table, blocks_of, column_shares
 from hyphc.similarity.scaling import column_scaling

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity, dasgupta_cost, decode, insert
-from hyphc.pipeline.grouping import expanded, weighted
-from hyphc.pipeline.new_points import joined_clusters
+from hyphc.fit.new_points import joined_clusters
+from hyphc.fit.weighted_leaves import expanded, weighted
 from hyphc.similarity import Dense
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs

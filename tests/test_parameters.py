@@ -19,8 +19,8 @@ from hyphc import Constraints, HypHC, as_similarity
 from hyphc._runtime.base_estimator import defaults_of
 from hyphc._runtime.parallel import thread_map
 from hyphc.cli import main
-from hyphc.pipeline.from_disk import CARRIED_OUT, fit_from_disk, opened
-from hyphc.pipeline.validation import CHECKS
+from hyphc.fit.parameter_checks import CHECKS
+from hyphc.out_of_core.local_fit import CARRIED_OUT, fit_from_disk, opened
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError

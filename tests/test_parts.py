@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 from hyphc import HypHC, Tree, dasgupta_cost, datasets
 from hyphc._kernels.tree.passes import smallest_leaves
-from hyphc.pipeline import part_fits, searches
-from hyphc.pipeline import parts as parts_module
-from hyphc.pipeline.assignment import parts_of_cells, visits, without_room
-from hyphc.pipeline.blocks import ParquetRows, ZarrRows, open_rows, rows_of_a_block
-from hyphc.pipeline.flat import Cut, predicted, tree_of
-from hyphc.pipeline.from_disk import n_bytes, sizes_within
-from hyphc.pipeline.grouping import collapsed, expanded
-from hyphc.pipeline.npy_rows import ArrayRows, NpyRows
-from hyphc.pipeline.parts import Stage, fit_by_parts, on_threads, perform, stages
-from hyphc.pipeline.problem import Problem, Recipe
-from hyphc.pipeline.sampling import hashed, scaling
-from hyphc.pipeline.whole import whole_similarity
+from hyphc._runtime.memory import n_bytes
+from hyphc.fit.weighted_leaves import collapsed, expanded
+from hyphc.out_of_core import partition_trees, search_settings
+from hyphc.out_of_core import stages as parts_module
+from hyphc.out_of_core.job import Problem, Recipe
+from hyphc.out_of_core.labels import Cut, predicted, tree_of
+from hyphc.out_of_core.local_fit import sizes_within
+from hyphc.out_of_core.npy_source import ArrayRows, NpyRows
+from hyphc.out_of_core.partition import parts_of_cells, visits, without_room
+from hyphc.out_of_core.row_sources import ParquetRows, ZarrRows, open_rows, rows_of_a_block
+from hyphc.out_of_core.sample import hashed, scaling
+from hyphc.out_of_core.stages import Stage, fit_by_parts, on_threads, perform, stages
+from hyphc.out_of_core.to_memory import whole_similarity
 from hyphc.similarity.scaling import Moments, column_scaling, moments_of, scaling_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,8 +59,8 @@ def rows():
 def searched_as(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param == MANY:
-            patch.setattr(searches, "LARGE", 1)
-            patch.setattr(part_fits, "FEWEST", 100)  # so that subtrees of several rows move as one
+            patch.setattr(search_settings, "LARGE", 1)
+            patch.setattr(partition_trees, "FEWEST", 100)  # so that subtrees of several rows move as one
         yield request.param
 
 
@@ -134,8 +135,8 @@ def directed_edges(problem):
 
 def test_leaves_that_ask_their_neighbours_find_what_they_missed_beyond_borders(tmp_path, monkeypatch):
     """Rows that visit one part at most, and their neighbours' parts; compared with all rows, one by one."""
-    monkeypatch.setattr("hyphc.pipeline.assignment.NEAR", 1)
-    monkeypatch.setattr("hyphc.pipeline.problem.TURNS", 0)
+    monkeypatch.setattr("hyphc.out_of_core.partition.NEAR", 1)
+    monkeypatch.setattr("hyphc.out_of_core.job.TURNS", 0)
     X = np.random.default_rng(0).normal(size=(800, 6))
     problem = problem_of(X, tmp_path / "store", n_neighbors=10, scale=False)
     for stage in stages(problem):
@@ -265,12 +266,12 @@ def test_rows_that_are_all_equal_have_a_tree(tmp_path, searched_as):
 
 @given(st.integers(1, 10**10), st.integers(1, 10_000), st.booleans(), st.none() | st.integers(1, 10**6))
 def test_subtrees_that_move_are_small_and_not_too_many(n, d, has_edges, most):
-    size = part_fits.frontier_size(n, d, has_edges, most)
-    fine = part_fits.WITH_EDGES if has_edges else part_fits.BY_SUMS
-    usual = max(part_fits.FEWEST, min(fine.most, part_fits.MOST_NUMBERS / d))
+    size = partition_trees.frontier_size(n, d, has_edges, most)
+    fine = partition_trees.WITH_EDGES if has_edges else partition_trees.BY_SUMS
+    usual = max(partition_trees.FEWEST, min(fine.most, partition_trees.MOST_NUMBERS / d))
     assert size >= 1
     assert n / size <= min(usual, most or np.inf) * (1 + 1e-9)
-    assert size <= max(fine.rows_each, n / min(part_fits.FEWEST, most or np.inf)) * (1 + 1e-9)
+    assert size <= max(fine.rows_each, n / min(partition_trees.FEWEST, most or np.inf)) * (1 + 1e-9)
 
 
 def test_new_rows_join_the_clusters_of_rows_like_them(fit, rows):

@@ -12,7 +12,7 @@ from hyphc import HypHC, Tree, datasets
 from hyphc._runtime import storage
 from hyphc._runtime.shard_store import Checkpoint
 from hyphc._runtime.storage import Address, Folder, place_of
-from hyphc.pipeline.blocks import open_rows
+from hyphc.out_of_core.row_sources import open_rows
 
 fsspec = pytest.importorskip("fsspec")
 da = pytest.importorskip("dask.array")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hyphc import HypHC, Tree, as_similarity
 from hyphc.continuous.solver import EmbedSettings
-from hyphc.pipeline.plan import plan_fit
+from hyphc.fit.plan import plan_fit
 from hyphc.search.search_context import LARGE, LARGE_GRAPH
 from hyphc.similarity import Features, Graph
 from scipy.sparse import csr_array

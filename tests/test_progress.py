@@ -153,7 +153,7 @@ def test_an_interrupt_while_the_start_is_made_ends_the_fit_with_the_start(monkey
         press()
         return start
 
-    monkeypatch.setattr("hyphc.pipeline.fit.quick_tree", interrupted)
+    monkeypatch.setattr("hyphc.fit.run.quick_tree", interrupted)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = HypHC(metric="cosine", random_state=0).fit(X)
     assert model.tree_ == start

@@ -23,7 +23,7 @@ from typing import IO, Any
 STAGES = {
     "reading": "hyphc.cli.fit:read_data",
     "similarity": "hyphc.cli.fit:similarity_of",
-    "start": "hyphc.pipeline.fit:_start",
+    "start": "hyphc.fit.run:_start",
     "sweeps": "hyphc.search.refine:swept",
     "other starts": "hyphc.search.refine:with_other_starts",
     "ratchet": "hyphc.search.refine:ratcheted",
@@ -100,9 +100,9 @@ def fit(case: str, folder: str, result: str) -> None:
     """
     import numpy as np
     from hyphc import HypHC, datasets
-    from hyphc.pipeline import resuming
+    from hyphc.fit import resume
 
-    resuming.EVERY, resuming.SHARE = EVERY, math.inf
+    resume.EVERY, resume.SHARE = EVERY, math.inf
     found = datasets.load(case)
     metric = "auto" if isinstance(found.data, np.ndarray) else "precomputed"
     write_whole(f"{result}.begun", lambda file: file.write(f"{time.process_time()}".encode()))

@@ -20,7 +20,8 @@ METHOD = (
     "continuous",
     "baselines",
     "search",
-    "pipeline",
+    "fit",
+    "out_of_core",
     "estimator.py",
     "datasets",
 )

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from .continuous.solver import embed
     from .estimator import HypHC
     from .explorer import explore
+    from .fit import weighted_leaves as grouping
+    from .fit.constraints import Constraints
     from .hyperbolic.decode import decode
     from .hyperbolic.encode import encode
-    from .pipeline import grouping
-    from .pipeline.constraints import Constraints
     from .scores.bounds import cost_bounds
     from .scores.certificate import optimality_gap
     from .scores.costs import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME = {
-    "Constraints": "pipeline.constraints",
+    "Constraints": "fit.constraints",
     "HypHC": "estimator",
     "MultiTree": "tree.multifurcating",
     "Tree": "tree",
@@ -78,7 +78,7 @@ _MODULES = {
     "baselines": "baselines",
     "datasets": "datasets",
     "geometry": "geometry",
-    "grouping": "pipeline.grouping",
+    "grouping": "fit.weighted_leaves",
     "io": "io",
     "nn": "nn",
     "ordering": "tree.ordering",

@@ -20,7 +20,7 @@ from ._runtime.progress import Callback
 from ._runtime.run_control import Clock
 from ._runtime.validation import require_choice
 from .estimator import HypHC
-from .pipeline.resampling import Draw, draw_columns, draw_edges, draw_rows
+from .fit.resampling import Draw, draw_columns, draw_edges, draw_rows
 from .similarity import Similarity
 from .similarity.blend import Blend
 from .similarity.graph import Graph

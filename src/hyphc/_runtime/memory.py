@@ -1,8 +1,9 @@
-"""Memory that this process may still use: what the system has free, within the limits of the process's control groups."""
+"""Memory that this process may still use, within the limits of its control groups; amounts of memory given as text."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -18,6 +19,8 @@ class _Names(NamedTuple):
 
 _V1 = _Names("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _V2 = _Names("memory.max", "memory.current", "inactive_file")
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 def available_memory() -> float:
@@ -84,3 +87,17 @@ def _fields(file: Path, separator: str, most: int = -1) -> list[list[str]]:
 
 def _text(file: Path) -> str:
     return file.read_text(encoding="utf-8")
+
+
+def n_bytes(limit: float | str) -> float:
+    """Bytes of a number or of text.
+
+    Examples
+    --------
+    >>> n_bytes("2GB"), n_bytes("1.5 MiB")
+    (2000000000.0, 1572864.0)
+    """
+    found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", str(limit).lower())
+    if found is None or found[2].upper() not in UNITS or float(found[1]) <= 0:
+        raise ValueError(f"memory_limit={limit!r} is no amount of memory; give bytes, or text such as '2GB'.")
+    return float(found[1]) * UNITS[found[2].upper()]

@@ -11,7 +11,7 @@ from pathlib import Path
 from .._runtime.signals import NO_THREAD
 from .._runtime.user_warnings import collected
 from ..estimator import HypHC
-from ..pipeline.constraints import Constraints
+from ..fit.constraints import Constraints
 from ..similarity import Similarity
 from ..tree.prunings import CONDENSED
 from .annotated import check_annotated, write_annotated

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.memory import n_bytes
 from ..io.block_columns import BlockColumns, read_block_columns
 from ..io.columns import Wanted
-from ..pipeline.from_disk import n_bytes
-from ..pipeline.problem import METRICS
+from ..out_of_core.job import METRICS
 from ..tree.prunings import CONDENSED
 from .common import nuisance_notes, options_named, print_note
 from .options import given_options

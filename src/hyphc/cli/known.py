@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._runtime.sanitize import is_blank
+from ..fit.constraints import Constraints, groups_of
 from ..io import ColumnsError, Points
 from ..io.trees import read_family
-from ..pipeline.constraints import Constraints, groups_of
 from .common import leaf_names, options_named
 
 # Options that name a column.

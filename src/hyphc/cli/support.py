@@ -8,8 +8,8 @@ from typing import Any
 
 from .._runtime.arrays import Ints
 from .._runtime.user_warnings import collected
+from ..fit.constraints import Constraints
 from ..io import Points
-from ..pipeline.constraints import Constraints
 from ..similarity import Similarity, standardize
 from ..stability import Resample, Support, support
 from ..tree import Tree

@@ -13,8 +13,8 @@ from distributed import Client
 
 from .._runtime.shard_store import Checkpoint
 from .._runtime.storage import Storage
-from ..pipeline.blocks import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
-from ..pipeline.npy_rows import Rows
+from ..out_of_core.npy_source import Rows
+from ..out_of_core.row_sources import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
 from .waiting import finished
 
 

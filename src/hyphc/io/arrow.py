@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._runtime.atomic_write import most_bytes
-from ..pipeline.blocks import is_number_type
+from ..out_of_core.row_sources import is_number_type
 from .arrays import Arrays, check_numbers, missing_value, reading
 from .columns import Column, Roles, Wanted, assign_roles
 from .delimited import assembled

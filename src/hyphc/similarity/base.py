@@ -101,7 +101,7 @@ class Similarity(ABC):
 
     @abstractmethod
     def signatures(self) -> Callable[[Ints], Any]:
-        """Leaves → rows of a matrix, dense or sparse, that are equal just for twins (``pipeline.grouping.twins``)."""
+        """Leaves → rows of a matrix, dense or sparse, that are equal just for twins (``fit.weighted_leaves.twins``)."""
 
     @abstractmethod
     def group_sums(self, group: Ints, n_groups: int) -> Floats:

@@ -12,22 +12,19 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
 from .._runtime.shard_store import Arrays
+from ..fit.new_points import joined_clusters
+from ..fit.parameter_checks import JOIN, LABEL
 from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
 from ..tree.condense import FlatClusters
 from ..tree.prunings import CONDENSED, flat_clusters, nearest_possible, require_size
 from .assembly import FOLDER
-from .new_points import joined_clusters
-from .npy_rows import Rows
-from .parts import Stage
-from .problem import Problem
-from .sampling import placed, sample_of
+from .job import Problem
+from .npy_source import Rows
+from .sample import placed, sample_of
+from .stages import Stage
 from .top_tree import Frontier, frontier_of
-
-# What becomes of points that fall out above the core of a cluster.
-JOIN, LABEL = "join", "label"
-OUTLIERS = (JOIN, LABEL)
 
 
 @dataclass(frozen=True)

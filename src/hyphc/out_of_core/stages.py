@@ -28,15 +28,13 @@ from typing import Literal, Protocol
 
 from .._runtime.parallel import thread_map
 from .._runtime.shard_store import Arrays
-from .asking import ask
 from .assembly import assemble, settle
-from .assignment import assign, count_moved, distribute, divide, gather
-from .borders import answer, choose
-from .part_fits import fit_part, weights
-from .part_graphs import meet, weigh
-from .problem import Problem
-from .sampling import require_same_rows, sample_tree, survey
-from .telling import Listener
+from .cross_partition_knn import answer, ask, choose, meet, weigh
+from .job import Problem
+from .partition import assign, count_moved, distribute, divide, gather
+from .partition_trees import fit_part, weights
+from .progress import Listener
+from .sample import require_same_rows, sample_tree, survey
 from .top_tree import coarsen, top_tree
 
 

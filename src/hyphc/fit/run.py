@@ -18,7 +18,7 @@ from ..search.refine import refine_by
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
-from .duplicates import Distinct
+from .deduplicate import Distinct
 from .plan import FitPlan
 
 Seed = int | np.random.RandomState | None

@@ -14,8 +14,8 @@ from .._runtime.storage import Storage
 from ..similarity.build import metric_named
 from ..similarity.neighbor_metrics import BACKGROUND, N_NEIGHBORS
 from ..similarity.scaling import SCALES
-from .blocks import Source, checked_block, fingerprint, rows_of_a_block
-from .npy_rows import Rows
+from .npy_source import Rows
+from .row_sources import Source, checked_block, fingerprint, rows_of_a_block
 
 METRICS = ("auto", "cosine")  # those whose similarity between parts is exact without looking at all pairs
 EDGE_WEIGHTS = ("fuzzy", "binary")  # those that a row decides from its own neighbours

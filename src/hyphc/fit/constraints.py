@@ -17,7 +17,7 @@ from .._runtime.progress import Progress
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.multifurcating import MultiTree
-from .contradictions import (
+from .constraint_conflicts import (
     Called,
     by_number,
     checked_groups,
@@ -28,7 +28,7 @@ from .contradictions import (
     require_runs,
     united,
 )
-from .grouping import grouped
+from .weighted_leaves import grouped
 
 __all__ = ["Constraints"]
 

@@ -13,13 +13,13 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
+from ..fit.weighted_leaves import expanded, grouped
 from ..scores.costs import splits
 from ..similarity import Similarity
 from ..tree import Tree
-from .grouping import expanded, grouped
-from .part_fits import ground, similarity_of
-from .problem import Problem
-from .searches import refined, searched, swept_above
+from .job import Problem
+from .partition_trees import ground, similarity_of
+from .search_settings import refined, searched, swept_above
 
 
 def coarsen(problem: Problem, part: int) -> Arrays:

@@ -1,6 +1,6 @@
 """Fits that go on where an earlier process ended: where they stand is written every so often, and found again.
 
-A folder in the format of ``checkpoint`` holds the last two states of one fit, ``state/<number>.*``, numbered in order. One that
+A folder in the format of ``shard_store`` holds the last two states of one fit, ``state/<number>.*``, numbered in order. One that
 is damaged is told by its checksums, and the one before it used.
 """
 
@@ -25,7 +25,7 @@ from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
 from .constraints import Part
-from .fit import Fit, Seed
+from .run import Fit, Seed
 
 STATE = "state"
 KEPT = 2  # states in the folder: the last, and the one before it

@@ -15,7 +15,7 @@ from ..baselines import random_tree
 from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
-from .grouping import expanded, grouped, twins
+from .weighted_leaves import expanded, grouped, twins
 
 
 class Distinct:
@@ -26,7 +26,7 @@ class Distinct:
     similarity : Similarity
         Of all points.
     groups : array (n,), optional
-        The leaf of each point, as ``grouping.twins`` finds them; None keeps every point.
+        The leaf of each point, as ``weighted_leaves.twins`` finds them; None keeps every point.
     """
 
     def __init__(self, similarity: Similarity, groups: Ints | None) -> None:

@@ -12,8 +12,8 @@ from ..similarity import Graph
 from ..tree.condense import default_splits, monotone_heights
 from ..tree.storage import save_mapped
 from ..tree.validation import order_by_height, renumbered
-from .part_fits import ground, part_similarity
-from .problem import Problem
+from .job import Problem
+from .partition_trees import ground, part_similarity
 
 FOLDER = "tree"  # of the storage, where the tree is, to be opened by ``Tree.load``
 

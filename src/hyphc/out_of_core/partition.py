@@ -16,11 +16,11 @@ from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
 from .._runtime.duplicate_rows import equal_rows
 from .._runtime.shard_store import Arrays
+from ..fit.new_points import joined_clusters
 from ..tree import Tree
-from .new_points import joined_clusters
-from .npy_rows import Rows
-from .problem import Problem
-from .sampling import NEAR, placed, sample_of
+from .job import Problem
+from .npy_source import Rows
+from .sample import NEAR, placed, sample_of
 
 GROWTH = 1.25  # times part_size: what a part may hold after rows have moved
 

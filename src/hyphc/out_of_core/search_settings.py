@@ -11,16 +11,16 @@ import numpy as np
 from .._runtime.run_control import Clock
 from ..baselines.first_tree import quick_tree
 from ..continuous.solver import EmbedSettings
+from ..fit.deduplicate import Distinct
+from ..fit.plan import plan_fit
+from ..fit.run import carry_out
+from ..fit.weighted_leaves import twins
 from ..search.coarsening import coarser
 from ..search.refine import refine_by
 from ..search.search_context import LARGE
 from ..similarity import Similarity
 from ..tree import Tree
-from .duplicates import Distinct
-from .fit import carry_out
-from .grouping import twins
-from .plan import plan_fit
-from .problem import Problem
+from .job import Problem
 
 SWEEPS = 100  # of a tree at most; they end by themselves long before
 LEVELS = (16, 128)  # leaves of subtrees that are moved as one, on levels above those of a large tree

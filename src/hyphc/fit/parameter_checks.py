@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.memory import n_bytes
 from .._runtime.validation import check_effort, require_choice
 from ..similarity.knn.edge_weights import require_edge_weights
 from ..similarity.metrics import METRICS, choices
@@ -17,10 +18,11 @@ from ..similarity.symmetrize import require_directed
 from ..tree import Tree
 from ..tree.prunings import CRITERIA
 from .constraints import Constraints
-from .flat import OUTLIERS
-from .from_disk import n_bytes
 
 Check = Callable[[str, Any], None]
+# What becomes of points that fall out above the core of a cluster.
+JOIN, LABEL = "join", "label"
+OUTLIERS = (JOIN, LABEL)
 
 
 def check_values(parameters: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from ..search.state import node_numbers, state_of
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.transfer_distance import restricted
-from .grouping import clusters_of_nodes
+from .weighted_leaves import clusters_of_nodes
 
 SLICE = 256  # points that one thread places at a time
 # New points are placed this many at a time, or as many as the tree has: a matrix of old and new ones stays small.

@@ -9,9 +9,9 @@ from .._runtime.validation import require_memory
 from ..similarity import Background, Blend, Graph, Similarity
 from ..similarity.metrics import Cosine
 from ..similarity.neighbor_metrics import Auto, Placed, repeated
-from .part_fits import ground
-from .problem import Problem
-from .sampling import sample_of
+from .job import Problem
+from .partition_trees import ground
+from .sample import sample_of
 
 
 def whole_similarity(problem: Problem) -> Similarity:

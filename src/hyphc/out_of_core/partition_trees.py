@@ -10,15 +10,15 @@ import scipy.sparse as sp
 from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
+from ..fit.weighted_leaves import clusters_of_nodes, collapsed, expanded
 from ..scores.costs import splits
 from ..similarity import Background, Blend, Features, Graph, Similarity
 from ..similarity.group_sums import indicator
 from ..tree import Tree
 from ..tree.prunings import by_smallest_leaf, labels_of, tops
-from .assignment import sums_of_leaves
-from .grouping import clusters_of_nodes, collapsed, expanded
-from .problem import Problem
-from .searches import SWEEPS, searched
+from .job import Problem
+from .partition import sums_of_leaves
+from .search_settings import SWEEPS, searched
 
 # A leaf with more than so many times as much weight of edges to other parts as to its own may move by itself.
 STRAY = 0.5

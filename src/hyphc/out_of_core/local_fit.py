@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -14,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .._runtime.arrays import Ints
-from .._runtime.memory import available_memory
+from .._runtime.memory import available_memory, n_bytes
 from .._runtime.parallel import n_threads
 from .._runtime.storage import place_of
 from ..tree import Tree
-from .blocks import Source, open_to_fit, rows_of_a_block
-from .flat import Cut, predicted, tree_of
-from .npy_rows import ArrayRows, Rows
-from .parts import fit_by_parts, on_threads
-from .problem import PART_SIZE, SAMPLE_SIZE, Problem, Recipe
-from .telling import Telling
+from .job import PART_SIZE, SAMPLE_SIZE, Problem, Recipe
+from .labels import Cut, predicted, tree_of
+from .npy_source import ArrayRows, Rows
+from .progress import Telling
+from .row_sources import Source, open_to_fit, rows_of_a_block
+from .stages import fit_by_parts, on_threads
 
 # What a row takes while it is fitted: its columns in double precision so many times (rows, sums of subtrees, copies of both), and
 # so many bytes for its node of the tree, its edges and the search: at least what `python -m benchmarks memory` measures. Some
@@ -31,22 +30,6 @@ from .telling import Telling
 COPIES, BYTES = 6, 3_700
 TREE_BYTES = 120  # a row, when the whole tree is put together
 SMALLEST_PART = 1_000
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-
-
-def n_bytes(limit: float | str) -> float:
-    """Bytes of a number or of text.
-
-    Examples
-    --------
-    >>> n_bytes("2GB"), n_bytes("1.5 MiB")
-    (2000000000.0, 1572864.0)
-    """
-    found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", str(limit).lower())
-    if found is None or found[2].upper() not in UNITS or float(found[1]) <= 0:
-        raise ValueError(f"memory_limit={limit!r} is no amount of memory; give bytes, or text such as '2GB'.")
-    return float(found[1]) * UNITS[found[2].upper()]
 
 
 def is_on_disk(X: Any) -> bool:

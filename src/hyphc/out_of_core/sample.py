@@ -25,10 +25,10 @@ from ..similarity.knn.search import EXACT_LIMIT, Index, closest_of
 from ..similarity.neighbor_metrics import Auto
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
 from ..tree import Tree
-from .blocks import StoredRows
-from .npy_rows import Rows
-from .problem import Problem
-from .searches import searched
+from .job import Problem
+from .npy_source import Rows
+from .row_sources import StoredRows
+from .search_settings import searched
 
 CELL = 8  # leaves of the sample's tree at most, in the smallest subtree that a row is assigned to
 # Candidates of a sample of m rows: so many standard deviations above m, so that hardly ever too few are kept.

@@ -23,7 +23,7 @@ from .._runtime.storage import Storage, filesystem_of, is_address, path_of
 from .._runtime.user_warnings import warn
 from .._runtime.validation import as_floats, require_finite, require_squares
 from ..similarity.inputs.input_warnings import warn_of_named_columns
-from .npy_rows import FetchedNpyRows, NpyRows, Rows, float_dtype
+from .npy_source import FetchedNpyRows, NpyRows, Rows, float_dtype
 
 # A block has so many rows; of very many so many times √n, for each part looks into each block; and fewer where rows are wide.
 BLOCK_ROWS, ROOTS_OF_ROWS = 65_536, 50
@@ -301,7 +301,7 @@ def checked_block(source: Source, start: int, stop: int) -> Rows:
 def fingerprint(source: Source) -> str:
     """What tells one table from another before it is read: shape, type and some rows, evenly spread.
 
-    A fit that goes on compares all rows with those of its first process, block by block (``sampling.require_same_rows``).
+    A fit that goes on compares all rows with those of its first process, block by block (``sample.require_same_rows``).
     """
     if isinstance(source, StoredRows):
         return source.fingerprint
