@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hyphc import Tree
-from hyphc.cli import fit_by_parts, main
+from hyphc.cli import fit_out_of_core, main
 from hyphc.cli.common import check_usage, read_data, similarity_of
-from hyphc.cli.fit_by_parts import CARRIED_OUT
+from hyphc.cli.fit_out_of_core import CARRIED_OUT
 from hyphc.cli.options import data_options
 from hyphc.cli.parsers import build_parser
 
@@ -139,7 +139,7 @@ def test_an_option_that_out_of_core_fits_carry_out_changes_what_is_fitted_or_sai
     Path("y.parquet").write_bytes(Path("x.parquet").read_bytes())
 
     def outcome(words: list[str]) -> tuple[list[object], str, list[str]]:
-        monkeypatch.setattr(fit_by_parts, "print_note", lambda note: print(note.split(", dashboard")[0]))
+        monkeypatch.setattr(fit_out_of_core, "print_note", lambda note: print(note.split(", dashboard")[0]))
         file = "x.parquet" if option != "file" or not words else words[0]
         workers = ["--workers", "1"] if option not in ("workers", "scheduler") or not words else []
         assert main(["fit", file, *workers, *(words if option != "file" else [])]) == 0
@@ -157,7 +157,7 @@ def test_excluded_columns_text_and_identifiers_are_left_out_and_said(parquet, mo
     """The clusters are those of the file that has nothing else."""
     pytest.importorskip("distributed")
     pyarrow = pytest.importorskip("pyarrow")
-    monkeypatch.setattr(fit_by_parts, "_client", threads)
+    monkeypatch.setattr(fit_out_of_core, "_client", threads)
     columns = table()
     only = pyarrow.table({name: columns[name] for name in "ab"})
     pytest.importorskip("pyarrow.parquet").write_table(only, "only.parquet")
@@ -206,8 +206,8 @@ def test_an_interrupted_out_of_core_fit_says_where_its_checkpoint_is_and_how_to_
         (Path(storage) / "piece.npy").write_bytes(bytes(1_100_000))
         raise Terminated if signalled == "Terminated" else signalled
 
-    monkeypatch.setattr(fit_by_parts, "_client", threads)
-    monkeypatch.setattr(fit_by_parts, "_fitted", interrupted)
+    monkeypatch.setattr(fit_out_of_core, "_client", threads)
+    monkeypatch.setattr(fit_out_of_core, "_fitted", interrupted)
     assert main(["fit", "x.parquet", "--workers", "1", "--output", "out"]) == (
         143 if signalled == "Terminated" else 130
     )
@@ -268,7 +268,7 @@ def test_every_option_of_a_command_is_read_when_it_runs(small, monkeypatch, comm
 
 
 def test_every_option_of_the_demo_is_read():
-    text = (Path(fit_by_parts.__file__).parent / "data.py").read_text(encoding="utf-8")
+    text = (Path(fit_out_of_core.__file__).parent / "data.py").read_text(encoding="utf-8")
     assert all(f"arguments.{action.dest}" in text for action in options_of("demo"))
 
 

@@ -13,7 +13,7 @@ from ..out_of_core.row_sources import is_number_type
 from .arrays import Arrays, check_numbers, missing_value, reading
 from .columns import Column, Roles, Wanted, assign_roles
 from .delimited import assembled
-from .notation import unit_of
+from .number_formats import unit_of
 from .sources import FORMAT_NAMES, Source
 
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows

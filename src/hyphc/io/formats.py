@@ -7,7 +7,7 @@ import zipfile
 from typing import Literal
 
 from .._runtime.numpy_files import damage_told
-from .packed import is_packed
+from .compressed import is_packed
 from .sources import FORMAT_NAMES, Source
 
 Format = Literal[

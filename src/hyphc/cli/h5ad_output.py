@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..estimator import HypHC
-from ..io.annotated import KEY, write_h5ad
+from ..io.h5ad import KEY, write_h5ad
 from ..tree import Tree
 from .outputs import require_writable_file
 

@@ -12,8 +12,8 @@ from typing import Any
 from .._runtime.numpy_files import require_members
 from .arrays import reading
 from .columns import find_column
-from .lines import NumberedRow
 from .sources import Source, decoded
+from .text_lines import NumberedRow
 
 MOST_ROWS = 1 << 20  # of a sheet
 
