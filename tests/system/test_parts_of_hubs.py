@@ -8,7 +8,7 @@ import numpy as np
 from hyphc.out_of_core.partition import GROWTH
 from hyphc.out_of_core.stages import on_threads, perform, stages
 
-from test_parts import problem_of
+from small_jobs import problem_of
 
 
 def test_parts_do_not_outgrow_their_size_when_rows_move_to_hubs(tmp_path):
