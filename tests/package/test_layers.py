@@ -85,7 +85,7 @@ def test_the_hook_is_used_only_by_methods_of_convenience():
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("tree/core.py", "from ..scores.metrics import split_weights"),
+        ("tree/core.py", "from ..scores.costs import split_weights"),
         ("tree/core.py", "    from ..explorer import explore"),
         ("similarity/base.py", "import hyphc.tree"),
         ("_runtime/validation.py", "from .._kernels.tree import passes"),
