@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import mpmath as mp
 import numpy as np
 from hyphc import HypHC, Tree, baselines, datasets, exact_tree, optimality_gap, spreading_bound, theory
-from hyphc.scores.levels import cuts_of
+from hyphc.scores.gap_by_level import cuts_of
 from hyphc.similarity import Graph, standardize
 
 IMAGES = Path(__file__).parent / "images"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hyphc import HypHC
-from hyphc.pipeline import resuming
+from hyphc.fit import resume
 
 
 class Killed(BaseException):
@@ -22,18 +22,18 @@ def every_state_written(
 ) -> Iterator[list[set[str]]]:
     """States are written whenever they can be, and the fit is killed after ``limit`` of them; yields what each one held."""
     held: list[set[str]] = []
-    offer = resuming.Keeper.offer
+    offer = resume.Keeper.offer
 
-    def counted(keeper: resuming.Keeper, frame: Any, now: bool = False) -> None:
+    def counted(keeper: resume.Keeper, frame: Any, now: bool = False) -> None:
         offer(keeper, frame, now)
         held.append(set(frame()))
         if len(held) >= limit:
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(resuming, "EVERY", 0.0)
-        patch.setattr(resuming, "SHARE", share)
-        patch.setattr(resuming.Keeper, "offer", counted)
+        patch.setattr(resume, "EVERY", 0.0)
+        patch.setattr(resume, "SHARE", share)
+        patch.setattr(resume.Keeper, "offer", counted)
         yield held
 
 

@@ -23,11 +23,11 @@ from typing import IO, Any
 STAGES = {
     "reading": "hyphc.cli.fit:read_data",
     "similarity": "hyphc.cli.fit:similarity_of",
-    "start": "hyphc.pipeline.fit:_start",
-    "sweeps": "hyphc.search.stages:swept",
-    "other starts": "hyphc.search.stages:with_other_starts",
-    "ratchet": "hyphc.search.stages:ratcheted",
-    "iterated": "hyphc.search.stages:iterated",
+    "start": "hyphc.fit.run:_start",
+    "sweeps": "hyphc.search.refine:swept",
+    "other starts": "hyphc.search.refine:with_other_starts",
+    "ratchet": "hyphc.search.refine:ratcheted",
+    "iterated": "hyphc.search.refine:iterated",
     "flat clusters": "hyphc.estimator:number_of_clusters",
     "certificate": "hyphc.cli.fit:judged",
     "files": "hyphc.cli.fit:write_all",
@@ -100,9 +100,9 @@ def fit(case: str, folder: str, result: str) -> None:
     """
     import numpy as np
     from hyphc import HypHC, datasets
-    from hyphc.pipeline import resuming
+    from hyphc.fit import resume
 
-    resuming.EVERY, resuming.SHARE = EVERY, math.inf
+    resume.EVERY, resume.SHARE = EVERY, math.inf
     found = datasets.load(case)
     metric = "auto" if isinstance(found.data, np.ndarray) else "precomputed"
     write_whole(f"{result}.begun", lambda file: file.write(f"{time.process_time()}".encode()))

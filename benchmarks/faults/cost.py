@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from hyphc import HypHC, datasets
-from hyphc.pipeline import resuming
+from hyphc.fit import resume
 
 CASES = ("letter", "cora_ml")
 
@@ -20,15 +20,15 @@ def measured(case: str, effort: float) -> dict[str, Any]:
     metric = "auto" if isinstance(data, np.ndarray) else "precomputed"
     HypHC(metric=metric, random_state=0, effort=0.1).fit(data)
     spent: list[float] = []
-    offer = resuming.Keeper.offer
+    offer = resume.Keeper.offer
 
-    def timed(keeper: resuming.Keeper, frame: Any, now: bool = False) -> None:
+    def timed(keeper: resume.Keeper, frame: Any, now: bool = False) -> None:
         begin, number = time.process_time(), keeper._number
         offer(keeper, frame, now)
         if keeper._number > number:
             spent.append(time.process_time() - begin)
 
-    resuming.Keeper.offer = timed  # type: ignore[method-assign]  # in a process of its own
+    resume.Keeper.offer = timed  # type: ignore[method-assign]  # in a process of its own
     with tempfile.TemporaryDirectory() as folder:
         begin = time.process_time()
         model = HypHC(metric=metric, random_state=0, effort=effort, checkpoint=folder).fit(data)

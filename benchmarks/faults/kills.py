@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from hyphc._shared.files import is_draft
+from hyphc._runtime.atomic_write import is_draft
 
 from .trial import Trial, judged
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from hyphc import Tree
+from hyphc._runtime.shard_store import Checkpoint
 from hyphc.io import read_points, read_tree
 from hyphc.io.delimited import LARGEST
 from hyphc.io.missing import values_of
-from hyphc.pipeline.blocks import fingerprint, open_rows
-from hyphc.pipeline.checkpoint import Checkpoint
+from hyphc.out_of_core.row_sources import fingerprint, open_rows
 from hyphc.tree.storage import save_mapped
 
 from . import h5ad, seeds

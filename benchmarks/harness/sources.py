@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "hyphc"
 # the way from data to a tree and its scores, without pictures, files, command line and torch
 METHOD = (
-    "_shared",
+    "_runtime",
     "_kernels",
     "similarity",
     "tree",
@@ -20,7 +20,8 @@ METHOD = (
     "continuous",
     "baselines",
     "search",
-    "pipeline",
+    "fit",
+    "out_of_core",
     "estimator.py",
     "datasets",
 )

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import scipy.sparse as sp
 from hyphc import Tree, baselines
-from hyphc.pipeline.grouping import expanded
+from hyphc.fit.weighted_leaves import expanded
 from hyphc.similarity import Features
 
 from ..harness.timing import timed

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from hyphc import Tree, dasgupta_cost
-from hyphc.pipeline.grouping import grouped
+from hyphc.fit.weighted_leaves import grouped
 from hyphc.similarity import Features, unit_rows
 
 Labels = npt.NDArray[np.int64]

@@ -30,7 +30,7 @@ from ..harness.markdown import spaced, table
 from ..harness.store import Store
 from ..harness.task import MINUTE, Record, Task
 
-SOURCES = ("_shared", "_kernels", "similarity", "search", "pipeline", "dask")
+SOURCES = ("_runtime", "_kernels", "similarity", "search", "fit", "out_of_core", "dask")
 KILLED_AFTER = 900.0  # seconds of the fit of ten million rows
 CLIENT_KILLS = 20
 MOMENTS = (4.0, 14.0)  # seconds after its start at which a client is killed
@@ -141,7 +141,7 @@ def _beside_spark(rows: Path, storage: Path) -> Record:
 def _above(tree: Tree, k: int) -> tuple[Any, Tree]:
     """The labels of the cut into k clusters above which the tree costs least, and the tree there."""
     from hyphc._kernels.tree.passes import sums_of_merges
-    from hyphc.pipeline.grouping import collapsed
+    from hyphc.fit.weighted_leaves import collapsed
 
     children, sizes = np.array(tree.children), np.asarray(tree.sizes)
     within = sums_of_merges(children, np.array(tree.split_weights))

@@ -24,7 +24,7 @@ from ..harness.markdown import spaced, table
 from ..harness.store import Store
 from ..harness.task import Record, Task
 
-SOURCES = ("_shared", "tree", "hyperbolic", "explorer")
+SOURCES = ("_runtime", "tree", "hyperbolic", "explorer")
 SIZES = (2_000, 20_000, 100_000)
 CHAIN = 20_000
 # Leaves and columns of pages with a heat map and a strip: as many values as a page takes at the most.

@@ -20,7 +20,7 @@ from ..harness.sources import ROOT
 from ..harness.store import Result, Store
 from ..harness.task import MINUTE, Record, Task
 
-SOURCES = ("_shared", "io", "tree", "pipeline/checkpoint.py", "pipeline/blocks.py")
+SOURCES = ("_runtime", "io", "tree", "out_of_core/row_sources.py")
 SEED = 20
 INPUTS = {"mutated": 40_000, "guided": 10_000}
 _TOTALS = re.compile(r"(\d+) inputs, (\d+) refused, slowest ([\d.]+) s")

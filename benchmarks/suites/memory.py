@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from hyphc import HypHC
-from hyphc.pipeline.from_disk import bytes_of_a_row
+from hyphc.out_of_core.local_fit import bytes_of_a_row
 
 from ..harness.markdown import spaced, table
 from ..harness.sources import METHOD

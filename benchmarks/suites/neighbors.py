@@ -19,7 +19,7 @@ from ..harness.points import WORDNET, points
 from ..harness.store import Store
 from ..harness.task import MINUTE, Record, Task
 
-SOURCES = ("_shared", "_kernels/similarity", "similarity")
+SOURCES = ("_runtime", "_kernels/similarity", "similarity")
 K, N_ROWS, RECALL = 15, 1_000, 0.95
 SIZES = (100_000, 300_000, 1_000_000)
 METHODS = ("hyphc", "pynndescent-16", "pynndescent-31", "faiss")
@@ -64,7 +64,7 @@ def _use_cache(folder: str) -> None:
 
 
 def _hyphc(X: np.ndarray) -> np.ndarray:
-    from hyphc.similarity.inverted_file import InvertedFile
+    from hyphc.similarity.knn.ivf_index import InvertedFile
 
     return InvertedFile(X, K, 0, -1).neighbours()[0]
 

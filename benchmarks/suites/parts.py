@@ -24,7 +24,7 @@ from ..harness.points import WORDNET, points
 from ..harness.store import Store
 from ..harness.task import MINUTE, Record, Task
 
-SOURCES = ("_shared", "_kernels", "similarity", "search", "pipeline", "dask")
+SOURCES = ("_runtime", "_kernels", "similarity", "search", "fit", "out_of_core", "dask")
 SIZES = (20_000, 100_000, 200_000, 1_000_000)
 METRICS = ("cosine", "auto")
 CASES = (*(f"planted-{n}" for n in SIZES), WORDNET)
@@ -83,11 +83,11 @@ def _points(case: str) -> tuple[np.ndarray, np.ndarray]:
 def _by_parts(
     X: np.ndarray, metric: str, seed: int, folder: Path
 ) -> tuple[list[tuple[str, int, float]], Tree, float, float]:
-    from hyphc.pipeline.blocks import open_rows
-    from hyphc.pipeline.flat import tree_of
-    from hyphc.pipeline.parts import on_threads, perform, stages
-    from hyphc.pipeline.problem import Problem, Recipe
-    from hyphc.pipeline.whole import whole_similarity
+    from hyphc.out_of_core.job import Problem, Recipe
+    from hyphc.out_of_core.labels import tree_of
+    from hyphc.out_of_core.row_sources import open_rows
+    from hyphc.out_of_core.stages import on_threads, perform, stages
+    from hyphc.out_of_core.to_memory import whole_similarity
 
     np.save(folder / "x.npy", X)
     recipe = Recipe(metric=metric, seed=seed, **SMALL_PARTS.get(len(X), {}))

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 from hyphc import HypHC, optimality_gap, spreading_bound
-from hyphc._shared.arrays import Floats, Ints
-from hyphc.scores import spreading
+from hyphc._runtime.arrays import Floats, Ints
+from hyphc.scores import spreading_metrics
 from hyphc.similarity import Graph
 from scipy.optimize import linprog
 
@@ -81,12 +81,12 @@ def with_setting(name: str, value: object) -> Callable[[Graph], float]:
     """The bound with another setting of the solver."""
 
     def prove(graph: Graph) -> float:
-        before = getattr(spreading, name)
-        setattr(spreading, name, value)
+        before = getattr(spreading_metrics, name)
+        setattr(spreading_metrics, name, value)
         try:
             return spreading_bound(graph).lower
         finally:
-            setattr(spreading, name, before)
+            setattr(spreading_metrics, name, before)
 
     return prove
 
@@ -94,10 +94,10 @@ def with_setting(name: str, value: object) -> Callable[[Graph], float]:
 def warm_started(graph: Graph) -> float:
     """Each level begins with the lengths of the one before."""
 
-    class Warm(spreading._Maker):
+    class Warm(spreading_metrics._Maker):
         lengths: Floats | None = None
 
-        def __init__(self, network: spreading.kernels.Network, t: float, roots: Ints, keep: bool) -> None:
+        def __init__(self, network: spreading_metrics.kernels.Network, t: float, roots: Ints, keep: bool) -> None:
             super().__init__(network, t, roots, keep)
             if Warm.lengths is not None:
                 self.packed.lengths[:] = Warm.lengths / Warm.lengths.max()
@@ -154,7 +154,7 @@ def level_programmes(graph: Graph, cliques: bool = False) -> float:
     pairs = Pairs(graph)
     levels = np.arange(graph.n, dtype=np.float64)
     cuts = np.where(levels < 2, graph.total(), 0.0)
-    for t in spreading.level_grid(graph):
+    for t in spreading_metrics.level_grid(graph):
         value, prices = pairs.solve(t, nothing_more(pairs))
         cuts = np.maximum(cuts, value - prices.sum() * (levels - t))
         if cliques and t <= LARGEST_CLIQUE - 1:
@@ -191,7 +191,7 @@ def clique(adjacent: np.ndarray, nodes: tuple[int, ...]) -> bool:
 PROVERS: dict[str, Callable[[Graph], float]] = {
     "packings": lambda graph: spreading_bound(graph).lower,
     "one step size": with_setting("STAGES", ((0.1, 3.0), (0.1, 6.0))),
-    "smaller steps": with_setting("STAGES", (*spreading.STAGES, (0.0125, 3.0))),
+    "smaller steps": with_setting("STAGES", (*spreading_metrics.STAGES, (0.0125, 3.0))),
     "more levels": with_setting("FACTOR", 1.2),
     "warm starts": warm_started,
     "level programmes": level_programmes,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 from hyphc import HypHC, Tree, as_similarity, datasets, refine, support
-from hyphc._shared.clock import Clock
-from hyphc._shared.parallel import thread_map
-from hyphc.pipeline.resampling import Draw, draw_columns
+from hyphc._runtime.parallel import thread_map
+from hyphc._runtime.run_control import Clock
+from hyphc.fit.resampling import Draw, draw_columns
 from hyphc.stability import Support, _compared, _refitted, _summary
 from sklearn.metrics import roc_auc_score
 

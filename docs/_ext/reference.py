@@ -44,10 +44,10 @@ RESULTS = {
     "hyphc.continuous.solver": ["EmbedResult"],
     "hyphc.scores.bounds": ["CostBounds"],
     "hyphc.scores.certificate": ["OptimalityGap"],
-    "hyphc.scores.clusters": ["ClusterNumber"],
-    "hyphc.scores.levels": ["LooseLevel"],
-    "hyphc.scores.spreading": ["SpreadingBound"],
-    "hyphc.scores.packing": ["Packing", "load_packings", "save_packings", "verify"],
+    "hyphc.scores.cluster_number": ["ClusterNumber"],
+    "hyphc.scores.gap_by_level": ["LooseLevel"],
+    "hyphc.scores.spreading_metrics": ["SpreadingBound"],
+    "hyphc.scores.path_packing": ["Packing", "load_packings", "save_packings", "verify"],
     "hyphc.scores.heights": ["with_similarity_heights", "with_split_weights"],
 }
 MIXINS = (Views,)  # without pages of their own: their methods stand on those of the classes that have them

@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from .continuous.solver import embed
     from .estimator import HypHC
     from .explorer import explore
+    from .fit import weighted_leaves as grouping
+    from .fit.constraints import Constraints
     from .hyperbolic.decode import decode
     from .hyperbolic.encode import encode
-    from .pipeline import grouping
-    from .pipeline.constraints import Constraints
     from .scores.bounds import cost_bounds
     from .scores.certificate import optimality_gap
-    from .scores.differences import differences
-    from .scores.exact import exact_search, exact_tree
-    from .scores.metrics import (
+    from .scores.costs import (
         dasgupta_cost,
         dendrogram_purity,
         moseley_wang_reward,
         split_weights,
         tree_sampling_divergence,
     )
-    from .scores.spreading import spreading_bound
+    from .scores.differences import differences
+    from .scores.exact_tree import exact_search, exact_tree
+    from .scores.spreading_metrics import spreading_bound
     from .search import insert, refine
     from .search.alternatives import alternatives
     from .similarity import as_similarity
@@ -38,47 +38,47 @@ if TYPE_CHECKING:
     from .tree.compare import compare
     from .tree.consensus import central_tree, consensus
     from .tree.distances import robinson_foulds_distance, triplet_distance
-    from .tree.multi import MultiTree, collapsed
+    from .tree.multifurcating import MultiTree, collapsed
 
     __version__: str
 
 _HOME = {
-    "Constraints": "pipeline.constraints",
+    "Constraints": "fit.constraints",
     "HypHC": "estimator",
-    "MultiTree": "tree.multi",
+    "MultiTree": "tree.multifurcating",
     "Tree": "tree",
     "alternatives": "search.alternatives",
     "as_similarity": "similarity",
     "central_tree": "tree.consensus",
-    "collapsed": "tree.multi",
+    "collapsed": "tree.multifurcating",
     "compare": "tree.compare",
     "consensus": "tree.consensus",
     "cost_bounds": "scores.bounds",
-    "dasgupta_cost": "scores.metrics",
+    "dasgupta_cost": "scores.costs",
     "decode": "hyperbolic.decode",
-    "dendrogram_purity": "scores.metrics",
+    "dendrogram_purity": "scores.costs",
     "differences": "scores.differences",
     "embed": "continuous.solver",
     "encode": "hyperbolic.encode",
-    "exact_search": "scores.exact",
-    "exact_tree": "scores.exact",
+    "exact_search": "scores.exact_tree",
+    "exact_tree": "scores.exact_tree",
     "explore": "explorer",
     "insert": "search",
-    "moseley_wang_reward": "scores.metrics",
+    "moseley_wang_reward": "scores.costs",
     "optimality_gap": "scores.certificate",
     "refine": "search",
     "robinson_foulds_distance": "tree.distances",
-    "split_weights": "scores.metrics",
-    "spreading_bound": "scores.spreading",
+    "split_weights": "scores.costs",
+    "spreading_bound": "scores.spreading_metrics",
     "support": "stability",
-    "tree_sampling_divergence": "scores.metrics",
+    "tree_sampling_divergence": "scores.costs",
     "triplet_distance": "tree.distances",
 }
 _MODULES = {
     "baselines": "baselines",
     "datasets": "datasets",
     "geometry": "geometry",
-    "grouping": "pipeline.grouping",
+    "grouping": "fit.weighted_leaves",
     "io": "io",
     "nn": "nn",
     "ordering": "tree.ordering",

@@ -13,40 +13,40 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ._shared.arrays import Floats, Ints
-from ._shared.checks import require_finite
-from ._shared.clock import Clock
-from ._shared.estimators import defaults_of, fitted_anew
+from ._runtime.arrays import Floats, Ints
+from ._runtime.base_estimator import defaults_of, fitted_anew
+from ._runtime.run_control import Clock
+from ._runtime.validation import require_finite
 from .continuous.solver import EmbedSettings
+from .fit.constrained_cuts import forced_splits
+from .fit.constraints import Known, within
+from .fit.deduplicate import Distinct, n_told_apart, warn_of_few_distinct
+from .fit.fingerprint import facts_of
+from .fit.new_points import cost_of_new, joined_by_rows, joined_clusters
+from .fit.plan import FitPlan, plan_fit
+from .fit.resume import part_by_part, resumed, resuming
+from .fit.row_checks import checked_rows
+from .fit.run import Fit, Seed, carry_out, placed
+from .fit.weighted_leaves import twins, weighted
+from .out_of_core.job import Problem
+from .out_of_core.labels import Cut, n_distinct, tree_of
+from .out_of_core.local_fit import fit_from_disk, is_on_disk, is_too_large, opened
+from .out_of_core.row_sources import Source
+from .out_of_core.to_memory import whole_similarity
 from .parameters import Parameters
-from .pipeline.blocks import Source
-from .pipeline.constrained_cuts import forced_splits
-from .pipeline.constraints import Known, within
-from .pipeline.duplicates import Distinct, n_told_apart, warn_of_few_distinct
-from .pipeline.fit import Fit, Seed, carry_out, placed
-from .pipeline.flat import Cut, n_distinct, tree_of
-from .pipeline.from_disk import fit_from_disk, is_on_disk, is_too_large, opened
-from .pipeline.given_rows import checked_rows
-from .pipeline.grouping import twins, weighted
-from .pipeline.identity import facts_of
-from .pipeline.new_points import cost_of_new, joined_by_rows, joined_clusters
-from .pipeline.plan import FitPlan, plan_fit
-from .pipeline.problem import Problem
-from .pipeline.resuming import part_by_part, resumed, resuming
-from .pipeline.whole import whole_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
-from .scores.clusters import ClusterNumber, number_of_clusters
+from .scores.cluster_number import ClusterNumber, number_of_clusters
 from .scores.heights import with_similarity_heights
 from .scores.outliers import outlier_scores
 from .search import insert
-from .search.in_order import best_in_order
+from .search.ordered_dp import best_in_order
 from .similarity import Similarity
-from .similarity.given import as_given
+from .similarity.inputs.foreign_inputs import as_given
 from .similarity.metrics import metric_of
-from .similarity.neighborhoods import Auto
+from .similarity.neighbor_metrics import Auto
 from .tree import Tree
-from .tree.cut import CONDENSED
 from .tree.membership import probabilities
+from .tree.prunings import CONDENSED
 from .views import Views, grown_names, row_names
 
 __all__ = ["HypHC"]

@@ -10,20 +10,20 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
-from ._shared.estimators import named_parameters
-from ._shared.progress import Callback
+from ._runtime.base_estimator import named_parameters
+from ._runtime.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
-from .pipeline.constraints import Constraints, Known
-from .pipeline.fit import Seed
-from .pipeline.flat import JOIN, Cut
-from .pipeline.grouping import weighted
-from .pipeline.plan import FitPlan, plan_fit
-from .pipeline.validation import check_values
+from .fit.constraints import Constraints, Known
+from .fit.parameter_checks import JOIN, check_values
+from .fit.plan import FitPlan, plan_fit
+from .fit.run import Seed
+from .fit.weighted_leaves import weighted
+from .out_of_core.labels import Cut
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named, require_no_metric
-from .similarity.metric import Metric
+from .similarity.metric_base import Metric
 from .tree import Tree
-from .tree.cut import CONDENSED
+from .tree.prunings import CONDENSED
 
 # Parameters that concern the continuous stage alone; ``embed`` has them too.
 CONTINUOUS = (

@@ -14,18 +14,18 @@ from scipy.special import ndtri
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from ._shared.arrays import Floats, Ints
-from ._shared.checks import require_choice
-from ._shared.clock import Clock
-from ._shared.parallel import thread_map
-from ._shared.progress import Callback
+from ._runtime.arrays import Floats, Ints
+from ._runtime.parallel import thread_map
+from ._runtime.progress import Callback
+from ._runtime.run_control import Clock
+from ._runtime.validation import require_choice
 from .estimator import HypHC
-from .pipeline.resampling import Draw, draw_columns, draw_edges, draw_rows
+from .fit.resampling import Draw, draw_columns, draw_edges, draw_rows
 from .similarity import Similarity
 from .similarity.blend import Blend
 from .similarity.graph import Graph
 from .tree import Tree, TreeLike, as_tree
-from .tree.transfer import in_other, restricted, transfer_agreement
+from .tree.transfer_distance import in_other, restricted, transfer_agreement
 
 __all__ = ["Support", "support"]
 

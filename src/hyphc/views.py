@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._shared.checks import require_choice
-from ._shared.later import later, require_package
+from ._runtime.lazy_import import later, require_package
+from ._runtime.validation import require_choice
 from .scores.differences import Differences, differences
-from .similarity.given import is_annotated, is_graph
+from .similarity.inputs.foreign_inputs import is_annotated, is_graph
 from .tree import Tree
-from .tree.parts import called
+from .tree.subtrees import called
 
 PICTURES = ("dendrogram", "condensed_tree", "disk", "clustermap", "similarity", "scores")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hyphc import optimality_gap
 
-from test_certificate import LITTLE, instances
+from certificate_instances import LITTLE, instances
 
 
 def test_the_interval_misses_the_bound_or_the_true_gap_at_most_12_times_in_500_at_99_per_cent() -> None:

@@ -20,9 +20,9 @@ import dask
 from distributed import Client, LocalCluster
 from distributed.utils_test import gen_cluster
 from hyphc.dask import DaskHypHC, scheduling, waiting
-from hyphc.pipeline.blocks import open_rows
-from hyphc.pipeline.parts import fit_by_parts, stages
-from hyphc.pipeline.problem import Problem, Recipe
+from hyphc.out_of_core.job import Problem, Recipe
+from hyphc.out_of_core.row_sources import open_rows
+from hyphc.out_of_core.stages import fit_by_parts, stages
 
 from dask_clusters import SMALL, assert_same, cluster, planted_rows
 
@@ -65,8 +65,8 @@ async def test_a_worker_lost_in_any_stage_costs_only_its_tasks(c, s, *workers):
     import tempfile
 
     from distributed import Worker, wait
-    from hyphc.pipeline.flat import tree_of
-    from hyphc.pipeline.parts import perform
+    from hyphc.out_of_core.labels import tree_of
+    from hyphc.out_of_core.stages import perform
 
     X = datasets.planted(400, 5, decay=0.95, random_state=0).data
     alive = list(workers)

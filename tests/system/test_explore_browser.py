@@ -14,7 +14,7 @@ import pytest
 from hyphc import HypHC, Tree, as_similarity, baselines, differences, geometry
 from hyphc.explorer import explore
 from hyphc.tree.condense import split_order
-from hyphc.tree.cut import flat_clusters
+from hyphc.tree.prunings import flat_clusters
 from scipy.cluster.hierarchy import linkage
 from sklearn.datasets import load_digits
 

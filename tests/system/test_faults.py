@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from benchmarks.faults import child, disks, files
 from hyphc import HypHC, Tree
-from hyphc._shared.clock import Clock
-from hyphc._shared.locks import Lock
+from hyphc._runtime.folder_lock import Lock
+from hyphc._runtime.run_control import Clock
 from hyphc.cli import fit_files, main, outputs
-from hyphc.pipeline import resuming
+from hyphc.fit import resume
 
 X = np.random.default_rng(0).normal(size=files.SHAPE).round(3)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -67,8 +67,8 @@ def exit_code(process: int) -> int:
 @needs_fork
 @pytest.mark.parametrize("metric", ["auto", "rbf"])
 def test_a_fit_killed_at_random_moments_ends_with_the_same_tree(metric, tmp_path, monkeypatch):
-    monkeypatch.setattr(resuming, "EVERY", 0.0)
-    monkeypatch.setattr(resuming, "SHARE", np.inf)
+    monkeypatch.setattr(resume, "EVERY", 0.0)
+    monkeypatch.setattr(resume, "SHARE", np.inf)
     begin = time.monotonic()
     alone = HypHC(3, metric=metric, random_state=0, n_jobs=1).fit(X)
     seconds, rng, kills = time.monotonic() - begin, np.random.default_rng(0), 0
@@ -288,7 +288,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_in_one_sentence(scene, monk
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hyphc.pipeline.checkpoint.Checkpoint._write_array", full)
+    monkeypatch.setattr("hyphc._runtime.shard_store.Checkpoint._write_array", full)
     assert fit("--checkpoint", "kept") == 0
     said = "hyphc: The checkpoint 'kept' failed: No space left on device; the fit goes on, and what is there stays.\n"
     assert capsys.readouterr().err == said

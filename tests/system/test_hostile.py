@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hyphc import Tree, plot
-from hyphc._shared.text import cell, visible
+from hyphc._runtime.sanitize import cell, visible
 from hyphc.cli import main
 from hyphc.cli.outputs import clusters_csv
 from hyphc.io import read_tree, write_tree

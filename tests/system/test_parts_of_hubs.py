@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from hyphc.pipeline.assignment import GROWTH
-from hyphc.pipeline.parts import on_threads, perform, stages
+from hyphc.out_of_core.partition import GROWTH
+from hyphc.out_of_core.stages import on_threads, perform, stages
 
-from test_parts import problem_of
+from small_jobs import problem_of
 
 
 def test_parts_do_not_outgrow_their_size_when_rows_move_to_hubs(tmp_path):

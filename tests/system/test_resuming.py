@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Constraints, HypHC, Tree
-from hyphc._shared.clock import Clock
-from hyphc.pipeline import resuming
-from hyphc.pipeline.checkpoint import Checkpoint
-from hyphc.search import run as search
+from hyphc._runtime.run_control import Clock
+from hyphc._runtime.shard_store import Checkpoint
+from hyphc.fit import resume
+from hyphc.search import search_context as search
 
 from killing import Killed, every_state_written, killed_and_resumed
 
@@ -147,7 +147,7 @@ def test_a_damaged_state_is_found_and_the_one_before_used(how, file, tmp_path, m
         HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     last, before = sorted((tmp_path / "state").glob("*.json"))[::-1]
     damage(sorted((tmp_path / "state").glob(f"{last.stem}*.{file}"))[-1], how)
-    keeper = resuming.Keeper(tmp_path, json.loads((tmp_path / "manifest.json").read_text()))
+    keeper = resume.Keeper(tmp_path, json.loads((tmp_path / "manifest.json").read_text()))
     keeper.close()
     names = json.loads(before.read_text())["files"]
     assert set(keeper.found) == set(names)
@@ -183,7 +183,7 @@ def test_nothing_is_pickled(tmp_path, monkeypatch):
 
 
 def test_a_folder_in_use_is_told(tmp_path):
-    keeper = resuming.Keeper(tmp_path, {})
+    keeper = resume.Keeper(tmp_path, {})
     try:
         with pytest.raises(ValueError, match="Another process keeps a fit in"):
             HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
@@ -230,15 +230,15 @@ def test_time_spent_before_counts_against_the_budget(tmp_path, monkeypatch):
 
 def test_large_states_are_written_less_often(tmp_path, monkeypatch):
     now, writes = [0.0], []
-    monkeypatch.setattr(resuming.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(resume.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(Checkpoint, "write", lambda *_: (writes.append(now[0]), now.__setitem__(0, now[0] + 1.0)))
-    keeper = resuming.Keeper(tmp_path, {})
+    keeper = resume.Keeper(tmp_path, {})
     for _ in range(1000):
         now[0] += 1.0
         keeper.offer(dict)
     keeper.close()
-    assert len(writes) * 1.0 <= resuming.SHARE * now[0] + 1
-    assert writes[0] == resuming.EVERY
+    assert len(writes) * 1.0 <= resume.SHARE * now[0] + 1
+    assert writes[0] == resume.EVERY
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -14,7 +14,7 @@ WATCHED = """
 import pkgutil
 from functools import partial, wraps
 from importlib import import_module
-from hyphc._shared import compiled
+from hyphc._runtime import jit
 
 there, called = set(), set()
 
@@ -32,7 +32,7 @@ def watched(function=None, /, *, kind, **options):
 
     return call
 
-compiled.kernel, compiled.part = (partial(watched, kind=kind) for kind in ("kernel", "part"))
+jit.kernel, jit.part = (partial(watched, kind=kind) for kind in ("kernel", "part"))
 from hyphc import _kernels
 for module in pkgutil.walk_packages(_kernels.__path__, "hyphc._kernels."):
     import_module(module.name)
@@ -44,7 +44,7 @@ from hyphc import HypHC, baselines, cost_bounds, dasgupta_cost, dendrogram_purit
 from hyphc.similarity import Background, Blend, Dense, Graph, as_similarity
 from hyphc import Constraints, consensus, decode, differences, embed, encode, spreading_bound, triplet_distance
 from hyphc.tree.ordering import order_leaves, untangle
-from hyphc.tree.transfer import restricted, transfer_distances
+from hyphc.tree.transfer_distance import restricted, transfer_distances
 from oracles import clusters, dasgupta_cost as brute_force_cost, transfer_distances as brute_force_distances
 
 X = np.random.default_rng(0).normal(size=(7, 3))
@@ -98,21 +98,21 @@ COMPILED_ONLY = {
     "continuous.objective.block_spread",
     "continuous.objective.circle_triplets",
     "continuous.paper_steps.paper_steps",
-    "search.fusing._assemble",
-    "search.passes.count_leaves",
-    "search.passes.largest_subtrees",
-    "search.passes.leaves_below",
-    "search.passes.wake_all",
+    "search.tree_fusion._assemble",
+    "search.tree_passes.count_leaves",
+    "search.tree_passes.largest_subtrees",
+    "search.tree_passes.leaves_below",
+    "search.tree_passes.wake_all",
     *(
-        f"similarity.cells.{name}"
+        f"similarity.ivf_cells.{name}"
         for name in ("assign", "halve", "means", "move", "nearness", "products", "squared_distances")
     ),
     *(
         f"similarity.nearest.{name}"
         for name in ("choose", "fill_panel", "neighbours_of_neighbours", "rank", "search", "who_lists")
     ),
-    "similarity.memberships.memberships",
-    "tree.cut._count_clusters",
+    "similarity.fuzzy_memberships.memberships",
+    "tree.prunings._count_clusters",
 }
 
 

@@ -9,11 +9,11 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
 from .._kernels.baselines import agglomerate as kernels
-from .._shared.arrays import Records
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Records
+from .._runtime.parallel import thread_map
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Graph, Similarity
-from ..similarity.groups import indicator
+from ..similarity.group_sums import indicator
 from ..tree import Tree
 from .bisection import bisecting_kmeans
 from .linkage import average_linkage

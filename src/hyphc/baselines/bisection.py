@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from .._kernels.baselines import bisect as bisect_kernels
 from .._kernels.baselines import bisect_moves, bisect_runs
-from .._shared.arrays import Ints, Records
-from .._shared.checks import require_choice
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Ints, Records
+from .._runtime.parallel import thread_map
+from .._runtime.validation import require_choice
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from ..tree import Tree

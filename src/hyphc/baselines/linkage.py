@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.cluster import hierarchy
 
-from .._shared.checks import require_memory
+from .._runtime.validation import require_memory
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from .._shared.ending import NO_THREAD, Terminated, terminate
-from .._shared.text import cut_short, visible
+from .._runtime.sanitize import cut_short, visible
+from .._runtime.signals import NO_THREAD, Terminated, terminate
 from .parsers import build_parser
 
 # Exit codes; argparse ends with 2 when the command line itself cannot be understood.

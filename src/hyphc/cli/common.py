@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.text import cut_short, visible
-from .._shared.warn import collected
+from .._runtime.sanitize import cut_short, visible
+from .._runtime.user_warnings import collected
 from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
 from ..io.points import Missing
 from ..similarity import Similarity, as_similarity, standardize
 from ..similarity.build import metric_named
-from ..similarity.directed import DIRECTED
-from ..similarity.lookalikes import nuisance_columns
+from ..similarity.inputs.input_warnings import nuisance_columns
 from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
-from ..similarity.neighborhoods import Auto
+from ..similarity.neighbor_metrics import Auto
+from ..similarity.symmetrize import DIRECTED
 from ..tree import Tree
 
 NEWICK_SUFFIXES = (".nwk", ".newick")

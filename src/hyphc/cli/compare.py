@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from .._shared.files import replaced_atomically
-from .._shared.text import cut_short, visible
+from .._runtime.atomic_write import replaced_atomically
+from .._runtime.sanitize import cut_short, visible
 from ..io.trees import read_tree
 from ..tree import Tree
 from ..tree.compare import Difference, compare, matched

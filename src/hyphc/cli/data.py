@@ -18,13 +18,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .. import baselines, datasets
-from .._shared.files import replaced_atomically
+from .._runtime.atomic_write import replaced_atomically
 from ..datasets.catalogue import BUNDLED, GRAPHS, TABLES
 from ..datasets.load import DATA_VARIABLE, homes
 from ..estimator import HypHC
 from ..io import write_tree
 from ..scores.bounds import cost_bounds
-from ..scores.metrics import dasgupta_cost, dendrogram_purity
+from ..scores.costs import dasgupta_cost, dendrogram_purity
 from ..similarity import Similarity, as_similarity, standardize
 from ..tree import Tree
 from .outputs import require_writable_file, require_writable_folder

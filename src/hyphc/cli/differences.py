@@ -12,7 +12,7 @@ import numpy as np
 from ..io import Points
 from ..io.missing import values_of
 from ..scores.differences import Difference, Differences, differences
-from ..similarity.mixed import Table
+from ..similarity.inputs.mixed_types import Table
 from ..tree import Tree
 
 UP_TO = 20_000_000  # values of the table: some ten seconds

@@ -8,18 +8,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from .._shared.ending import NO_THREAD
-from .._shared.warn import collected
+from .._runtime.signals import NO_THREAD
+from .._runtime.user_warnings import collected
 from ..estimator import HypHC
-from ..pipeline.constraints import Constraints
+from ..fit.constraints import Constraints
 from ..similarity import Similarity
-from ..tree.cut import CONDENSED
-from .annotated import check_annotated, write_annotated
+from ..tree.prunings import CONDENSED
 from .annotations import read_annotations
 from .common import check_usage, nuisance_notes, print_note, print_notes, read_data, say, similarity_of
-from .fit_by_parts import run_fit_by_parts
+from .constraints import constraints_of, known_columns, known_note
 from .fit_files import Fitted, Judgement, brief, judged, write_all, write_tree_alone
-from .known import constraints_of, known_columns, known_note
+from .fit_out_of_core import run_fit_by_parts
+from .h5ad_output import check_annotated, write_annotated
 from .outputs import checkpoint_kept, require_writable_folder
 from .report import how_many, joined_words, print_rows
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..estimator import HypHC
+from ..fit.constraints import Constraints
 from ..io import Points, write_tree
 from ..io.missing import shown_numbers
-from ..pipeline.constraints import Constraints
 from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree

@@ -29,14 +29,14 @@ def metrics_of_rows() -> list[str]:
 
 def directed_choices() -> Iterable[str]:
     """How two directions become one."""
-    from ..similarity.directed import DIRECTED
+    from ..similarity.symmetrize import DIRECTED
 
     return DIRECTED
 
 
 def criteria() -> Iterable[str]:
     """What a cut can be best by."""
-    from ..tree.cut import CRITERIA
+    from ..tree.prunings import CRITERIA
 
     return CRITERIA
 

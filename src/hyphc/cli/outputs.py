@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.locks import Lock
-from .._shared.places import is_address
-from .._shared.text import cell, visible
+from .._runtime.folder_lock import Lock
+from .._runtime.sanitize import cell, visible
+from .._runtime.storage import is_address
 
 STAGE = ".new."  # how the names of folders begin in which files wait until all are there
 WAIT = 60.0  # seconds for another process that moves its files to the same place

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.files import replaced_atomically
+from .._runtime.atomic_write import replaced_atomically
 from ..io import Points, read_tree
 from ..io.missing import shown_numbers
 from ..io.trees import row_numbers
 from ..tree import Tree
-from ..tree.cut import CONDENSED, own_clusters
+from ..tree.prunings import CONDENSED, own_clusters
 from .annotations import as_classes, called, read_annotations
 from .common import leaf_names, read_data, tree_for
 from .options import data_options, given_options

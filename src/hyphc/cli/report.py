@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import baselines
-from .._shared.text import cut_short, visible
+from .._runtime.sanitize import cut_short, visible
 from ..estimator import HypHC
 from ..scores.bounds import CostBounds, cost_bounds
 from ..scores.certificate import OptimalityGap, optimality_gap
-from ..scores.metrics import dasgupta_cost, dendrogram_purity, in_units
+from ..scores.costs import dasgupta_cost, dendrogram_purity, in_units
 from ..similarity import Similarity
 from ..tree import Tree
-from ..tree.transfer import restricted
+from ..tree.transfer_distance import restricted
 from .differences import ClusterDifferences
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs

@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import Any
 
-from .._shared.arrays import Ints
-from .._shared.warn import collected
+from .._runtime.arrays import Ints
+from .._runtime.user_warnings import collected
+from ..fit.constraints import Constraints
 from ..io import Points
-from ..pipeline.constraints import Constraints
 from ..similarity import Similarity, standardize
 from ..stability import Resample, Support, support
 from ..tree import Tree

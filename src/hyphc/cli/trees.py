@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .._shared.arrays import Ints
-from .._shared.files import replaced_atomically
+from .._runtime.arrays import Ints
+from .._runtime.atomic_write import replaced_atomically
 from ..io.trees import read_tree, require_tree_suffix, write_tree
 from ..tree import Tree
-from ..tree.cut import CONDENSED, own_clusters
+from ..tree.prunings import CONDENSED, own_clusters
 from .outputs import clusters_csv, clusters_excel, require_table_suffix, require_writable_file
 
 

@@ -8,12 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from .._kernels.continuous.adam import BETA1, BETA2, REST
-from .._shared.arrays import Floats
-from .._shared.trail import Frame
+from .._runtime.arrays import Floats
+from .._runtime.checkpointing import Frame
 
 
 class Manifold(Protocol):
-    """What Riemannian Adam asks of a manifold; see ``charts`` for the three at hand."""
+    """What Riemannian Adam asks of a manifold; see ``manifolds`` for the three at hand."""
 
     def gradient(self, params: Floats, grad: Floats) -> Floats: ...
     def square(self, params: Floats, tangent: Floats) -> Floats: ...

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .._kernels.continuous import edge_steps as kernels
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from .adam import minimize
-from .charts import Circle
-from .run import Run, Schedule, Watch
+from .descent import Run, Schedule, Watch
+from .manifolds import Circle
 from .sampling import THIRDS, Edges
 
 # Steps of one call, after which the leaves are sorted anew for drawing third points near: an older order teaches less.

@@ -6,9 +6,9 @@ d_ij is the depth of the LCA of z_i and z_j. As τ → 0 the softmax picks the p
 cost becomes Dasgupta's. The functions here leave out the constant 2 Σ w. Where leaves stand for s_i points, triplet ijk counts
 s_i s_j s_k times with the mean similarities w_ij/(s_i s_j).
 
-`triplet_objective` is the readable reference; everything else agrees with it to rounding (tests/test_objective.py). All compute
-in float64 whatever comes in. The spread penalty adds, for each triplet, λ·max(0, 1 − (max d − min d)), with max and min relaxed
-to Σ d·softmax(±d/τ): the paper's theory asks that every triplet's LCAs be told apart by their depths.
+`triplet_objective` is the readable reference; everything else agrees with it to rounding (tests/continuous/test_objective.py).
+All compute in float64 whatever comes in. The spread penalty adds, for each triplet, λ·max(0, 1 − (max d − min d)), with max and
+min relaxed to Σ d·softmax(±d/τ): the paper's theory asks that every triplet's LCAs be told apart by their depths.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.continuous import objective as kernels
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..hyperbolic import geometry
 
 Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # `map`, or that of a pool of threads

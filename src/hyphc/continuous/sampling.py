@@ -15,10 +15,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from .._kernels.continuous.edge_steps import Circular, EdgeList, weighted_third_points
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
-from .charts import Chart
+from .manifolds import Chart
 from .objective import Map
 
 # Third points of an edge in one step: one far, one near.

@@ -11,21 +11,21 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Floats
-from .._shared.clock import Clock
-from .._shared.parallel import n_threads, one_blas_thread
-from .._shared.progress import Callback
+from .._runtime.arrays import Floats
+from .._runtime.parallel import n_threads, one_blas_thread
+from .._runtime.progress import Callback
+from .._runtime.run_control import Clock
 from ..hyperbolic.decode import decode
-from ..scores.metrics import dasgupta_cost
+from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
-from .charts import Ball, Chart, Circle, Sphere
+from .descent import Range, Run, Schedule, Watch, arrays_of, descend, runs_from
 from .edge_descent import descend_on_edges, fits_edge_steps
+from .init import start_directions
+from .manifolds import Ball, Chart, Circle, Sphere
 from .objective import Map
-from .paper import PROTOCOLS, paper_runs
-from .run import Range, Run, Schedule, Watch, arrays_of, descend, runs_from
+from .paper_presets import PROTOCOLS, paper_runs
 from .sampling import Edges, Sampler, sampler_of
-from .starts import start_directions
 
 __all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_by"]
 

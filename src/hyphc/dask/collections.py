@@ -11,10 +11,10 @@ import dask.array as da
 import numpy as np
 from distributed import Client
 
-from .._shared.places import Storage
-from ..pipeline.blocks import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
-from ..pipeline.checkpoint import Checkpoint
-from ..pipeline.npy_rows import Rows
+from .._runtime.shard_store import Checkpoint
+from .._runtime.storage import Storage
+from ..out_of_core.npy_source import Rows
+from ..out_of_core.row_sources import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
 from .waiting import finished
 
 

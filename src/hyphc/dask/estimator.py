@@ -16,19 +16,19 @@ from distributed import Client
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._shared.estimators import fitted_anew, named_parameters
-from .._shared.places import Folder, Place, place_of
+from .._runtime.base_estimator import fitted_anew, named_parameters
+from .._runtime.storage import Folder, Place, place_of
 from ..estimator import HypHC
-from ..pipeline.blocks import ParquetRows, PickedRows, Source, open_rows, open_to_fit
-from ..pipeline.duplicates import warn_of_few_distinct
-from ..pipeline.flat import JOIN, Cut, n_distinct, predicted, tree_of
-from ..pipeline.npy_rows import Rows
-from ..pipeline.parts import fit_by_parts
-from ..pipeline.problem import PART_SIZE, Problem, Recipe
-from ..pipeline.telling import Telling
-from ..pipeline.validation import check_values
+from ..fit.deduplicate import warn_of_few_distinct
+from ..fit.parameter_checks import JOIN, check_values
+from ..out_of_core.job import PART_SIZE, Problem, Recipe
+from ..out_of_core.labels import Cut, n_distinct, predicted, tree_of
+from ..out_of_core.npy_source import Rows
+from ..out_of_core.progress import Telling
+from ..out_of_core.row_sources import ParquetRows, PickedRows, Source, open_rows, open_to_fit
+from ..out_of_core.stages import fit_by_parts
 from ..tree import Tree
-from ..tree.cut import CONDENSED
+from ..tree.prunings import CONDENSED
 from .collections import as_array, labels_array, stored_rows, write_rows
 from .scheduling import chosen_client, on_dask, require_seen
 

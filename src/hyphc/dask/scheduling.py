@@ -9,10 +9,10 @@ from uuid import uuid4
 import dask
 from distributed import Client, default_client
 
-from .._shared.places import Storage, place_of
-from ..pipeline.checkpoint import MANIFEST, named_storage
-from ..pipeline.parts import Executor
-from ..pipeline.telling import Listener
+from .._runtime.shard_store import MANIFEST, named_storage
+from .._runtime.storage import Storage, place_of
+from ..out_of_core.progress import Listener
+from ..out_of_core.stages import Executor
 from .waiting import finished
 
 # A task that a worker left undone is done by another by itself; one that raised is tried again so often: a storage may be slow to

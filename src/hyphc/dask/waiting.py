@@ -16,7 +16,7 @@ from typing import Any
 from distributed import Client, KilledWorker, LocalCluster
 from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
-from .._shared.warn import warn
+from .._runtime.user_warnings import warn
 
 LOOK = 2.0  # seconds between two looks at the workers
 ALONE = 30.0  # seconds without any worker after which the user is told

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..tree import Tree
 from .dataset import Dataset, class_names_of
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import baselines
-from .._shared import palette
-from .._shared.arrays import Ints
-from .._shared.checks import as_floats
-from .._shared.columns import columns_of, label_classes
+from .._runtime import palette
+from .._runtime.arrays import Ints
+from .._runtime.table_columns import columns_of, label_classes
+from .._runtime.validation import as_floats
 from ..scores.differences import Compare, differences
 from ..similarity import as_similarity
 from ..tree import Tree

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..tree import Tree
 from ..tree.condense import is_split, split_order
-from ..tree.cut import (
+from ..tree.prunings import (
     CONDENSED,
     NodeScores,
     best_prunings,

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._shared.files import replaced_atomically
+from .._runtime.atomic_write import replaced_atomically
 
 HEIGHT = 720  # pixels
 

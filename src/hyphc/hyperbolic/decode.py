@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._kernels.hyperbolic import decoding as kernels
 from .._kernels.tree.passes import lifted_heights
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..tree import Tree
 from . import geometry
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._kernels.hyperbolic import decoding as kernels
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from ..tree import TreeLike, as_tree
 from .decode import decode
 

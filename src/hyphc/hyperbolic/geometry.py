@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.checks import require_finite
+from .._runtime.validation import require_finite
 
 __all__ = [
     "MAX_RHO",

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.checks import CHUNK_BYTES
-from .._shared.files import most_bytes
-from .._shared.numpy_files import damage_told, require_plausible
+from .._runtime.atomic_write import most_bytes
+from .._runtime.numpy_files import damage_told, require_plausible
+from .._runtime.validation import CHUNK_BYTES
 from .columns import Column, ColumnsError, Wanted, assign_roles, find_column, find_columns, listed
 from .delimited import LARGEST
 from .matrix_market import parse_matrix_market

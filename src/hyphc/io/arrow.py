@@ -8,12 +8,12 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.files import most_bytes
-from ..pipeline.blocks import is_number_type
+from .._runtime.atomic_write import most_bytes
+from ..out_of_core.row_sources import is_number_type
 from .arrays import Arrays, check_numbers, missing_value, reading
 from .columns import Column, Roles, Wanted, assign_roles
 from .delimited import assembled
-from .notation import unit_of
+from .number_formats import unit_of
 from .sources import FORMAT_NAMES, Source
 
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows

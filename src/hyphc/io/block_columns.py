@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.arrays import Ints
-from .._shared.text import is_blank
-from ..pipeline.blocks import HEAD_ROWS, ParquetRows, PickedRows, Source, open_rows
-from ..similarity.lookalikes import identifier_columns
+from .._runtime.arrays import Ints
+from .._runtime.sanitize import is_blank
+from ..out_of_core.row_sources import HEAD_ROWS, ParquetRows, PickedRows, Source, open_rows
+from ..similarity.inputs.input_warnings import identifier_columns
 from .arrow import described
 from .columns import Column, ColumnsError, Roles, Wanted, assign_roles, listed
 

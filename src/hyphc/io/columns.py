@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from .._shared.text import cut_short, visible
+from .._runtime.sanitize import cut_short, visible
 
 Kind = Literal["number", "text", "empty"]
 

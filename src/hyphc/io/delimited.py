@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.arrays import Floats
-from .._shared.text import is_blank, is_number
-from ..similarity.mixed import Table, coded
+from .._runtime.arrays import Floats
+from .._runtime.sanitize import is_blank, is_number
+from ..similarity.inputs.mixed_types import Table, coded
 from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
-from .lines import COMMENT, NumberedRow, rows_of_text
-from .notation import AmbiguousNumbers, Notation, notation_of, unit_of, with_commas
+from .number_formats import AmbiguousNumbers, Notation, notation_of, unit_of, with_commas
 from .sources import Source, decoded
+from .text_lines import COMMENT, NumberedRow, rows_of_text
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
 LARGEST = 1e100  # squares and products of three such numbers still fit a float64 with room for a sum over all rows

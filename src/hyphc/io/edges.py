@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..similarity.directed import DIRECTED
+from ..similarity.symmetrize import DIRECTED
 from .columns import ColumnsError
 from .delimited import LARGEST
-from .lines import delimiter_in
 from .sources import Source, decoded
+from .text_lines import delimiter_in
 
 _COMMENTS = ("#", "%")
 _DIGITS = 100  # what is longer is a name: Python refuses to make numbers of thousands of digits

@@ -6,8 +6,8 @@ import io
 import zipfile
 from typing import Literal
 
-from .._shared.numpy_files import damage_told
-from .packed import is_packed
+from .._runtime.numpy_files import damage_told
+from .compressed import is_packed
 from .sources import FORMAT_NAMES, Source
 
 Format = Literal[

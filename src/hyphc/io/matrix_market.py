@@ -8,7 +8,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 
 _FORMS = ("coordinate", "array")
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")

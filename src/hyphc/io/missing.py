@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Ints
-from .._shared.checks import has_gaps
-from ..similarity.mixed import Table
+from .._runtime.arrays import Ints
+from .._runtime.validation import has_gaps
+from ..similarity.inputs.mixed_types import Table
 from .columns import LISTED, ColumnsError
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import is_valid_y, squareform
 
-from .._shared.text import is_blank
-from ..similarity.lookalikes import identifier_columns
-from .annotated import read_h5ad
+from .._runtime.sanitize import is_blank
+from ..similarity.inputs.input_warnings import identifier_columns
 from .arrays import read_array_file
 from .arrow import read_arrow
-from .cells import excel_rows, json_rows
+from .cell_values import excel_rows, json_rows
 from .columns import ColumnsError, Wanted, listed
 from .delimited import Delimited, read_delimited, read_rows
 from .edges import read_edges
 from .formats import Format, format_of
 from .graphs import read_graphml
+from .h5ad import read_h5ad
 from .missing import settled, transposed
 from .sequences import read_fasta, read_phylip
 from .sources import PathLike, Source, open_source

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Floats
-from .._shared.checks import require_choice, require_memory
-from .._shared.text import is_number
+from .._runtime.arrays import Floats
+from .._runtime.sanitize import is_number
+from .._runtime.validation import require_choice, require_memory
 from .delimited import LARGEST
 from .sources import Source, decoded
 

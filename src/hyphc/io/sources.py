@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TypeVar
 
-from .packed import HEAD, SUFFIXES, is_packed, unpacked
+from .compressed import HEAD, SUFFIXES, is_packed, unpacked
 
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]

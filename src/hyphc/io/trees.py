@@ -11,11 +11,11 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from .._shared.arrays import Floats
-from .._shared.files import replaced_atomically
-from .._shared.numpy_files import damage_told
+from .._runtime.arrays import Floats
+from .._runtime.atomic_write import replaced_atomically
+from .._runtime.numpy_files import damage_told
 from ..tree import Tree
-from ..tree.multi import MultiTree
+from ..tree.multifurcating import MultiTree
 from .columns import ColumnsError
 from .sources import PathLike, Source, encoding_error, open_source
 

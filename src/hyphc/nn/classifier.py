@@ -12,9 +12,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_choice
-from .._shared.estimators import fitted_anew, named_parameters
+from .._runtime.arrays import Floats, Ints
+from .._runtime.base_estimator import fitted_anew, named_parameters
+from .._runtime.validation import require_choice
 from ..hyperbolic.decode import decode
 from ..similarity import Similarity, as_similarity, unit_rows
 from .training import Plan, Range, fit_leaves_and_head

@@ -8,7 +8,7 @@ import geoopt
 import torch
 from torch import Tensor, nn
 
-from .._shared.checks import require_choice
+from .._runtime.validation import require_choice
 from ..hyperbolic.decode import decode
 from ..tree import Tree
 

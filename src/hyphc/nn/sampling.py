@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from .._shared.arrays import Ints
+from .._runtime.arrays import Ints
 from ..continuous.sampling import pair_of_number
 from ..similarity import Similarity, SimilarityLike, check_similarity
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..similarity import Similarity
 from .embedding import MAX_RADIUS, ToBall
 from .logistic import HyperbolicLogisticRegression

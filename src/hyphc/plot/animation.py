@@ -13,9 +13,9 @@ from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from .._shared.arrays import Floats
-from .._shared.files import replaced_atomically
-from .._shared.progress import Progress
+from .._runtime.arrays import Floats
+from .._runtime.atomic_write import replaced_atomically
+from .._runtime.progress import Progress
 from ..continuous.solver import EmbedResult, embed
 from ..hyperbolic.decode import decode
 from ..similarity import SimilarityLike

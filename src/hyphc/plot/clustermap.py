@@ -16,10 +16,10 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
 from .. import baselines
-from .._shared import palette
-from .._shared.arrays import Floats, Ints
-from .._shared.columns import columns_of
-from .._shared.short_names import shortened
+from .._runtime import palette
+from .._runtime.abbreviate import shortened
+from .._runtime.arrays import Floats, Ints
+from .._runtime.table_columns import columns_of
 from ..similarity import as_similarity
 from ..tree import Tree
 from ..tree.layout import layout

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from .._shared.palette import CLUSTERS
-from ..tree.cut import CONDENSED, NodeScores, cut_scores, default_score
+from .._runtime.palette import CLUSTERS
+from ..tree.prunings import CONDENSED, NodeScores, cut_scores, default_score
 from .common import axes_or_new, tree_of
 
 _AXES = {
@@ -50,7 +50,7 @@ def cluster_scores(
     Notes
     -----
     The number of clusters that a fit finds is not where this curve is highest: it asks of every split whether chance could have
-    made it (``hyphc.scores.clusters``), while the curve compares cuts.
+    made it (``hyphc.scores.cluster_number``), while the curve compares cuts.
     """
     source, tree = tree, tree_of(tree)
     criterion = criterion or getattr(source, "criterion", None)

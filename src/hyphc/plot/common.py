@@ -15,14 +15,14 @@ from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.lines import Line2D
 
 from .._kernels.tree.passes import smallest_leaves, subtree_sums
-from .._shared import palette
-from .._shared.arrays import Floats, Ints
-from .._shared.columns import Column, label_classes
-from .._shared.short_names import shortened
+from .._runtime import palette
+from .._runtime.abbreviate import shortened
+from .._runtime.arrays import Floats, Ints
+from .._runtime.table_columns import Column, label_classes
 from ..tree import Tree, TreeLike, as_tree
-from ..tree.checks import check_names
-from ..tree.cut import own_clusters
 from ..tree.layout import Layout
+from ..tree.prunings import own_clusters
+from ..tree.validation import check_names
 from .glyphs import printable
 
 # From the eighth group on the colours come again, in other shades and with another marker.

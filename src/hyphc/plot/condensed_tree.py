@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patheffects import Normal, Stroke
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..tree import Tree
 from ..tree.condense import CondensedTree
-from ..tree.cut import CONDENSED, flat_clusters, own_clusters, require_size
-from ..tree.icicles import Icicles, cluster_cores, enclosing, icicles, merges_between, visible_condensed
+from ..tree.icicle_layout import Icicles, cluster_cores, enclosing, icicles, merges_between, visible_condensed
+from ..tree.prunings import CONDENSED, flat_clusters, own_clusters, require_size
 from .common import (
     BRANCH_COLOR,
     MIXED_COLOR,

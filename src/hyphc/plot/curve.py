@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from .._shared.palette import CLUSTERS
+from .._runtime.palette import CLUSTERS
 from .common import axes_or_new
 
 

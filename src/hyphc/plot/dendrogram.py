@@ -10,8 +10,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
-from .._shared.arrays import Floats, Ints
-from .._shared.short_names import shortened
+from .._runtime.abbreviate import shortened
+from .._runtime.arrays import Floats, Ints
 from ..tree import Tree
 from ..tree.layout import Layout, drawn_heights, layout, node_heights
 from .common import (

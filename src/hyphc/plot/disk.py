@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.patches import Circle
 
-from .._shared.arrays import Floats
-from .._shared.short_names import shortened
+from .._runtime.abbreviate import shortened
+from .._runtime.arrays import Floats
 from ..hyperbolic.encode import encode_by_height
 from ..hyperbolic.geometry import check_ball
 from ..tree import Tree

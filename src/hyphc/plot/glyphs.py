@@ -10,7 +10,7 @@ import matplotlib
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
-from .._shared.text import visible
+from .._runtime.sanitize import visible
 
 BOX = "\u25a1"
 # Fonts that are looked for, in this order: most letters of most scripts are in one of them.

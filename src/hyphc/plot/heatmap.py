@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree.ordering import order_leaves
 from .common import axes_or_new, tree_of

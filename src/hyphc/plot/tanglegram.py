@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
-from .._shared.arrays import Floats
-from .._shared.short_names import shortened
+from .._runtime.abbreviate import shortened
+from .._runtime.arrays import Floats
 from ..tree import Tree
 from ..tree.compare import matched
 from ..tree.layout import LEAST_DRAWN, layout
 from ..tree.ordering import untangle
-from ..tree.transfer import in_other
+from ..tree.transfer_distance import in_other
 from .common import (
     BRANCH_COLOR,
     LINE_HEIGHT,

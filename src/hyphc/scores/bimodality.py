@@ -11,8 +11,8 @@ A unimodal density has at least as much mass in the middle as in the left or in 
 
 is a valid p-value for "unimodal along the line" as far as folds are independent. Projections of log-concave densities are
 log-concave and hence unimodal, whatever the dimension, elongation or rotation: Gaussians, uniform and exponential data, tables
-with a common factor. Curved shapes are not: a ring has two modes along every line. Their middle points lie off the line that joins
-the sides, on both ends of an axis or on one; ``is_curved`` recognises that.
+with a common factor. Those of curved shapes need not be: a ring has two modes along every line. The middle points of such shapes
+lie off the line that joins the sides; ``is_curved`` recognises that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 
 Bools = npt.NDArray[np.bool_]
 
@@ -141,7 +141,8 @@ def choose_intervals(values: Floats) -> Intervals | None:
         if clearness[i] > best:
             best, at = float(clearness[i]), inner[i]
             places = (counts[: before[at] + 1].argmax(), at, after[at] + counts[after[at] :].argmax())
-            chosen = Intervals(*(float(starts[q]) for q in places), float(length))
+            left_start, middle_start, right_start = (float(starts[q]) for q in places)
+            chosen = Intervals(left_start, middle_start, right_start, float(length))
     return chosen
 
 
@@ -180,16 +181,19 @@ def _whitened_residuals(rows: Floats, is_left: Bools) -> Floats:
 
 
 def _draw(rng: np.random.Generator, rows: Floats, is_left: Bools) -> tuple[Floats, Bools]:
-    """Return at most ``MOST_ROWS`` distinct rows, in the order of their places between the means of the sides.
+    """Return at most ``MOST_ROWS`` distinct rows, in the order of their places between the means of the sides, the smaller first.
 
     Copies count once: values that a column repeats would leave gaps beside them that are no valleys.
     """
+    order = np.argsort(rows @ rng.standard_normal(rows.shape[1]))  # brings equal rows together
+    distinct = order[np.append(True, (rows[order[1:]] != rows[order[:-1]]).any(axis=1))]
+    rows, is_left = rows[distinct], is_left[distinct]
+    if is_left.all() or not is_left.any():
+        return rows, is_left
+    is_left = is_left if is_left.mean() <= 0.5 else ~is_left
     places = rows @ (rows[is_left].mean(axis=0) - rows[~is_left].mean(axis=0))
-    order = np.argsort(places, kind="stable")
-    fresh = np.append(True, (rows[order[1:]] != rows[order[:-1]]).any(axis=1))
-    order = order[fresh]
-    order = order[np.sort(rng.permutation(len(order))[:MOST_ROWS])]
-    return rows[order], is_left[order]
+    drawn = np.argsort(places)[np.sort(rng.permutation(len(rows))[:MOST_ROWS])]
+    return rows[drawn], is_left[drawn]
 
 
 def _count(ordered: Floats, start: float, length: float) -> int:

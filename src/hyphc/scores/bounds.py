@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from .._kernels.scores import triplets as kernels
-from .._shared.arrays import Floats, Ints
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats, Ints
+from .._runtime.parallel import thread_map
 from ..similarity import Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
-from .metrics import Units, in_units
+from .costs import Units, in_units
 
 EXACT_UP_TO = 2_500  # points: 2.6e9 triplets, about two seconds on two cores
 DEFAULT_SAMPLE = 1_000_000  # triplets: standard errors of a few hundredths of a per cent, in about a second

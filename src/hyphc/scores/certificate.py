@@ -8,16 +8,16 @@ from math import comb
 import numpy as np
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats
-from .._shared.checks import check_effort
+from .._runtime.arrays import Floats
+from .._runtime.validation import check_effort
 from ..similarity import Background, Blend, Dense, Graph, Similarity, SimilarityLike
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike
 from .bounds import cost_bounds
-from .levels import LooseLevel, loosest_levels
-from .metrics import Units, check_pair, cost_of, dasgupta_cost, in_units
-from .spreading import SpreadingBound, spreading_bound
-from .subsets import Sample, excess_interval, sample_of, worst_subsets
+from .costs import Units, check_pair, cost_of, dasgupta_cost, in_units
+from .gap_by_level import LooseLevel, loosest_levels
+from .spreading_metrics import SpreadingBound, spreading_bound
+from .subset_bound import Sample, excess_interval, sample_of, worst_subsets
 
 DEFAULT_K = 13
 LARGEST_K = 20  # by branch and bound about half a second a subset; up to so many leaves the best tree itself is found

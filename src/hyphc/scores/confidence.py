@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 
 # The bets lean on a guessed variance of 1/4 (the largest there is) with this weight against one for each number seen. Any value
 # is valid; a small one lets the bets grow early when the numbers are much smaller than their bound.

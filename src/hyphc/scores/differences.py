@@ -10,10 +10,10 @@ import numpy as np
 from scipy.special import stdtr
 
 from .._kernels.scores import moments as kernels
-from .._shared.arrays import Floats, Ints, Records
-from .._shared.columns import Column, columns_of
-from .._shared.later import require_package
-from ..similarity.given import as_given, is_annotated
+from .._runtime.arrays import Floats, Ints, Records
+from .._runtime.lazy_import import require_package
+from .._runtime.table_columns import Column, columns_of
+from ..similarity.inputs.foreign_inputs import as_given, is_annotated
 from ..tree import Tree, TreeLike, as_tree
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from .._kernels.tree.passes import subtree_sums
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from ..similarity import Blend, Graph, Similarity, SimilarityLike
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike
 from ..tree.condense import default_splits, monotone_heights
-from .metrics import check_pair, cost_of, splits
+from .costs import check_pair, cost_of, splits
 
 # A background this small beside that of equal rows is 0: it belongs to the furthest pair there can be.
 ROUNDING = 1e-12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..similarity import Graph, Similarity
 from ..similarity.graph import Crowding
 from ..tree import Tree, membership

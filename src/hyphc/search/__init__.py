@@ -1,7 +1,7 @@
 """Any tree in, a tree of lower Dasgupta cost out."""
 
-from .._shared.progress import Progress
+from .._runtime.progress import Progress
 from .insertion import insert
-from .stages import refine
+from .refine import refine
 
 __all__ = ["Progress", "insert", "refine"]

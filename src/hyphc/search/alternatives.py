@@ -8,18 +8,18 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._shared.arrays import Floats
-from .._shared.clock import Clock
-from .._shared.parallel import thread_map
-from .._shared.progress import Callback
+from .._runtime.arrays import Floats
+from .._runtime.parallel import thread_map
+from .._runtime.progress import Callback
+from .._runtime.run_control import Clock
 from ..baselines import random_tree
-from ..scores.metrics import check_pair, dasgupta_cost
+from ..scores.costs import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
-from ..tree.transfer import in_other, transfer_agreement
-from .run import Run
-from .stages import refine_by
-from .sweeps import swept
+from ..tree.transfer_distance import in_other, transfer_agreement
+from .refine import refine_by
+from .search_context import Run
+from .spr_sweep import swept
 
 __all__ = ["Alternatives", "alternatives"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.search import passes
+from .._kernels.search import tree_passes
 from ..similarity import SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike, as_tree
 from .state import scratch_of, state_of, tree_of
@@ -42,5 +42,5 @@ def insert(tree: TreeLike, similarity: SimilarityLike, new: npt.ArrayLike | None
     if m == n:
         return tree
     state = state_of(tree, similarity)
-    passes.grow(state, scratch_of(state), order.astype(np.int64), np.arange(n + m - 1, 2 * n - 1))
+    tree_passes.grow(state, scratch_of(state), order.astype(np.int64), np.arange(n + m - 1, 2 * n - 1))
     return tree_of(state, np.arange(n), similarity.maximum(), None)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._shared.parallel import thread_map
+from .._runtime.parallel import thread_map
 from ..similarity import Graph, Similarity
-from ..similarity.metric import counted
+from ..similarity.metric_base import counted
 from ..tree import Tree
-from .fusing import fused
-from .run import Run
-from .sweeps import swept
+from .search_context import Run
+from .spr_sweep import swept
+from .tree_fusion import fused
 
 TOGETHER = 2  # trees made from one best tree, at the same time; not the number of threads, on which nothing may depend
 FACTORS = np.array([0.5, 1.0, 2.0])  # a perturbed point counts so many times, each as likely

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.search import passes
+from .._kernels.search import tree_passes
 from .._kernels.search.state import NOW, Agenda, BlendState, FeatureState, State
-from .._shared.trail import Frame
-from .run import Run
+from .._runtime.checkpointing import Frame
+from .search_context import Run
 from .state import agenda_of, scratch_of
 
 
@@ -29,12 +29,12 @@ class Region:
 def open_regions(state: State, limit: int, run: Run) -> list[Region]:
     """The largest subtrees of three to ``limit`` leaves. Leaves of a graph see only edges inside, until ``close_regions``."""
     scratch = scratch_of(state)
-    counts = passes.count_leaves(state.nodes)
-    roots = passes.largest_subtrees(state.nodes, scratch, counts, limit)
+    counts = tree_passes.count_leaves(state.nodes)
+    roots = tree_passes.largest_subtrees(state.nodes, scratch, counts, limit)
     roots = roots[counts[roots] > 2]
     regions = []
     for number, (root, seed) in enumerate(zip(roots, run.seeds(len(roots)), strict=True)):
-        leaves = passes.leaves_below(state.nodes, scratch, root, counts[root])
+        leaves = tree_passes.leaves_below(state.nodes, scratch, root, counts[root])
         state.nodes["region"][leaves] = number + 1
         parent = int(state.nodes["parent"][root])
         regions.append(Region(agenda_of(leaves, seed), parent, int(root), int(counts[root])))
@@ -46,7 +46,7 @@ def close_regions(state: State) -> None:
     state.nodes["region"] = 0
     state.nodes["waiting"] = 0
     if isinstance(state, (FeatureState, BlendState)):
-        passes.settle_all(state, passes.merge_order(state.nodes, scratch_of(state)))
+        tree_passes.settle_all(state, tree_passes.merge_order(state.nodes, scratch_of(state)))
 
 
 def pack(regions: list[Region]) -> dict[str, Callable[[], npt.NDArray[Any]]]:

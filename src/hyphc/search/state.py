@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._kernels.search import passes
+from .._kernels.search import tree_passes
 from .._kernels.search.state import (
     BLEND_NODE,
     COUNTS,
@@ -28,9 +28,9 @@ from .._kernels.search.state import (
     Terms,
 )
 from .._kernels.tree.passes import lifted_heights, subtree_sums
-from .._shared.arrays import Ints, Records, one_of
-from .._shared.trail import Frame
-from ..scores.metrics import split_weights
+from .._runtime.arrays import Ints, Records, one_of
+from .._runtime.checkpointing import Frame
+from ..scores.costs import split_weights
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity
 from ..similarity.base import by_kind
 from ..tree import Tree
@@ -129,7 +129,7 @@ def state_of(tree: Tree, similarity: Similarity) -> State:
         nodes["first"][number] = tree._first
         nodes["last"][number] = tree._first + tree.sizes
     if not isinstance(state, GraphState):
-        passes.settle_all(state, inner)
+        tree_passes.settle_all(state, inner)
     return state
 
 
@@ -193,7 +193,7 @@ def tree_of(state: State, leaves: npt.NDArray[np.int64], highest: float, names: 
     Heights are ``highest`` − (mean similarity across the split), lifted so that none lies below a child's.
     """
     n = len(leaves)
-    order = passes.merge_order(state.nodes, scratch_of(state))
+    order = tree_passes.merge_order(state.nodes, scratch_of(state))
     left, right = state.nodes["left"][order], state.nodes["right"][order]
     means = state.nodes["cut"][order] / (state.nodes["points"][left] * state.nodes["points"][right])
     number = np.empty(2 * n - 1, dtype=np.int64)

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import as_floats, require_finite
+from .._runtime.arrays import Floats, Ints
+from .._runtime.validation import as_floats, require_finite
 from .base import Similarity
-from .groups import indicator
+from .group_sums import indicator
 
 # The points of a leaf whose squared distances from their mean are this small beside their squared lengths are copies.
 ROUNDING = 1e-12

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import CHUNK_BYTES, require_memory
+from .._runtime.arrays import Floats, Ints
+from .._runtime.validation import CHUNK_BYTES, require_memory
 
 if TYPE_CHECKING:
     from functools import _SingleDispatchCallable
@@ -101,7 +101,7 @@ class Similarity(ABC):
 
     @abstractmethod
     def signatures(self) -> Callable[[Ints], Any]:
-        """Leaves → rows of a matrix, dense or sparse, that are equal just for twins (``pipeline.grouping.twins``)."""
+        """Leaves → rows of a matrix, dense or sparse, that are equal just for twins (``fit.weighted_leaves.twins``)."""
 
     @abstractmethod
     def group_sums(self, group: Ints, n_groups: int) -> Floats:

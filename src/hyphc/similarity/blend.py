@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from .background import Background
 from .base import Similarity
 from .graph import Graph

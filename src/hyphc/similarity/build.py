@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .base import Similarity
-from .directed import require_directed
-from .frames import is_frame
-from .given import as_given
-from .lookalikes import warn_of_named_columns
-from .metric import Metric
+from .inputs.foreign_inputs import as_given
+from .inputs.frames import is_frame
+from .inputs.input_warnings import warn_of_named_columns
+from .knn.other_distances import is_distance
+from .metric_base import Metric
 from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Precomputed, Rbf, choices
-from .neighborhoods import BACKGROUND, Auto, Neighbors
-from .other_distances import is_distance
+from .neighbor_metrics import BACKGROUND, Auto, Neighbors
+from .symmetrize import require_directed
 
 MetricLike = str | Callable[..., Any]  # of X, for similarities, or of two rows, for their distance
 SimilarityLike = Similarity | npt.ArrayLike | Any  # Any: SciPy's sparse matrices share no public base type
@@ -64,7 +64,7 @@ def as_similarity(
         With "auto", the neighbours of each row. With a distance, "cosine" or a correlation: a symmetric graph of so many
         nearest neighbours by that distance, and nothing else.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
-        Weights of the graph, see ``hyphc.similarity.neighbors.neighbor_graph``.
+        Weights of the graph, see ``hyphc.similarity.knn.search.neighbor_graph``.
     scale : "auto" or bool
         For "auto": whether columns are brought to deviation 1. "auto" decides from the columns, see
         ``hyphc.similarity.scaling.column_scaling``.

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import CHUNK_BYTES, as_floats, require_finite, require_summable
+from .._runtime.arrays import Floats, Ints
+from .._runtime.validation import CHUNK_BYTES, as_floats, require_finite, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
-from .directed import refuse, symmetrise
+from .symmetrize import refuse, symmetrise
 
 
 class Dense(Similarity):

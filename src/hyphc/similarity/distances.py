@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import is_valid_y, squareform
 
-from .._shared.checks import as_floats, require_finite
+from .._runtime.validation import as_floats, require_finite
 from .dense import Dense
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import as_floats, require_finite
+from .._runtime.arrays import Floats, Ints
+from .._runtime.validation import as_floats, require_finite
 from .background import Background
 from .base import NEGATIVE_RTOL, Similarity
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats, Ints
-from .._shared.checks import require_finite_entries, require_summable
+from .._runtime.arrays import Floats, Ints
+from .._runtime.validation import require_finite_entries, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
-from .directed import require_symmetric, symmetrise
+from .symmetrize import require_symmetric, symmetrise
 
 
 @dataclass(frozen=True, eq=False)

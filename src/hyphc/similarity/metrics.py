@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._shared.arrays import Floats
-from .._shared.checks import require_memory, require_squares
+from .._runtime.arrays import Floats
+from .._runtime.validation import require_memory, require_squares
 from .base import Similarity
 from .dense import Dense
-from .directions import DIRECTIONS
 from .distances import similarity_from_distances
 from .features import Features
 from .graph import Graph
-from .lookalikes import warn_of_distances, warn_of_similarities
-from .metric import Metric, of_width, stacked
-from .neighborhoods import Auto
-from .other_distances import DISTANCES
+from .inputs.input_warnings import warn_of_distances, warn_of_similarities
+from .knn.other_distances import DISTANCES
+from .metric_base import Metric, of_width, stacked
+from .neighbor_metrics import Auto
+from .row_transforms import DIRECTIONS
 from .scaling import unit_rows
 
 

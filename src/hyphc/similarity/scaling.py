@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.arrays import Floats
-from .._shared.checks import as_floats, has_gaps, require_finite, require_squares
+from .._runtime.arrays import Floats
+from .._runtime.validation import as_floats, has_gaps, require_finite, require_squares
 
 SCALES = ("auto", True, False)
 # Deviations this many times the median column's are no accident of columns that share a unit.

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from .core import Tree, TreeLike, as_tree
 from .distances import robinson_foulds_distance, triplet_distance
-from .transfer import in_other, largest_transfers, transfer_distances
+from .transfer_distance import in_other, largest_transfers, transfer_distances
 
 __all__ = ["Comparison", "Difference", "compare"]
 

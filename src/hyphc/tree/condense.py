@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .._kernels.tree import condense as condense_kernels
 from .._kernels.tree import passes as kernels
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     import networkx

@@ -9,12 +9,12 @@ import numpy as np
 
 from .._kernels.tree.consensus import grow
 from .._kernels.tree.passes import subtree_sums
-from .._shared.arrays import Floats, Ints
-from .._shared.parallel import thread_map
+from .._runtime.arrays import Floats, Ints
+from .._runtime.parallel import thread_map
 from .compare import matched
 from .core import Tree, TreeLike, as_tree
-from .multi import MultiTree, ascending
-from .transfer import transfer_agreement
+from .multifurcating import MultiTree, ascending
+from .transfer_distance import transfer_agreement
 
 __all__ = ["central_tree", "consensus"]
 

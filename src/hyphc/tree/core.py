@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from .._kernels.tree import passes as kernels
 from .._kernels.tree.schedule import heavy_first_schedule
-from .._shared.arrays import Floats, Ints, read_only
-from .._shared.later import later
-from .._shared.places import Folder, Storage, place_of
-from . import ancestors, checks, condense, flat, linkage, newick, parts, storage
-from .cut import widest_gap
+from .._runtime.arrays import Floats, Ints, read_only
+from .._runtime.lazy_import import later
+from .._runtime.storage import Folder, Storage, place_of
+from . import condense, linkage, newick, storage, subtrees, validation
+from . import cut as cuts
+from . import lca as ancestors
+from .prunings import widest_gap
 from .storage import PathLike
 
 if TYPE_CHECKING:
@@ -94,26 +96,26 @@ class Tree:
         n_clusters: int | None = None,
         cost: float | None = None,
     ) -> None:
-        merges = checks.check_children(children)
+        merges = validation.check_children(children)
         n = len(merges) + 1
-        levels = np.arange(1.0, n) if heights is None else checks.check_heights(heights, merges)
-        weights = checks.given(checks.check_weights, split_weights, n - 1, "split_weights", "merge")
-        squares = checks.given(checks.check_weights, split_squares, n - 1, "split_squares", "merge")
-        sure = checks.given(checks.check_support, support, n - 1)
-        forced = checks.given(checks.check_forced_splits, forced_splits, merges)
-        self._leaf_sizes = checks.given(checks.check_leaf_sizes, leaf_sizes, n)
-        found = checks.given(checks.check_found_splits, found_splits, merges, self._leaf_sizes)
+        levels = np.arange(1.0, n) if heights is None else validation.check_heights(heights, merges)
+        weights = validation.given(validation.check_weights, split_weights, n - 1, "split_weights", "merge")
+        squares = validation.given(validation.check_weights, split_squares, n - 1, "split_squares", "merge")
+        sure = validation.given(validation.check_support, support, n - 1)
+        forced = validation.given(validation.check_forced_splits, forced_splits, merges)
+        self._leaf_sizes = validation.given(validation.check_leaf_sizes, leaf_sizes, n)
+        found = validation.given(validation.check_found_splits, found_splits, merges, self._leaf_sizes)
         carried: Sequence[Any] = (weights, squares, sure, forced, found)
-        self._children, self._heights, carried = checks.by_height(merges, levels, carried)
+        self._children, self._heights, carried = validation.by_height(merges, levels, carried)
         self._split_weights, self._split_squares, self._support, self._forced_splits, self._found_splits = carried
-        self._names = checks.given(checks.check_names, names, n)
-        self._degrees = checks.given(checks.check_weights, degrees, n, "degrees", "leaf")
-        within = checks.given(checks.check_weights, leaf_weights, n, "leaf_weights", "leaf")
+        self._names = validation.given(validation.check_names, names, n)
+        self._degrees = validation.given(validation.check_weights, degrees, n, "degrees", "leaf")
+        within = validation.given(validation.check_weights, leaf_weights, n, "leaf_weights", "leaf")
         self._leaf_weights = within if within is not None and within.any() else None
-        self._n_clusters = checks.given(checks.check_n_clusters, n_clusters, n)
+        self._n_clusters = validation.given(validation.check_n_clusters, n_clusters, n)
         if found is not None and self._n_clusters is None:
             self._n_clusters = int(found.max(initial=0)) + 1
-        self._cost = checks.given(checks.check_cost, cost)
+        self._cost = validation.given(validation.check_cost, cost)
 
     @property
     def n_leaves(self) -> int:
@@ -172,7 +174,7 @@ class Tree:
 
     @property
     def found_splits(self) -> Ints | None:
-        """The turn in which ``cut`` undoes each merge that a fit has found, 0 for others, (n − 1,), read-only; None if unknown."""
+        """The turn in which ``cut`` undoes each merge that a fit has found, 0 for others, (n − 1,), read-only; or None."""
         return read_only(self._found_splits)
 
     @property
@@ -229,16 +231,16 @@ class Tree:
 
     # documented where they are computed
     lca = ancestors.lca
-    cut = flat.cut
+    cut = cuts.cut
     condense = condense.condense
-    clusters = flat.clusters
-    layers = flat.layers
+    clusters = cuts.clusters
+    layers = cuts.layers
 
     def with_names(self, names: Iterable[str] | None) -> Tree:
         """The same tree, with all that it carries, its leaves called by ``names``."""
         return self._with(names=names)
 
-    def renamed(self, names: parts.Renaming) -> Tree:
+    def renamed(self, names: subtrees.Renaming) -> Tree:
         """The same tree under other names: a list, a function of each old name, or a table of some of them.
 
         The old name of a leaf without one is its number.
@@ -248,7 +250,7 @@ class Tree:
         >>> Tree([[0, 1], [3, 2]], names=["ant", "bee", "cat"]).renamed({"cat": "dog"}).renamed(str.upper).names
         ('ANT', 'BEE', 'DOG')
         """
-        return self.with_names(parts.new_names(self, names))
+        return self.with_names(subtrees.new_names(self, names))
 
     def members(self, node: int) -> Ints:
         """Leaves below a node, in ascending order; O(n) the first time.
@@ -258,7 +260,7 @@ class Tree:
         >>> Tree([[0, 3], [4, 1], [5, 2]]).members(5)
         array([0, 1, 3])
         """
-        return parts.members(self, checks.check_node(node, self.n_leaves))
+        return subtrees.members(self, validation.check_node(node, self.n_leaves))
 
     def subtree(self, node: int) -> Tree:
         """The part below a node as a tree of its own: leaf i is ``members(node)[i]``, and is called as it was, or by its number.
@@ -271,7 +273,7 @@ class Tree:
         >>> Tree([[0, 3], [4, 1], [5, 2]]).subtree(5).to_newick(branch_lengths=False)
         '((0,3),1);'
         """
-        return Tree(**parts.below(self, checks.check_node(node, self.n_leaves)))
+        return Tree(**subtrees.below(self, validation.check_node(node, self.n_leaves)))
 
     def with_n_clusters(self, n_clusters: int) -> Tree:
         """The same tree, with all that it carries, with so many flat clusters by default."""
@@ -315,7 +317,7 @@ class Tree:
         >>> Tree([[0, 1], [3, 2]], degrees=[5.0, 6.0, 7.0]).with_leaves_numbered([2, 0, 1]).degrees
         array([6., 7., 5.])
         """
-        return self._with(**parts.numbered(self, np.asarray(number, dtype=np.int64)), names=names)
+        return self._with(**subtrees.numbered(self, np.asarray(number, dtype=np.int64)), names=names)
 
     def _with(self, **changed: Any) -> Tree:
         return Tree(**{**storage.fields_of(self), **changed})
@@ -353,14 +355,14 @@ class Tree:
 
     def to_newick(self, names: Sequence[str] | None = None, *, branch_lengths: bool = True) -> str:
         """Newick text; leaves are called by ``names``, else by the tree's names, else by number, inner nodes by their support."""
-        chosen = parts.names_of(self) if names is None else checks.check_names(names, self.n_leaves)
+        chosen = subtrees.names_of(self) if names is None else validation.check_names(names, self.n_leaves)
         labels = None if self._support is None else newick.support_labels(self._support)
         heights = self._heights.tolist() if branch_lengths else None
         return newick.write(self._children.tolist(), heights, chosen, labels)
 
     def to_networkx(self) -> networkx.DiGraph:
         """A networkx.DiGraph with edges from parent to child; nodes carry ``height``, ``size`` and, if known, ``name``."""
-        from .networks import digraph
+        from .networkx_export import digraph
 
         return digraph(self)
 
@@ -420,7 +422,7 @@ class Tree:
         return f"Tree(n_leaves={self.n_leaves}{top})"
 
     def _repr_html_(self) -> str:
-        from .html import tree_html
+        from .notebook_repr import tree_html
 
         return tree_html(self)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .._kernels.tree.triplets import shared_triplets
-from .ancestors import is_cluster_of
 from .core import Tree, TreeLike, as_tree
+from .lca import is_cluster_of
 
 
 def robinson_foulds_distance(first: TreeLike, second: TreeLike, *, normalized: bool = True) -> float:

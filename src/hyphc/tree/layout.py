@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from .core import Tree
 
 # Merges of points that are not equal are drawn at least this share of the root's height: a few points of print.

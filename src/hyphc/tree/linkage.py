@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.tree.passes import lifted_heights
-from .._shared.arrays import Floats, Ints
-from .checks import ROUNDING, check_children, check_finite_heights
+from .._runtime.arrays import Floats, Ints
+from .validation import ROUNDING, check_children, check_finite_heights
 
 if TYPE_CHECKING:
     from .core import Tree

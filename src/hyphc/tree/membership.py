@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._kernels.tree import condense as condense_kernels
-from .._shared.arrays import Floats
+from .._runtime.arrays import Floats
 from .condense import FlatClusters, condense, is_split, least_points
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def probabilities(tree: Tree, clusters: FlatClusters, min_size: float | None = N
     Examples
     --------
     >>> from hyphc import Tree
-    >>> from hyphc.tree.cut import flat_clusters
+    >>> from hyphc.tree.prunings import flat_clusters
     >>> tree = Tree([[0, 1], [3, 4], [7, 2], [8, 5], [9, 10], [11, 6]], heights=[1.0, 1.0, 2.0, 3.0, 5.0, 9.0])
     >>> probabilities(tree, flat_clusters(tree, 2), min_size=2)
     array([1.  , 1.  , 0.75, 1.  , 1.  , 0.5 , 0.  ])
@@ -65,7 +65,7 @@ def outlier_scores(tree: Tree, clusters: FlatClusters, min_size: float | None = 
     Examples
     --------
     >>> from hyphc import Tree
-    >>> from hyphc.tree.cut import flat_clusters
+    >>> from hyphc.tree.prunings import flat_clusters
     >>> tree = Tree([[0, 1], [3, 4], [7, 2], [8, 5], [9, 10], [11, 6]], heights=[1.0, 1.0, 2.0, 3.0, 5.0, 9.0])
     >>> outlier_scores(tree, flat_clusters(tree, 2), min_size=2)
     array([0.   , 0.   , 0.125, 0.   , 0.   , 0.25 , 1.   ])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._kernels.tree.passes import lifted_heights
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 
 _TOKEN = re.compile(r"\s+|\[[^\]]*\]|(?P<quoted>'[^']*(?:''[^']*)*')|(?P<mark>[(),:;])|(?P<word>[^\s()\[\]:;,']+)")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9.+\-|/]+")

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._kernels.tree import ordering as kernels
 from .._kernels.tree.passes import subtree_sums
-from .._shared.arrays import Floats, Ints
+from .._runtime.arrays import Floats, Ints
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from . import Tree, TreeLike, as_tree

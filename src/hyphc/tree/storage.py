@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._shared.files import replaced_atomically
-from .._shared.numpy_files import damage_told, reason_of, require_plausible
-from .._shared.places import Storage, place_of
+from .._runtime.atomic_write import replaced_atomically
+from .._runtime.numpy_files import damage_told, reason_of, require_plausible
+from .._runtime.storage import Storage, place_of
 
 if TYPE_CHECKING:
     from .core import Tree

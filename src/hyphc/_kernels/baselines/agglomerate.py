@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.jit import kernel, part
 
 CLUSTER = record(
     ("leader", np.int64),  # union–find: a cluster goes by one of its leaves

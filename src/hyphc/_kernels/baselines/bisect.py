@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.jit import kernel, part
 
 _POWER_STEPS = 4  # towards the first principal direction, from which two-means starts
 _LLOYD_STEPS = 6

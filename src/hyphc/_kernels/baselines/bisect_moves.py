@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.jit import kernel, part
 
 Sides = npt.NDArray[np.uint8]
 Edges = tuple[Ints, npt.NDArray[np.int32], Floats]  # of a graph in rows: where each begins, neighbours, weights

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints, Records
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints, Records
+from ..._runtime.jit import kernel, part
 from .bisect import RUN, _partition, split_run
 from .bisect_moves import Edges, features_moves, graph_moves, matrix_moves
 

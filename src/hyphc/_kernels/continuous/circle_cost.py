@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints
-from ..._shared.compiled import kernel
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.jit import kernel
 
 
 @kernel(fastmath={"reassoc", "contract"})

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Ints
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.jit import kernel, part
 from .adam import BETA1, BETA2, REST
 from .powers import powers
 

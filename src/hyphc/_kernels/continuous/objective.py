@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.jit import kernel, part
 
 # Rows are padded to whole vectors, so that the loop over k has no remainder.
 LANES = 16

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.jit import kernel, part
 from .adam import BETA1, BETA2, REST
 from .objective import spread_terms
 from .powers import powers

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._shared.compiled import kernel
+from ..._runtime.jit import kernel
 
 _EXPONENT = np.uint64(52)  # where the exponent begins in the bits of a float64
 _BIAS = np.uint64(1023 << 52)

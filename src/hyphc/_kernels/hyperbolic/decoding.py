@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Ints
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.jit import kernel, part
 
 
 class Chords(NamedTuple):

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.jit import kernel, part
 
 Flags = npt.NDArray[np.int8]
 EXACT, SCATTERED = 1, 2  # the bound is f; the leaves are not connected by similarities above 0

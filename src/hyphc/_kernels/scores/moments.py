@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.jit import kernel, part
 
 # weight: points counted; centre: their mean; scatter: sum of squared distances to it
 MOMENTS = record(("weight", np.float64), ("centre", np.float64), ("scatter", np.float64))

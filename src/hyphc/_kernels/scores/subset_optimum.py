@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.jit import kernel, part
 from ..tree.lca import largest_between
 
 Merges = npt.NDArray[np.int32]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import part
+from ..._runtime.arrays import Records
+from ..._runtime.jit import part
+from .dispatch import aim, finish_move, floor_below, recut, settle, weight
 from .features import DEVIATION, dot, evenly, loosest_split, sum_up, tell_above
 from .graph import aim_along_edges
-from .kinds import aim, finish_move, floor_below, recut, settle, weight
 from .state import BlendState, Scratch
 
 

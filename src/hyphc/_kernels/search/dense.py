@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Floats, Records
-from ..._shared.compiled import part
-from .kinds import (
-    aim,
-    append_leaf,
-    finish_move,
-    floor_below,
-    position,
-    recut,
-    release,
-    settle,
-    weight,
-)
+from ..._runtime.arrays import Floats, Records
+from ..._runtime.jit import part
+from .dispatch import aim, append_leaf, finish_move, floor_below, position, recut, release, settle, weight
 from .state import DenseState, GraphState, Scratch
 
 

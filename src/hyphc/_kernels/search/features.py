@@ -7,19 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import part
-from .kinds import (
-    aim,
-    append_leaf,
-    finish_move,
-    floor_below,
-    position,
-    recut,
-    release,
-    settle,
-    weight,
-)
+from ..._runtime.arrays import Records
+from ..._runtime.jit import part
+from .dispatch import aim, append_leaf, finish_move, floor_below, position, recut, release, settle, weight
 from .state import BlendState, FeatureState, GraphState, Scratch, State
 
 DEVIATION = 0.4  # of the points met on the way up, at most, as a share of |v|

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Records
-from ..._shared.compiled import part
-from .kinds import aim, finish_move, release, settle, weight
+from ..._runtime.arrays import Records
+from ..._runtime.jit import part
+from .dispatch import aim, finish_move, release, settle, weight
 from .state import BlendState, GraphState, Scratch
 
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints, Records, record
-from ..._shared.compiled import part
+from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.jit import part
 
 _LINKS = (
     ("parent", np.int64),

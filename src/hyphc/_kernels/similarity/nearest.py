@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints
-from ..._shared.compiled import kernel, part
-from .cells import nearness, place_lowest, products, shifted
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.jit import kernel, part
+from .ivf_cells import nearness, place_lowest, products, shifted
 
 Rows = npt.NDArray[Any]
 Order = npt.NDArray[np.int32]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.jit import kernel, part
 
 # A node of the growing tree: what it hangs below, its leaves, and how many lie below children that the cluster at hand fills.
 NODE = record(("parent", np.int64), ("n_leaves", np.int64), ("n_filled", np.int64))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Ints
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Ints
+from ..._runtime.jit import kernel, part
 
 Merges = npt.NDArray[np.int32]
 

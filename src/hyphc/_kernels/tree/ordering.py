@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Floats, Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.jit import kernel, part
 
 Bools = npt.NDArray[np.bool_]
 

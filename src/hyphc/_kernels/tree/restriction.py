@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Ints
-from ..._shared.compiled import kernel
+from ..._runtime.arrays import Ints
+from ..._runtime.jit import kernel
 
 
 def restrict(children: Ints, number: Ints, m: int) -> tuple[Ints, Ints]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..._shared.arrays import Ints, Records, record
-from ..._shared.compiled import kernel
+from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.jit import kernel
 
 Steps = npt.NDArray[np.int32]  # half the memory traffic of int64, and enough for 2³¹ nodes
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._shared.arrays import Ints, Records, record
-from ..._shared.compiled import kernel, part
+from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.jit import kernel, part
 from .lca import Merges, largest_between
 
 # A subtree of the second tree, open on the stack: the merge that closes it, and its leaves from either side of the split.

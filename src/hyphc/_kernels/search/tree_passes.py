@@ -1,0 +1,162 @@
+"""Whole-tree passes around the local search: set-up, trials of many subtrees at once, growth, and the way back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._runtime.arrays import Floats, Ints, Records
+from ..._runtime.jit import kernel
+from .best_regraft import best_place, cheapest_insertion
+from .dispatch import append_leaf, finish_move, position, release, settle, weight
+from .spr import graft
+from .state import Agenda, Scratch, State, push
+
+
+@kernel
+def settle_all(state: State, inner: Ints) -> None:
+    """Sums (and the cuts of features) of the inner nodes given, children before parents."""
+    for k in range(inner.shape[0]):
+        settle(state, inner[k])
+
+
+@kernel
+def wake_all(nodes: Records, scratch: Scratch, agenda: Agenda, root: int) -> None:
+    """Queue every node strictly below ``root`` in depth-first order."""
+    work = scratch.work
+    work[0].node = root
+    top = 1
+    while top > 0:
+        top -= 1
+        v = work[top].node
+        if v != root:
+            push(nodes, agenda, v)
+        if nodes[v].left >= 0:
+            work[top].node, work[top + 1].node = nodes[v].right, nodes[v].left
+            top += 2
+
+
+@kernel
+def propose(state: State, scratch: Scratch, tried: Ints, gains: Floats) -> None:
+    """gains[k]: what the best move of subtree tried[k] gains on the tree as it is. Reads the tree only."""
+    ceiling = state.nodes.shape[0] - 1
+    for k in range(tried.shape[0]):
+        gains[k] = 0.0
+        if state.nodes[tried[k]].parent != ceiling:
+            _, gains[k] = best_place(state, scratch, tried[k], ceiling)
+            release(state, scratch)
+
+
+@kernel
+def grow(state: State, scratch: Scratch, new: Ints, spare: Ints) -> None:
+    """Insert the leaves ``new`` one by one at their cheapest places; inner node spare[k] joins new[k] to the tree."""
+    nodes = state.nodes
+    ceiling = nodes.shape[0] - 1
+    for k in range(new.shape[0]):
+        A, root = new[k], nodes[ceiling].left
+        nodes[A].region = 0
+        nodes[A].parent = root  # as if below it, so that `aim` finds the region
+        append_leaf(state, A)
+        graft(state, scratch.work, A, spare[k], cheapest_insertion(state, scratch, A), ceiling)
+        release(state, scratch)
+        finish_move(state, scratch.work, nodes[ceiling].left, position(state, root), ceiling)
+
+
+@kernel
+def join(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints) -> None:
+    """joined[k]: the cluster that the loose leaf new[k] would come into at its cheapest place. Changes no other node.
+
+    cluster[v] is the cluster that all of v belongs to, −1 above clusters. Of several clusters below a place, the most similar.
+    """
+    nodes, work = state.nodes, scratch.work
+    root = nodes[nodes.shape[0] - 1].left
+    for k in range(new.shape[0]):
+        A = new[k]
+        nodes[A].region = 0
+        nodes[A].parent = root  # as if below it, so that `aim` finds the region
+        append_leaf(state, A)
+        work[0].node = cheapest_insertion(state, scratch, A)
+        top, highest = 1, -np.inf
+        while top > 0:
+            top -= 1
+            v = work[top].node
+            if cluster[v] < 0:
+                work[top].node, work[top + 1].node = nodes[v].right, nodes[v].left
+                top += 2
+            elif weight(state, work, A, v) / nodes[v].points > highest:
+                joined[k], highest = cluster[v], weight(state, work, A, v) / nodes[v].points
+        release(state, scratch)
+
+
+@kernel
+def count_leaves(nodes: Records) -> Ints:
+    """The number of leaves below each node."""
+    n = nodes.shape[0] // 2
+    leaves = np.zeros(2 * n, dtype=np.int64)
+    leaves[:n] = 1
+    for leaf in range(n):
+        v = leaf
+        while True:  # hand the count up; only the second child to arrive goes on
+            p = nodes[v].parent
+            complete = leaves[p] != 0
+            leaves[p] += leaves[v]
+            if not complete:
+                break
+            v = p
+    return leaves
+
+
+@kernel
+def largest_subtrees(nodes: Records, scratch: Scratch, leaves: Ints, limit: int) -> Ints:
+    """The largest subtrees of at most ``limit`` leaves, from left to right; ``leaves`` as of ``count_leaves``."""
+    work = scratch.work
+    found = np.empty(nodes.shape[0] // 2, dtype=np.int64)
+    work[0].node = nodes[nodes.shape[0] - 1].left
+    top, n_found = 1, 0
+    while top > 0:
+        top -= 1
+        v = work[top].node
+        if leaves[v] <= limit:
+            found[n_found] = v
+            n_found += 1
+        else:
+            work[top].node, work[top + 1].node = nodes[v].right, nodes[v].left
+            top += 2
+    return found[:n_found]
+
+
+@kernel
+def leaves_below(nodes: Records, scratch: Scratch, v: int, n_leaves: int) -> Ints:
+    """The leaves below v from left to right."""
+    work = scratch.work
+    found = np.empty(n_leaves, dtype=np.int64)
+    work[0].node = v
+    top, n_found = 1, 0
+    while top > 0:
+        top -= 1
+        u = work[top].node
+        if nodes[u].left < 0:
+            found[n_found] = u
+            n_found += 1
+        else:
+            work[top].node, work[top + 1].node = nodes[u].right, nodes[u].left
+            top += 2
+    return found
+
+
+@kernel
+def merge_order(nodes: Records, scratch: Scratch) -> Ints:
+    """The inner nodes in depth-first order, children before parents."""
+    work = scratch.work
+    n = nodes.shape[0] // 2
+    order = np.empty(n - 1, dtype=np.int64)
+    work[0].node = nodes[2 * n - 1].left
+    top, left = 1, n - 1
+    while top > 0:
+        top -= 1
+        v = work[top].node
+        if nodes[v].left >= 0:
+            left -= 1
+            order[left] = v
+            work[top].node, work[top + 1].node = nodes[v].left, nodes[v].right
+            top += 2
+    return order

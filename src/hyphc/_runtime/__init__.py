@@ -1,0 +1,1 @@
+"""What every folder uses: validation, atomic writes, threads, array types, run control, storage, compilation."""

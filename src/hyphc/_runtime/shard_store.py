@@ -1,0 +1,300 @@
+"""What is finished of a fit, in a folder: arrays as NPY files, each whole or not there, and no pickle.
+
+    manifest.json               format, version of the package, and what is fitted: data and parameters
+    <stage>/<number>.<name>.npy one array of a piece
+    <stage>/<number>.json       names, sizes and SHA-256 of a piece's arrays, written last: without it the piece is not there
+    <stage>/released.json       in place of all pieces of a stage that was finished and that nothing needs any more
+
+Pieces are pure functions of data and parameters, so that two workers that write the same piece write the same bytes.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .atomic_write import is_draft
+from .mmap_cache import reopened
+from .storage import Storage, place_of
+
+FORMAT, MANIFEST = 1, "manifest.json"
+SHOWN = 8  # digits of a checksum in messages
+Arrays = dict[str, npt.NDArray[Any]]
+Facts = dict[str, Any]  # what JSON can hold
+
+
+@contextmanager
+def named_storage(place: object) -> Iterator[None]:
+    """Errors of the system in one sentence that says where, why and what is left."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise type(error)(
+            error.errno,
+            f"The storage {str(place)!r} failed: {error.strerror}. What is finished there stays; mend it and fit again to go on",
+        ) from error
+
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def _told(
+    method: Callable[Concatenate[Checkpoint, Given], Result],
+) -> Callable[Concatenate[Checkpoint, Given], Result]:
+    """A method whose errors of the system name the storage."""
+
+    @wraps(method)
+    def telling(store: Checkpoint, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        with named_storage(store.place):
+            return method(store, *given, **named)
+
+    return telling
+
+
+class Checkpoint:
+    """A place of finished pieces. Open one with ``opened``; this constructor trusts that it is there."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.place = place_of(storage)
+
+    @classmethod
+    def opened(cls, storage: Storage, facts: Facts) -> Checkpoint:
+        """The pieces of a fit of just these facts: a folder that is new or empty, or one in which such a fit began.
+
+        Raises
+        ------
+        ValueError
+            The folder holds another fit, or something else.
+        OSError
+            It cannot be reached or written.
+        """
+        found = cls(storage)
+        found._open(_manifest_of(facts))
+        return found
+
+    @_told
+    def _open(self, manifest: Facts) -> None:
+        self.place.prepare()
+        if not self.place.exists(MANIFEST):
+            self._require_empty()
+            self._write_json(MANIFEST, manifest)
+        self._require_same(manifest)
+
+    def _require_empty(self) -> None:
+        others = [name for name in self.place.names() if not name.startswith(".")]
+        if others:
+            raise ValueError(
+                f"{str(self.place)!r} holds {others[0]!r} and no manifest of a fit; choose an empty folder."
+            )
+
+    def _require_same(self, wanted: Facts) -> None:
+        try:
+            there = json.loads(self.place.read(MANIFEST))
+            if not isinstance(there, dict):
+                raise ValueError("it holds no facts")
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"{MANIFEST!r} in {str(self.place)!r} is damaged ({error}); choose another folder."
+            ) from None
+        for name in sorted(wanted.keys() | there.keys()):
+            if wanted.get(name) != there.get(name):
+                differs = _difference(name, there.get(name), wanted.get(name))
+                raise ValueError(
+                    f"{str(self.place)!r} holds a fit {differs}; choose another folder, or remove it to begin anew."
+                )
+
+    @_told
+    def has(self, stage: str, number: int = 0) -> bool:
+        """Whether a piece is there, whole: its files have the sizes and checksums that were written down."""
+        try:
+            files = _files(self.place.read(_record(stage, number)))
+            return files is not None and all(
+                _is_whole(self.place.file(_array(stage, number, name)), told) for name, told in files.items()
+            )
+        except FileNotFoundError:
+            return False
+
+    @_told
+    def write(self, stage: str, number: int, arrays: Mapping[str, npt.ArrayLike]) -> None:
+        """Write a piece; it is there once this returns."""
+        self.place.prepare(stage)
+        told = {name: self._write_array(_array(stage, number, name), array) for name, array in arrays.items()}
+        self._write_json(_record(stage, number), {"format": FORMAT, "files": told})
+
+    def numbers(self, stage: str) -> list[int]:
+        """The pieces of a stage that have a record, in order."""
+        found = (name.removesuffix(".json") for name in self.place.names(stage) if name.endswith(".json"))
+        return sorted(int(name) for name in found if name.isdecimal())
+
+    def remove(self, stage: str, number: int) -> None:
+        """Remove a piece, as far as it is there: its record first, so that it never looks whole."""
+        arrays = [f"{stage}/{name}" for name in self.place.names(stage) if name.startswith(f"{number:06d}.")]
+        for name in (_record(stage, number), *arrays):
+            with suppress(OSError):
+                self.place.remove(name)
+
+    def settle(self, stage: str, number: int) -> None:
+        """Wait until a piece is on the disk for sure, and not only handed to the system."""
+        with suppress(FileNotFoundError):
+            record = self.place.file(_record(stage, number))
+            for name in _files(record.read_bytes()) or ():
+                _flush(self.place.file(_array(stage, number, name)))
+            _flush(record)
+
+    def tidy(self) -> None:
+        """Remove drafts and arrays without a record, which a process that was killed has left. Nobody else may be at work."""
+        for stage in ("", *self.place.names()):
+            names = self.place.names(stage)
+            for name in names:
+                if is_draft(Path(name)) or (name.endswith(".npy") and f"{name.partition('.')[0]}.json" not in names):
+                    self.place.remove(f"{stage}/{name}" if stage else name)
+
+    @_told
+    def read(self, stage: str, number: int = 0, *names: str) -> Arrays:
+        """The arrays of a piece, memory-mapped: all, or those named."""
+        if not names:
+            record = self._kept(stage, _record(stage, number))
+            files = _files(record.read_bytes())
+            if files is None:
+                raise FileNotFoundError(errno.ENOENT, "No such piece", os.fspath(record))
+            names = tuple(files)
+        return {name: self.one(stage, number, name) for name in names}
+
+    @_told
+    def one(self, stage: str, number: int, name: str) -> npt.NDArray[Any]:
+        """One array of a piece, memory-mapped."""
+        return reopened(os.fspath(self._kept(stage, _array(stage, number, name))))
+
+    def _kept(self, stage: str, name: str) -> Path:
+        """A file of a stage; if it is gone, why."""
+        try:
+            return self.place.file(name)
+        except FileNotFoundError:
+            if not self.place.exists(_released(stage)):
+                raise
+        raise ValueError(
+            f"{str(self.place)!r} is damaged: what came of {stage!r} is needed again, and {stage!r} was removed "
+            "when it was finished; remove the folder and fit anew."
+        )
+
+    @_told
+    def release(self, stage: str) -> None:
+        """Remove the pieces of a finished stage that nothing will read again, and remember that it is finished."""
+        marker = _released(stage)
+        if not self.place.exists(marker):
+            self._write_json(marker, {"format": FORMAT})
+        names = (f"{stage}/{name}" for name in self.place.names(stage))
+        self.place.remove(*(name for name in names if name != marker))
+
+    @_told
+    def is_released(self, stage: str) -> bool:
+        """Whether a stage is finished and gone."""
+        return self.place.exists(_released(stage))
+
+    @_told
+    def digest(self, stage: str, number: int = 0) -> str:
+        """A checksum of a piece."""
+        return _sha256(self.place.file(_record(stage, number)))
+
+    def _write_array(self, path: str, values: npt.ArrayLike) -> Facts:
+        header, array, digest = io.BytesIO(), np.asarray(values, order="C"), _Digest()
+        np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+        with self.place.replaced(path) as file:
+            for piece in (header.getvalue(), array.reshape(-1).view(np.uint8).data):
+                file.write(piece)
+                digest.update(piece)
+        return {"bytes": digest.count, "sha256": digest.text()}
+
+    def _write_json(self, path: str, facts: Facts) -> None:
+        with self.place.replaced(path) as file:
+            file.write((json.dumps(facts, indent=1, sort_keys=True) + "\n").encode())
+
+
+def _record(stage: str, number: int) -> str:
+    return f"{stage}/{number:06d}.json"
+
+
+def _array(stage: str, number: int, name: str) -> str:
+    return f"{stage}/{number:06d}.{name}.npy"
+
+
+def _released(stage: str) -> str:
+    return f"{stage}/released.json"
+
+
+def _files(record: bytes) -> Facts | None:
+    """The arrays that a record tells of, with sizes and checksums; None if it is damaged."""
+    try:
+        files: Facts = json.loads(record)["files"]
+        # a name that is none of ours could lead out of the folder
+        ours = all(part.isidentifier() for name in files for part in name.split("."))
+        whole = ours and all(told.keys() >= {"bytes", "sha256"} for told in files.values())
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+    return files if files and whole else None
+
+
+def _is_whole(path: Path, told: Facts) -> bool:
+    return bool(path.stat().st_size == told["bytes"] and _sha256(path) == told["sha256"])
+
+
+class _Digest:
+    """SHA-256 of what is written, and how much that is."""
+
+    def __init__(self) -> None:
+        self._hash, self.count = hashlib.sha256(), 0
+
+    def update(self, piece: bytes | memoryview) -> None:
+        self._hash.update(piece)
+        self.count += len(piece)
+
+    def text(self) -> str:
+        return self._hash.hexdigest()
+
+
+def _manifest_of(facts: Facts) -> Facts:
+    from importlib.metadata import version
+
+    all_of_it = {"format": FORMAT, "package": f"hyphc {version('hyphc')}", **facts}
+    normal: Facts = json.loads(json.dumps(all_of_it))
+    return normal
+
+
+def _difference(name: str, there: Any, wanted: Any) -> str:
+    """In words how a fit that is kept differs from the one wanted."""
+    if name == "data":
+        return "of other data"
+    if _is_checksum(there) and _is_checksum(wanted):
+        return f"with other {name} ({there[:SHOWN]}…, not {wanted[:SHOWN]}…)"
+    if _is_checksum(there):
+        return f"with {name} of its own, not {wanted!r}"
+    return f"with {name}={there!r}, not {'the one given' if _is_checksum(wanted) else repr(wanted)}"
+
+
+def _is_checksum(fact: Any) -> bool:
+    return isinstance(fact, str) and re.fullmatch("[0-9a-f]{64}", fact) is not None
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

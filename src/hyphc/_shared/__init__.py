@@ -1,1 +1,0 @@
-"""What every folder uses: checks, files, threads, array types, the clock of a fit."""

@@ -1,0 +1,128 @@
+"""What is known beforehand, from columns of the file and from a constraint tree, in the words of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .._runtime.sanitize import is_blank
+from ..fit.constraints import Constraints, groups_of
+from ..io import ColumnsError, Points
+from ..io.trees import read_family
+from .common import leaf_names, options_named
+
+# Options that name a column.
+COLUMNS = ("must_link", "cannot_link", "classes", "order")
+
+
+def known_columns(arguments: argparse.Namespace) -> dict[str, str]:
+    """Columns that say what is known, by the options that name them."""
+    given = {name.replace("_", "-"): getattr(arguments, name, None) for name in COLUMNS}
+    return {option: column for option, column in given.items() if column is not None}
+
+
+def constraints_of(arguments: argparse.Namespace, points: Points) -> Constraints | None:
+    """What the options say is known of the rows, checked: contradictions name rows as the file does. None without any."""
+    tree = arguments.constraint_tree
+    if not points.known and tree is None:
+        return None
+    known = {option: _cells(values) for option, values in points.known.items()}
+    with options_named():
+        required = [] if tree is None else _required(tree, points)
+    constraints = Constraints(
+        must_link=_groups(known.get("must-link", [])),
+        cannot_link=[group for group in _groups(known.get("cannot-link", [])) if len(group) > 1],
+        clusters=required,
+        classes=known.get("classes"),
+        order=_order(points, known["order"]) if "order" in known else None,
+    )
+    names = points.names
+    try:
+        found = constraints.of(points.n, lambda i: f"row {i + 1}" if names is None else f"{names[i]!r} (row {i + 1})")
+        if arguments.n_clusters is not None:
+            found.require_possible(arguments.n_clusters)
+    except ValueError as error:
+        raise ValueError(f"{points.source}: {str(error).replace('n_clusters=', '--n-clusters ')}") from None
+    return constraints
+
+
+def known_note(constraints: Constraints, n: int) -> str:
+    """One line on what the tree and its clusters must respect."""
+    known = constraints.of(n)
+    n_classes, n_known = len(np.unique(known.classes[known.classes >= 0])), int((known.classes >= 0).sum())
+    together = [group for group in known.together if len(group) > 1]
+    parts = [
+        f"{_many(len(together), 'group')} of rows that stay together" if together else "",
+        f"{_many(len(known.apart), 'group')} of rows that are kept apart" if known.apart else "",
+        f"{_many(n_known, 'row')} of {_many(n_classes, 'class')} that never mix" if n_known else "",
+        f"{_many(max(0, known.family.n_inner - 1), 'required cluster')}" if known.family.n_inner > 1 else "",
+        "an order of the rows that all clusters keep" if known.order is not None else "",
+    ]
+    return f"known: {'; '.join(filter(None, parts)) or 'nothing, the cells are empty'}"
+
+
+def _many(count: int, thing: str) -> str:
+    plural = f"{thing}es" if thing.endswith("s") else f"{thing}s"
+    return f"{count} {thing if count == 1 else plural}"
+
+
+def _cells(values: Sequence[str]) -> list[str]:
+    """The cells without blanks around them; "" where nothing is known."""
+    return ["" if is_blank(value) else value.strip() for value in values]
+
+
+def _groups(values: list[str]) -> list[list[int]]:
+    """Rows with the same cell, in order of their first rows; those without one are in no group."""
+    groups: dict[str, list[int]] = {}
+    for row, value in enumerate(values):
+        if value:
+            groups.setdefault(value, []).append(row)
+    return list(groups.values())
+
+
+def _order(points: Points, values: list[str]) -> npt.NDArray[np.generic]:
+    """Numbers or dates."""
+    empty = next((row for row, value in enumerate(values) if not value), None)
+    if empty is not None:
+        raise ValueError(f"{points.source}, row {empty + 1}: the cell of --order is empty; each row needs a place.")
+    for kind in (np.float64, "datetime64[ns]"):
+        try:
+            return np.array(values).astype(kind)
+        except ValueError:
+            continue
+    raise ValueError(
+        f"{points.source}: --order needs a column of numbers or of dates such as 2024-05-31; got {values[0]!r}."
+    )
+
+
+def _required(path: str, points: Points) -> list[list[int]]:
+    """The clusters of the tree in a file, as rows. Rows that the tree does not name are in none of them."""
+    family = read_family(path)
+    rows = list(range(points.n)) if family.names is None else _rows_named(path, points, family.names)
+    if family.names is None and family.n_leaves != points.n:
+        raise ValueError(
+            f"{path} has {family.n_leaves} leaves without names and {points.source} {points.n} rows; they must be as many."
+        )
+    return [[rows[leaf] for leaf in group] for group in groups_of(family)]
+
+
+def _rows_named(path: str, points: Points, leaves: Sequence[str]) -> list[int]:
+    names = leaf_names(points)
+    if names is None:
+        raise ColumnsError(
+            f"{path} calls its leaves by names and the data has none; choose the column that has them as names.",
+            "names",
+        )
+    row = {name: i for i, name in enumerate(names)}
+    odd = next((leaf for leaf in leaves if leaf not in row), None)
+    if odd is not None:
+        raise ColumnsError(
+            f"{path} has a leaf {odd!r} that the data does not name; choose another column as names.", "names"
+        )
+    if len(set(leaves)) < len(leaves):
+        twice = next(leaf for k, leaf in enumerate(leaves) if leaf in leaves[:k])
+        raise ValueError(f"{path} has two leaves called {twice!r}; each row can be in it once.")
+    return [row[leaf] for leaf in leaves]

@@ -1,0 +1,128 @@
+"""``hyphc fit`` of rows beyond memory or one machine: out of core, on workers of a cluster or of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._runtime.memory import n_bytes
+from ..io.block_columns import BlockColumns, read_block_columns
+from ..io.columns import Wanted
+from ..out_of_core.job import METRICS
+from ..tree.prunings import CONDENSED
+from .common import nuisance_notes, options_named, print_note
+from .options import given_options
+from .outputs import checkpoint_kept
+from .report import agreement_row, print_rows
+
+# Options that an out-of-core fit carries out. Every other option of the parser is refused, so that none is ever ignored.
+CARRIED_OUT = frozenset({"file", "features", "exclude", "labels", "metric", "n_neighbors", "scale", "background"})
+CARRIED_OUT |= {"standardize", "n_clusters", "criterion", "min_size", "effort", "seed", "checkpoint", "output"}
+CARRIED_OUT |= {"outliers", "workers", "memory", "scheduler"}
+# Why an option is refused, where there is more to say than that it is.
+_REASONS = {
+    "annotate": "out-of-core fits draw no pictures; leave the column out with --exclude",
+    "names": "results are in the order of the rows; leave the column out with --exclude",
+    "categories": "only numbers are read block by block; write the category as columns of 0 and 1",
+    "drop_missing": "write the file without rows that miss a value",
+    "impute": "write the file with the values filled in",
+}
+_OTHERWISE = "leave it out, or fit in memory, without --workers, --memory and --scheduler"
+SCALES: dict[str | None, str | bool] = {None: "auto", "auto": "auto", "yes": True, "no": False}
+
+
+def run_fit_by_parts(arguments: argparse.Namespace, folder: Path) -> None:
+    """Fit, and write the tree and its clusters to the folder; begun again, it goes on where it stopped."""
+    check_out_of_core(arguments)
+    with options_named():
+        wanted = Wanted(arguments.features, arguments.labels, exclude=arguments.exclude, in_memory=False)
+        chosen = read_block_columns(arguments.file, wanted)
+    _print_columns(arguments, chosen)
+    folder.mkdir(parents=True, exist_ok=True)
+    storage = arguments.checkpoint or folder / "checkpoint"
+    try:
+        with checkpoint_kept(storage), _client(arguments) as client:
+            model = _fitted(arguments, chosen, storage, client)
+            _write(model, chosen, folder)
+    finally:
+        with suppress(OSError):  # it holds something
+            folder.rmdir()
+
+
+def check_out_of_core(arguments: argparse.Namespace) -> None:
+    """End with a usage error for every option given that an out-of-core fit does not carry out."""
+    error = arguments.parser.error
+    if arguments.scheduler is not None and (arguments.workers is not None or arguments.memory is not None):
+        error("--scheduler brings workers of its own; leave out --workers and --memory")
+    for option, flag in given_options(arguments).items():
+        if option not in CARRIED_OUT:
+            error(f"{flag} cannot be used with an out-of-core fit: {_REASONS.get(option, _OTHERWISE)}")
+    metric = arguments.metric or "auto"
+    if metric not in METRICS:
+        error(f"--metric {metric} cannot be fitted out of core; choose {' or '.join(METRICS)}")
+    for option in ("n_neighbors", "standardize"):
+        if metric != "auto" and getattr(arguments, option):
+            error(f"--{option.replace('_', '-')} goes with --metric auto in an out-of-core fit; leave it out")
+
+
+def _print_columns(arguments: argparse.Namespace, chosen: BlockColumns) -> None:
+    print(f"{arguments.file}: {chosen.rows.shape[0]} rows")
+    asked = arguments.features is not None
+    notes = (
+        () if asked else nuisance_notes(chosen.columns, chosen.head(), " or compare the clusters with it by --labels")
+    )
+    for note in (*chosen.notes, *notes):
+        print_note(note)
+
+
+def _fitted(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | Path, client: Any) -> Any:
+    from ..dask import DaskHypHC
+
+    return DaskHypHC(
+        arguments.n_clusters,
+        metric=arguments.metric or "auto",
+        n_neighbors=arguments.n_neighbors,
+        scale=True if arguments.standardize else SCALES[arguments.scale],
+        background=arguments.background,
+        criterion=arguments.criterion or CONDENSED,
+        min_size=arguments.min_size,
+        outliers=arguments.outliers,
+        effort=arguments.effort,
+        random_state=arguments.seed,
+        storage=storage,
+        verbose=1,
+        client=client,
+    ).fit(chosen.rows)
+
+
+@contextmanager
+def _client(arguments: argparse.Namespace) -> Iterator[Any]:
+    """A client of the scheduler given, or of workers on this machine, closed at the end."""
+    from distributed import Client, LocalCluster
+
+    if arguments.scheduler is not None:
+        with Client(arguments.scheduler) as client:
+            print_note(f"cluster: {arguments.scheduler}, dashboard {client.dashboard_link or 'off'}")
+            yield client
+        return
+    workers = {"n_workers": arguments.workers or 1, "threads_per_worker": 1, "host": "127.0.0.1"}
+    memory = {} if arguments.memory is None else {"memory_limit": int(n_bytes(arguments.memory))}
+    with LocalCluster(**workers, **memory, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client:
+        print_note(f"workers: {workers['n_workers']} on this machine, dashboard {client.dashboard_link or 'off'}")
+        yield client
+
+
+def _write(model: Any, chosen: BlockColumns, folder: Path) -> None:
+    """The labels beside the checkpoint, which holds the tree."""
+    clusters = model.labels_.compute(scheduler="threads")
+    np.save(folder / "labels.npy", clusters)
+    print(f"\n{model.n_leaves_} rows, {model.n_clusters_} clusters, Dasgupta's cost {model.cost_:.8g}")
+    if chosen.labels is not None:
+        print_rows([agreement_row(clusters, chosen.label_codes())])
+    print(f"wrote {folder}: labels.npy, and {model.storage_}/tree (hyphc.Tree.load opens it)", file=sys.stdout)

@@ -1,0 +1,284 @@
+"""Runs of the optimiser: schedules, the watch that keeps the best decoded leaves, and the loop."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._kernels.continuous.circle_cost import features_cost_of_gaps
+from .._kernels.continuous.edge_steps import NOISE
+from .._runtime.arrays import Floats
+from .._runtime.checkpointing import Frame, Level
+from .._runtime.run_control import Clock
+from ..hyperbolic.decode import circle_order, decode
+from ..scores.costs import dasgupta_cost
+from ..similarity import Features, Similarity
+from ..similarity.base import by_kind
+from .adam import RiemannianAdam, minimize
+from .manifolds import Chart, Circle
+from .objective import check_radius, check_temperature
+from .sampling import Evaluation, Sampler
+
+Range = float | tuple[float, float]
+
+# A learned radius is a norm |z| moved by Adam, within these bounds (ρ = 0.02 and 7.6, the reference's limit).
+NORM_BOUNDS = (0.01, 0.999)
+NORM_RATE = 0.01
+# What decoding and scoring a tree costs, in triplets a point: scoring waits until steps have cost as much.
+SCORE_COST = 1000
+
+
+class Schedule:
+    """Temperature, radius and learning rate as functions of the share of the run that is done."""
+
+    def __init__(self, temperature: Range, radius: Range | str, learning_rate: Range, start: float) -> None:
+        self.learned = isinstance(radius, str)  # then the radius is not a function of time
+        if self.learned and radius != "learned":
+            raise ValueError(f"radius={radius!r} is unknown; pass a number, a pair of numbers or 'learned'.")
+        self._tau = tuple(map(check_temperature, _pair(temperature)))
+        self._radius = (1.0, 1.0) if isinstance(radius, str) else tuple(map(check_radius, _pair(radius)))
+        self._rate = _pair(learning_rate)
+        if not all(0.0 < rate < np.inf for rate in self._rate):
+            raise ValueError(f"learning_rate={learning_rate} must be positive.")
+        self._start = start
+
+    def temperature(self, done: float) -> float:
+        return _between(self._tau, self._share(done))
+
+    def learning_rate(self, done: float) -> float:
+        return _between(self._rate, self._share(done))
+
+    def radius(self, done: float) -> float:
+        first, last = self._radius
+        return first + (last - first) * self._share(done)
+
+    @property
+    def largest_radius(self) -> float:
+        return max(self._radius)
+
+    def _share(self, done: float) -> float:
+        return self._start + (1.0 - self._start) * done
+
+
+class LearnedNorm:
+    """|z| of all leaves as one parameter of plain Adam; the hyperbolic radius is 2 artanh|z|."""
+
+    def __init__(self, radius: float) -> None:
+        self._norm = np.clip(np.array([np.tanh(0.5 * radius)]), *NORM_BOUNDS)
+        self._adam = RiemannianAdam(Circle(), self._norm)  # a line is as flat as a circle
+
+    @property
+    def radius(self) -> float:
+        return 2.0 * float(np.arctanh(self._norm[0]))
+
+    def step(self, grad_radius: float, learning_rate: float) -> None:
+        grad = np.array([grad_radius * 2.0 / (1.0 - self._norm[0] ** 2)])
+        self._norm = np.clip(self._adam.step(self._norm, grad, learning_rate), *NORM_BOUNDS)
+
+
+@dataclass
+class Run:
+    """Best leaves so far and the story of the run."""
+
+    cost: float
+    embedding: Floats
+    losses: list[float]
+    n_triplets: int = 0
+    decoded_cost: float = np.inf  # of the last tree that was scored
+    since_best: int = 0  # iterations
+    done: float = 0.0  # share of the run
+
+    def kept(self) -> dict[str, Any]:
+        """All of it, for a trail."""
+        return {**vars(self), "losses": lambda: np.array(self.losses)}
+
+    @classmethod
+    def from_found(cls, found: Frame) -> Run:
+        """The run that was kept."""
+        run = cls(np.inf, np.empty(0), [])
+        Level(found).take_up(run)
+        run.losses = found["losses"].tolist()
+        return run
+
+
+def arrays_of(runs: list[Run]) -> Frame:
+    """Runs that have ended, as arrays for a trail."""
+    columns = {name: np.array([getattr(run, name) for run in runs]) for name in ("cost", "embedding", "n_triplets")}
+    lengths = np.array([len(run.losses) for run in runs])
+    return {**columns, "losses": np.concatenate([run.losses for run in runs]), "lengths": lengths}
+
+
+def runs_from(found: Frame) -> list[Run]:
+    """The runs of ``arrays_of``."""
+    if not found:
+        return []
+    losses = np.split(found["losses"], np.cumsum(found["lengths"])[:-1])
+    told = zip(found["cost"].tolist(), found["embedding"], losses, found["n_triplets"].tolist(), strict=True)
+    return [Run(cost, embedding, curve.tolist(), count, cost, 0, 1.0) for cost, embedding, curve, count in told]
+
+
+class Watch:
+    """Scores decoded trees, keeps copies of the best leaves, tells the clock and says when a run is over.
+
+    Runs come one after another, or several go on together.
+    """
+
+    def __init__(self, similarity: Similarity, clock: Clock, patience: int | None = None, n_runs: int = 1) -> None:
+        self._similarity, self.clock = similarity, clock
+        self._patience = np.inf if patience is None else patience
+        self._n_runs = n_runs
+        self._begun: list[Run] = []
+        self._best: Run | None = None  # of all runs
+        # C_HypHC = triplets + Σ_{i<j} w_ij (s_i + s_j)
+        self._constant = float(similarity.sizes @ similarity.degrees())
+
+    def begin(
+        self,
+        chart: Chart,
+        params: Floats,
+        radius: float,
+        n_iter: int,
+        step_work: int,
+        together: int = 1,
+        found: Frame | None = None,
+    ) -> Run:
+        """A run of ``n_iter`` iterations, whose leaves are scored after multiples of ``together``; or one taken up."""
+        self._chart, self._n_iter = chart, n_iter
+        n = self._similarity.n
+        work = n * (SCORE_COST + (n if self._similarity.is_matrix else 0))
+        interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
+        self._interval = -(-interval // together) * together
+        if found:
+            return self.goes_on(Run.from_found(found))
+        cost = self._score(params, radius)
+        return self.goes_on(Run(cost, chart.points(params, radius).copy(), [], decoded_cost=cost))
+
+    def goes_on(self, run: Run) -> Run:
+        """A run that has begun, here or in an earlier process."""
+        self._begun.append(run)
+        return run
+
+    def after(self, t: int, run: Run, params: Floats, radius: float, tau: float, *values: float) -> bool:
+        """Take in the iterations up to t, whose losses are ``values``; True when the run should end."""
+        run.losses += [value + self._constant for value in values]
+        run.since_best, run.done = run.since_best + len(values), (t + 1) / self._n_iter
+        scored = (t + 1) % self._interval == 0 or t + 1 == self._n_iter
+        if scored:
+            run.decoded_cost = self._score(params, radius)
+            if run.decoded_cost < run.cost:
+                run.cost, run.embedding = run.decoded_cost, self._chart.points(params, radius).copy()
+                run.since_best = 0
+        if self._best is None or run.cost < self._best.cost:
+            self._best = run
+        if self.clock.listened:
+            self._tell(t, run, params, radius, tau)
+        if scored and run.since_best >= self._patience:
+            run.done = 1.0
+            return True
+        return self.clock.late()
+
+    def _tell(self, t: int, run: Run, params: Floats, radius: float, tau: float) -> None:
+        assert self._best is not None
+        self.clock.tell(
+            "embedding",
+            self._best.cost,
+            partial(decode, self._best.embedding),
+            sum(begun.done for begun in self._begun) / self._n_runs,
+            iteration=t,
+            max_iter=self._n_iter,
+            loss=run.losses[-1],
+            decoded_cost=run.decoded_cost,
+            radius=radius,
+            temperature=tau,
+            embedding=self._chart.points(params, radius).copy(),
+        )
+
+    def _score(self, params: Floats, radius: float) -> float:
+        if isinstance(self._chart, Circle):
+            return float(cost_on_circle(self._similarity, params, radius))
+        return dasgupta_cost(self._chart.tree(params, radius), self._similarity)
+
+
+@by_kind
+def cost_on_circle(similarity: Similarity, angles: Floats, radius: float) -> float:
+    """Dasgupta's cost of the tree that angles decode to."""
+    return dasgupta_cost(Circle().tree(angles, radius), similarity)
+
+
+@cost_on_circle.register
+def _(similarity: Features, angles: Floats, radius: float) -> float:
+    leaves, gaps = circle_order(angles)
+    return float(
+        features_cost_of_gaps(similarity.X, similarity.sizes, leaves, gaps, similarity.offset, similarity.scale)
+    )
+
+
+def descend(
+    sampler: Sampler,
+    chart: Chart,
+    params: Floats,
+    schedule: Schedule,
+    n_iter: int,
+    watch: Watch,
+    rng: np.random.Generator,
+) -> Run:
+    """One run: a step a sample of triplets."""
+    norm = LearnedNorm(schedule.radius(0.0)) if schedule.learned and chart.has_radius else None
+    radius = schedule.radius(0.0) if norm is None else norm.radius
+    adam = RiemannianAdam(chart, params)
+    seen: Evaluation
+
+    def update(t: int) -> None:
+        nonlocal params, radius, seen
+        done = t / max(1, n_iter - 1)
+        radius = schedule.radius(done) if norm is None else norm.radius
+        rate = schedule.learning_rate(done)
+        seen = sampler(chart, params, radius, schedule.temperature(done), rng)
+        params = adam.step(params, seen.grad, rate)
+        params = chart.move(params, NOISE * rate * chart.noise(params, rng))
+        run.n_triplets += seen.n_triplets
+        if norm is not None:
+            norm.step(seen.grad_radius, min(rate, NORM_RATE))
+
+    def after(t: int) -> bool:
+        tau = schedule.temperature(t / max(1, n_iter - 1))
+        if watch.after(t, run, params, radius, tau, seen.value):
+            return True
+        # a fit has no learned radius
+        if norm is None:
+            level.keep(t=t, params=params, random=lambda: random_bytes(rng), **adam.moments(), **run.kept())
+        return False
+
+    with watch.clock.trail.level("descent") as level:
+        run = watch.begin(chart, params, radius, n_iter, sampler.work, found=level.found)
+        first = 0
+        if level.found:
+            first, params = int(level.found["t"]) + 1, level.found["params"]
+            adam.take_up(level.found)
+            set_random(rng, level.found["random"])
+        minimize(update, n_iter, after, first)
+    return run
+
+
+def random_bytes(rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """The state of a generator, as the bytes of JSON: its integers are too long for arrays."""
+    return np.frombuffer(json.dumps(rng.bit_generator.state).encode(), dtype=np.uint8)
+
+
+def set_random(rng: np.random.Generator, state: npt.NDArray[np.uint8]) -> None:
+    """Let a generator go on from a state that was kept."""
+    rng.bit_generator.state = json.loads(state.tobytes())
+
+
+def _pair(value: Range) -> tuple[float, float]:
+    first, last = (value, value) if np.ndim(value) == 0 else tuple(value)  # type: ignore[arg-type]
+    return float(first), float(last)  # type: ignore[arg-type]
+
+
+def _between(ends: tuple[float, ...], share: float) -> float:
+    return float(ends[0] * (ends[1] / ends[0]) ** share)

@@ -1,0 +1,81 @@
+"""A problem with its duplicates as one weighted leaf each, and the way back to all points."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._runtime.arrays import Floats, Ints
+from .._runtime.duplicate_rows import equal_rows
+from .._runtime.progress import Progress
+from .._runtime.user_warnings import warn
+from ..baselines import random_tree
+from ..scores.costs import dasgupta_cost
+from ..similarity import Similarity
+from ..tree import Tree
+from .weighted_leaves import expanded, grouped, twins
+
+
+class Distinct:
+    """The problem with duplicates as one weighted leaf each, and the way back to all points.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Of all points.
+    groups : array (n,), optional
+        The leaf of each point, as ``weighted_leaves.twins`` finds them; None keeps every point.
+    """
+
+    def __init__(self, similarity: Similarity, groups: Ints | None) -> None:
+        self._groups, self._constant, self.similarity = groups, 0.0, similarity
+        if groups is not None:
+            self.similarity = grouped(similarity, groups)
+            # what lies inside the groups costs the same in every tree
+            some = random_tree(self.similarity, random_state=0)
+            self._constant = dasgupta_cost(expanded(some, groups), similarity) - dasgupta_cost(some, self.similarity)
+
+    def tree(self, tree: Tree) -> Tree:
+        """The tree of all points."""
+        return tree if self._groups is None else expanded(tree, self._groups)
+
+    def curve(self, losses: Floats) -> Floats:
+        """Losses as of all points."""
+        return losses + self._constant
+
+    def news(self, progress: Progress) -> Progress:
+        """What a listener is told, as of all points."""
+        if self._groups is None:
+            return progress
+        told = replace(progress, cost=progress.cost + self._constant, tree=lambda: self.tree(progress.tree()))
+        if progress.loss is None or progress.decoded_cost is None or progress.embedding is None:
+            return told
+        return replace(
+            told,
+            loss=progress.loss + self._constant,
+            decoded_cost=progress.decoded_cost + self._constant,
+            embedding=progress.embedding[self._groups],
+        )
+
+
+def n_told_apart(similarity: Similarity, labels: Ints) -> int:
+    """Return how many points the similarity tells apart; only a lower bound where that is at least the number of clusters."""
+    firsts = np.unique(labels, return_index=True)[1]
+    signatures = similarity.signatures()
+    # all points are compared only where two clusters begin with equal ones
+    if equal_rows(lambda some: signatures(firsts[some]), len(firsts)) is None:
+        return len(firsts)
+    groups = twins(similarity)
+    return similarity.n if groups is None else int(groups.max()) + 1
+
+
+def warn_of_few_distinct(n_distinct: int, n_clusters: int) -> None:
+    """Warn if there are more clusters than distinct points."""
+    if n_distinct < n_clusters:
+        message = (
+            f"The number of distinct points ({n_distinct}) is smaller than n_clusters ({n_clusters}): equal points were put into "
+            f"different clusters by chance. Choose at most {n_distinct}."
+        )
+        warn(message, ConvergenceWarning, stacklevel=4)

@@ -1,0 +1,59 @@
+"""New points beside those of a fitted tree: the flat clusters they would join, and what they cost where they belong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._kernels.search import tree_passes
+from .._runtime.arrays import Ints
+from ..scores.costs import dasgupta_cost
+from ..search import insert
+from ..search.search_context import ScratchPool
+from ..search.state import node_numbers, state_of
+from ..similarity import Similarity
+from ..tree import Tree
+from ..tree.transfer_distance import restricted
+from .weighted_leaves import clusters_of_nodes
+
+SLICE = 256  # points that one thread places at a time
+# New points are placed this many at a time, or as many as the tree has: a matrix of old and new ones stays small.
+FEWEST_AT_ONCE = 1_000
+
+
+def joined_by_rows(tree: Tree, labels: Ints, fitted: Similarity, rows: Any, n_jobs: int | None) -> Ints:
+    """``joined_clusters`` of rows beside the fitted ones, some at a time."""
+    step = max(FEWEST_AT_ONCE, tree.n_leaves)
+    chunks = [fitted.extended(rows[k : k + step]) for k in range(0, rows.shape[0], step)]
+    return np.concatenate([joined_clusters(tree, labels, chunk, n_jobs) for chunk in chunks])
+
+
+def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: int | None) -> Ints:
+    """The cluster that each further point of the similarity would join at its cheapest place in the tree.
+
+    ``labels`` are of the leaves of the tree. A point whose place lies above several clusters joins that of the largest subtree
+    within one cluster to which it is most similar on average. Points are placed one at a time: none sees another.
+    """
+    m, n = tree.n_leaves, similarity.n
+    state = state_of(tree, similarity)
+    cluster = np.full(2 * n, -1)
+    cluster[node_numbers(m, n)] = clusters_of_nodes(tree, labels)
+    new, joined = np.arange(m, n), np.empty(n - m, dtype=np.int64)
+    slices = [slice(k, k + SLICE) for k in range(0, n - m, SLICE)]
+    ScratchPool(state, n_jobs).map(
+        lambda s, scratch: tree_passes.join(state, scratch, new[s], cluster, joined[s]), slices
+    )
+    return joined
+
+
+def cost_of_new(tree: Tree, similarity: Similarity, yardstick: Similarity) -> float:
+    """Return the cost of the further points of the similarity, in the tree into which they are inserted by it.
+
+    The yardstick, a similarity of these points alone, measures the cost, per unit of its total. NaN where that is 0.
+    """
+    total = yardstick.total()
+    if not total > 0:
+        return float("nan")
+    new = np.arange(tree.n_leaves, similarity.n)
+    return dasgupta_cost(restricted(insert(tree, similarity), new)[0], yardstick) / total

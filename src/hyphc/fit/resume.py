@@ -1,0 +1,182 @@
+"""Fits that go on where an earlier process ended: where they stand is written every so often, and found again.
+
+A folder in the format of ``shard_store`` holds the last two states of one fit, ``state/<number>.*``, numbered in order. One that
+is damaged is told by its checksums, and the one before it used.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._runtime.arrays import Ints
+from .._runtime.checkpointing import Frame, KeptTrail
+from .._runtime.folder_lock import Lock
+from .._runtime.run_control import Clock
+from .._runtime.shard_store import Checkpoint, Facts, named_storage
+from .._runtime.storage import Folder, place_of
+from .._runtime.user_warnings import warn
+from ..similarity import Similarity
+from ..tree import Tree
+from ..tree.storage import arrays_of, tree_from
+from .constraints import Part
+from .run import Fit, Seed
+
+STATE = "state"
+KEPT = 2  # states in the folder: the last, and the one before it
+EVERY = 10.0  # seconds between two of them
+SHARE = 0.005  # of its time that a fit spends on writing them at most: large ones are written less often
+PathLike = str | os.PathLike[str]
+
+
+class Keeper:
+    """Writes where a fit stands into a folder, and has found what an earlier process wrote there.
+
+    Parameters
+    ----------
+    folder : path
+        New, empty, or of the same fit.
+    facts : dict
+        Data and parameters: all that decides the tree.
+
+    Raises
+    ------
+    ValueError
+        The folder holds another fit, or something else, or another process is at work there.
+    """
+
+    def __init__(self, folder: PathLike, facts: Facts) -> None:
+        place = place_of(folder)
+        if not isinstance(place, Folder):
+            raise ValueError(f"checkpoint={os.fspath(folder)!r} is an address; give a folder, a mounted one say.")
+        with named_storage(place):
+            place.prepare()
+            lock = Lock.taken(place.path)
+        if lock is None:
+            raise ValueError(f"Another process keeps a fit in {os.fspath(folder)!r}; wait for it, or choose another.")
+        self._lock, self._warned = lock, False
+        try:
+            self._store = Checkpoint.opened(place, facts)
+            self._store.tidy()
+            self.found = self._last_whole()
+        except BaseException:
+            lock.release()
+            raise
+        self._next = time.monotonic() + EVERY
+
+    def _last_whole(self) -> Frame:
+        numbers = self._store.numbers(STATE)
+        self._number = max(numbers, default=-1)
+        for number in reversed(numbers):
+            if self._store.has(STATE, number):
+                # copied, since the files will be removed
+                return {name: np.array(array) for name, array in self._store.read(STATE, number).items()}
+        if numbers:
+            self._warn("no state there is whole; the fit begins anew")
+        return {}
+
+    def offer(self, frame: Callable[[], Frame], now: bool = False) -> None:
+        """Write a state if it is time, and remove the last but one. If it cannot be written, warn once and go on.
+
+        The one before is on the disk for sure before the last but one is removed: should the power fail, one of them is whole.
+        """
+        begin, number = time.monotonic(), self._number + 1
+        if begin < self._next and not now:
+            return
+        try:
+            self._store.write(STATE, number, frame())
+            if number > 0:
+                self._store.settle(STATE, self._number)
+            self._number = number
+            for old in self._store.numbers(STATE)[:-KEPT]:
+                self._store.remove(STATE, old)
+        except OSError as error:
+            self._store.remove(STATE, number)
+            self._warn(f"{os.strerror(error.errno or 0)}; the fit goes on, and what is there stays")
+        end = time.monotonic()
+        self._next = end + max(EVERY, (end - begin) / SHARE)
+
+    def _warn(self, why: str) -> None:
+        if not self._warned:
+            warn(f"The checkpoint {str(self._store.place)!r} failed: {why}.", UserWarning, stacklevel=2)
+        self._warned = True
+
+    def close(self) -> None:
+        """Let others work there."""
+        self._lock.release()
+
+
+@contextmanager
+def resuming(folder: PathLike | None, facts: Callable[[], Facts], clock: Clock, random_state: Seed) -> Iterator[Seed]:
+    """Let the stages on a clock keep where they stand in a folder, if there is one, and go on from what is there.
+
+    Yields the seed: the one given, or, where there is none to give again, one drawn by the process that began.
+    """
+    if folder is None:
+        yield random_state
+        return
+    keeper = Keeper(folder, facts())
+    clock.trail = KeptTrail(keeper.found, keeper.offer)
+    clock.spent(float(keeper.found.get("fit.seconds", 0.0)))
+    try:
+        yield _seed_of(random_state, keeper.found)
+    finally:
+        keeper.close()
+
+
+def _seed_of(random_state: Seed, found: Frame) -> int:
+    if random_state is not None and not isinstance(random_state, np.random.RandomState):
+        return random_state
+    return int(found["fit.seed"] if "fit.seed" in found else check_random_state(random_state).randint(2**31 - 1))
+
+
+def resumed(clock: Clock, seed: Seed, solve: Callable[[], Fit]) -> Fit:
+    """What ``solve`` finds, or has found in an earlier process; kept at the end, unless somebody ended it."""
+    with clock.trail.level("fit") as level:
+        if "children" in level.found:
+            clock.steps = int(level.found["steps"])
+            tree, embedding = tree_from(level.found), level.found["embedding"]
+            return Fit(tree, embedding if embedding.size else None, level.found["loss_curve"])
+        about = {"seconds": clock.seconds, "seed": seed}
+        level.keep(**about)
+        found = solve()
+        if not clock.stopped:
+            embedding = np.empty(0) if found.embedding is None else found.embedding
+            result = {"embedding": embedding, "loss_curve": found.loss_curve, "steps": clock.steps}
+            level.finish(**about, **arrays_of(found.tree), **result)
+        return found
+
+
+@contextmanager
+def part_by_part(
+    clock: Clock, solve: Callable[[Similarity, Clock], Tree]
+) -> Iterator[Callable[[Similarity, Part], Tree]]:
+    """A function that solves parts of a problem one after the other, and has those of an earlier process already."""
+    with clock.trail.level("parts") as level:
+        merges: list[Ints] = []
+        done: list[Ints] = []
+        if level.found:
+            done = np.split(level.found["merges"], np.cumsum(level.found["counts"])[:-1])[::-1]
+            clock.steps = int(level.found["steps"])
+
+        def solved(problem: Similarity, part: Part) -> Tree:
+            if done:
+                merges.append(done.pop())
+                return Tree(merges[-1])
+            own = clock.of_a_part(part.retold, part.share)
+            own.trail = clock.trail
+            tree = solve(problem, own)
+            clock.steps += own.steps
+            merges.append(tree.children)
+            if not clock.late():
+                # put together when they are written: there may be many
+                packed = {"merges": lambda: np.concatenate(merges), "counts": lambda: [len(one) for one in merges]}
+                level.keep(**packed, steps=clock.steps)
+            return tree
+
+        yield solved

@@ -1,0 +1,148 @@
+"""AnnData files (.h5ad) of single cells: a table or an embedding in, clusters and tree out."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._runtime.atomic_write import most_bytes, replaced_atomically
+from .._runtime.table_columns import is_missing
+from ..tree import Tree
+from .arrays import Arrays, check_numbers, reading
+from .columns import ColumnsError, Wanted, find_column, find_columns, listed
+from .sources import PathLike, Source
+
+KEY = "hyphc"  # under which results are written
+TIMES = (
+    10  # chunks of one value pack better than tables of text: a file may hold so many times what another packed one may
+)
+
+
+def _require(label: str) -> None:
+    if find_spec("anndata") is None:
+        raise ValueError(f"{label} is an AnnData file, which needs anndata; run: pip install 'hyphc[anndata]'.")
+
+
+def read_h5ad(source: Source, wanted: Wanted, embedding: str | None) -> Arrays:
+    """The table ``X``, or an embedding in ``obsm``; names are those of the observations, labels a column of ``obs``."""
+    _require(source.label)
+    import anndata
+
+    if source.plain_path is None:
+        raise ValueError(f"{source.label}: an AnnData file cannot come packed or from standard input; give its file.")
+    with reading(source, "h5ad"):
+        _require_claims(source.plain_path)
+        data = anndata.read_h5ad(source.plain_path)
+        if sp.issparse(data.X):
+            matrix: Any = data.X
+            matrix.check_format(full_check=True)  # SciPy would follow any index it is given
+    if wanted.names is not None or wanted.categories is not None:
+        chosen = "names" if wanted.names is not None else "categories"
+        raise ColumnsError(f"{source.label} has names of its own and no categories to cluster by.", chosen)
+    if embedding is not None:
+        _refuse_columns(source, data, wanted)
+    X, columns, notes = _embedding(source, data, embedding) if embedding is not None else _table(source, data, wanted)
+    labels = None if wanted.labels is None else _observed(source, data, wanted.labels)
+    known = {what: _observed(source, data, column) for what, column in wanted.known.items()}
+    return Arrays(X, tuple(map(str, data.obs_names)), labels, columns, notes, known)
+
+
+def _refuse_columns(source: Source, data: Any, wanted: Wanted) -> None:
+    """The columns of an embedding have no names to choose by; columns of ``obs`` are no features anyway."""
+    excluded = {*(wanted.exclude or ())}.difference(map(str, data.obs.columns))
+    for argument, given in (("features", wanted.features is not None), ("exclude", bool(excluded))):
+        if given:
+            raise ColumnsError(f"{source.label}: all columns of an embedding are clustered by; leave it out.", argument)
+
+
+def _require_claims(path: Path) -> None:
+    """An array of HDF5 may claim any shape, and be full of nothing: raise before memory is."""
+    import h5py
+
+    size, claimed = path.stat().st_size, [0]
+    with h5py.File(path) as file:
+        file.visititems(lambda _, found: claimed.append(int(getattr(found, "nbytes", 0))))
+    if sum(claimed) > TIMES * most_bytes(size):
+        raise ValueError(f"it claims {sum(claimed)} bytes, more than a file of its size may have")
+
+
+def _table(source: Source, data: Any, wanted: Wanted) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+    if data.X is None:
+        raise ColumnsError(
+            f"{source.label} has no X; choose one of its embeddings ({listed(list(data.obsm))}).", "obsm"
+        )
+    called = [str(name) for name in data.var_names]
+    kept = list(range(len(called)))
+    if wanted.features is not None:
+        kept = list(dict.fromkeys(c for name in wanted.features for c in find_columns(source.label, called, name)))
+    beside = {str(name) for name in data.obs.columns}.difference(called)  # of observations: no features anyway
+    left_out = [name for name in wanted.exclude or () if name not in beside]
+    excluded = {c for name in left_out for c in find_columns(source.label, called, name)}
+    kept = [c for c in kept if c not in excluded]
+    X: Any = data.X if len(kept) == len(called) else data.X[:, kept]
+    X = np.ascontiguousarray(np.asarray(X)) if not sp.issparse(X) else _rows(X)
+    columns = tuple(called[c] for c in kept)
+    _check(X, source.label, columns, wanted.keep_missing)
+    hint = f"; embeddings in obsm: {listed(list(data.obsm))}" if len(data.obsm) else ""
+    return X, columns, (f"features: X, {len(kept)} variables{hint}",)
+
+
+def _rows(X: Any) -> Any:
+    return sp.csr_array(X, dtype=np.float64)
+
+
+def _check(X: Any, source: str, columns: tuple[str, ...], keep_missing: bool) -> None:
+    if isinstance(X, np.ndarray):
+        check_numbers(X, source, columns, keep_missing=keep_missing)
+    else:
+        check_numbers(X.data[:, None], f"{source}, entries of X")
+
+
+def _embedding(source: Source, data: Any, key: str) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+    keys = list(data.obsm)
+    if key not in keys:
+        raise ColumnsError(f"{source.label} has no embedding {key!r} in obsm; it has {listed(keys) or 'none'}.", "obsm")
+    X = np.ascontiguousarray(np.asarray(data.obsm[key], dtype=np.float64))
+    columns = tuple(f"{key.removeprefix('X_')}{c + 1}" for c in range(X.shape[1]))
+    check_numbers(X, f"{source.label}, obsm {key}", columns)
+    return X, columns, (f"features: embedding {key}, {X.shape[1]} columns",)
+
+
+def _observed(source: Source, data: Any, column: str) -> tuple[str, ...]:
+    header = [str(name) for name in data.obs.columns]
+    c = find_column(f"{source.label} (obs)", header, column)
+    return tuple("" if is_missing(value) else str(value) for value in data.obs.iloc[:, c])
+
+
+def write_h5ad(
+    path: PathLike, original: PathLike, clusters: npt.NDArray[np.int64], tree: Tree, facts: dict[str, Any]
+) -> None:
+    """A copy of the file with results: ``obs["hyphc"]`` the flat clusters, ``uns["hyphc"]`` linkage, leaf order and facts."""
+    _require(str(path))
+    import anndata
+
+    data = anndata.read_h5ad(original)
+    data.obs[KEY] = _categorical(clusters)
+    data.uns[KEY] = {"linkage": tree.to_linkage(), "leaf_order": np.asarray(tree.leaf_order()), **facts}
+    with replaced_atomically(path) as file:
+        beside = Path(file.name + ".h5ad")
+        try:
+            data.write_h5ad(beside)
+            with beside.open("rb") as written:
+                shutil.copyfileobj(written, file)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _categorical(clusters: Sequence[int] | npt.NDArray[np.int64]) -> Any:
+    import pandas as pd
+
+    words = np.asarray(clusters).astype(str)
+    return pd.Categorical(words, categories=[str(k) for k in range(int(np.max(clusters)) + 1)])

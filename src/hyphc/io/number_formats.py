@@ -1,0 +1,86 @@
+"""How a file writes numbers: decimal commas and thousands separators, recognised from its cells or refused."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .._runtime.sanitize import is_blank, is_number
+
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")  # 3,14 or 1.234,5
+_THOUSANDS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")  # 1,234 or 1,234.5
+_THOUSANDS_DOT = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")  # 1.234 where commas are decimal
+
+
+_WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)*\s*([^\W\d_]{1,6}(?:/[^\W\d_]{1,6})?\d?|%|°[CF]?|[€$£])")  # 70.3 kg, 12%
+
+
+def unit_of(cells: Sequence[str]) -> str | None:
+    """Return the unit that follows a number in most of the cells that are not blank; None where none does.
+
+    Examples
+    --------
+    >>> unit_of(["70.3 kg", "81 kg", "NA"]), unit_of(["1A", "2B", "3C"]), unit_of(["red", "blue"])
+    ('kg', None, None)
+    """
+    present = [cell.strip() for cell in cells if not is_blank(cell)]
+    units = Counter(found[1] for found in map(_WITH_UNIT.fullmatch, present) if found is not None)
+    unit, count = units.most_common(1)[0] if units else ("", 0)
+    return unit if 2 * count > len(present) and not is_number(present[0]) else None
+
+
+@dataclass(frozen=True)
+class Notation:
+    """What the comma is: a decimal comma (dots then separate thousands), or a separator of thousands."""
+
+    decimal: bool
+
+    @property
+    def words(self) -> str:
+        """For a note."""
+        return "numbers: with decimal commas" if self.decimal else "numbers: with commas that separate thousands"
+
+    def plain(self, cell: str) -> str:
+        """The cell as Python reads it; cells that are no such number stay as they are."""
+        text = cell.strip()
+        if not self.decimal:
+            return text.replace(",", "") if _THOUSANDS_COMMA.fullmatch(text) else cell
+        if _DECIMAL_COMMA.fullmatch(text):
+            return text.replace(".", "").replace(",", ".")
+        return text.replace(".", "") if _THOUSANDS_DOT.fullmatch(text) else cell
+
+
+class AmbiguousNumbers(ValueError):
+    """Commas that may be either."""
+
+
+def with_commas(cells: Sequence[str]) -> bool:
+    """Whether most cells that are not empty are numbers written with a comma, or would be if the others were."""
+    present = [cell.strip() for cell in cells if cell.strip()]
+    commas = sum(1 for cell in present if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS_COMMA.fullmatch(cell))
+    digits = sum(1 for cell in present if cell.lstrip("+-").replace(".", "").isdecimal())
+    return commas > 0 and 2 * (commas + digits) > len(present)
+
+
+def notation_of(cells: Sequence[str]) -> Notation:
+    """The notation in which all these cells, each with a comma, are numbers.
+
+    Examples
+    --------
+    >>> notation_of(["3,14", "1.234,5"]).plain("1.234,5")
+    '1234.5'
+    >>> notation_of(["1,234.5"]).plain("1,234.5")
+    '1234.5'
+    """
+    decimal = [cell.strip() for cell in cells if not _THOUSANDS_COMMA.fullmatch(cell.strip())]
+    thousands = [cell.strip() for cell in cells if not _DECIMAL_COMMA.fullmatch(cell.strip())]
+    remedy = "write numbers with a decimal point and without separators of thousands"
+    if decimal and thousands:
+        raise AmbiguousNumbers(f"the comma means one thing in {decimal[0]!r} and another in {thousands[0]!r}; {remedy}")
+    if not decimal and not thousands:
+        shown = cells[0].strip()
+        both = f"{shown.replace(',', '.', 1)} or {shown.replace(',', '')}"
+        raise AmbiguousNumbers(f"{shown!r} may be {both}; {remedy}")
+    return Notation(bool(decimal))

@@ -1,0 +1,54 @@
+"""What a fit by parts tells while it runs: the stage, how many of its tasks are done, and the time it has left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from .._runtime.progress import WIDTH, Display, minutes
+
+Listener = Callable[[str, int, int], object]  # stage, tasks done, tasks in all
+
+
+class Telling:
+    """The line of a stage, for whoever asks; a listener to be told.
+
+    Examples
+    --------
+    >>> told = Telling()
+    >>> told("fits", 1, 4)
+    >>> told.line(seconds=10.0)
+    '[######..................] fits 1 of 4  0:30 left in this stage'
+    """
+
+    def __init__(self) -> None:
+        self.stage, self.done, self.count = "start", 0, 0
+        self._begun = self._stage_begun = time.monotonic()
+
+    def __call__(self, stage: str, done: int, count: int) -> None:
+        if stage != self.stage:
+            self._stage_begun = time.monotonic()
+        self.stage, self.done, self.count = stage, done, count
+
+    def line(self, seconds: float | None = None) -> str:
+        """Share done, stage, tasks and time."""
+        seconds = time.monotonic() - self._stage_begun if seconds is None else seconds
+        share = self.done / self.count if self.count else 0.0
+        bar = ("#" * round(WIDTH * share)).ljust(WIDTH, ".")
+        clock = f"{minutes(seconds * (1 - share) / share)} left" if share > 0 else f"{minutes(seconds)} so far"
+        return f"[{bar}] {self.stage} {self.done} of {self.count}  {clock} in this stage"
+
+    @contextmanager
+    def shown(self, verbose: int) -> Iterator[None]:
+        """Show the line on standard error while the block runs, if ``verbose``."""
+        if not verbose:
+            yield
+            return
+        display, end = Display(sys.stderr, self.line), "failed"
+        try:
+            yield
+            end = "done"
+        finally:
+            display.close(f"{end} after {minutes(time.monotonic() - self._begun)}")

@@ -1,0 +1,316 @@
+"""Rows that need not fit into memory, read block by block: NPY, Parquet and Zarr files, and arrays at hand.
+
+Blocks are runs of the data's own rows. How many a block has depends on the shape of the data alone, never on who reads it: all
+that is computed from blocks is then the same whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from .._runtime.lazy_import import require_package
+from .._runtime.shard_store import Checkpoint
+from .._runtime.storage import Storage, filesystem_of, is_address, path_of
+from .._runtime.user_warnings import warn
+from .._runtime.validation import as_floats, require_finite, require_squares
+from ..similarity.inputs.input_warnings import warn_of_named_columns
+from .npy_source import FetchedNpyRows, NpyRows, Rows, float_dtype
+
+# A block has so many rows; of very many so many times √n, for each part looks into each block; and fewer where rows are wide.
+BLOCK_ROWS, ROOTS_OF_ROWS = 65_536, 50
+BLOCK_BYTES = 256 << 20
+HEAD_ROWS = 4_096  # rows that are read to judge what columns hold
+FINGERPRINT_ROWS = 64  # rows that are read to tell one data set from another
+
+
+class Source(Protocol):
+    """Rows (n, d) of float32 or float64 that can be read in part, by whoever holds this object; it must be small to pickle."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+
+    def read(self, start: int, stop: int) -> Rows:
+        """The rows start … stop − 1."""
+
+
+@dataclass(frozen=True)
+class ZarrRows:
+    """A two-dimensional Zarr array."""
+
+    path: str
+
+    @cached_property
+    def _rows(self) -> Any:
+        array = require_package("zarr", "Zarr arrays", "dask").open_array(self.path, mode="r")
+        if len(array.shape) != 2:
+            raise ValueError(f"{self.path!r} has shape {array.shape}; a table (n, d) of rows is needed.")
+        return array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._rows.shape[0], self._rows.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return float_dtype(self._rows.dtype)
+
+    def read(self, start: int, stop: int) -> Rows:
+        return as_floats(self._rows[start:stop], "X")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}
+
+
+@dataclass(frozen=True)
+class ParquetRows:
+    """Columns of a Parquet file, or of a folder of them in the order of their names: those given, else all of numbers."""
+
+    path: str
+    columns: tuple[str, ...] | None = None
+
+    @cached_property
+    def _groups(self) -> list[tuple[str, int, int, int]]:
+        """File, row group, first row and one past the last."""
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        found, begin = [], 0
+        for file in self._files:
+            metadata = parquet.read_metadata(file, filesystem=self._filesystem)
+            for group in range(metadata.num_row_groups):
+                end = begin + metadata.row_group(group).num_rows
+                found.append((file, group, begin, end))
+                begin = end
+        return found
+
+    @property
+    def _filesystem(self) -> Any:
+        return filesystem_of(self.path)[0] if is_address(self.path) else None
+
+    @cached_property
+    def _files(self) -> list[str]:
+        if is_address(self.path):
+            filesystem, path = filesystem_of(self.path)
+            files = sorted(filesystem.glob(f"{path}/*.parquet")) if filesystem.isdir(path) else [path]
+        else:
+            folder = Path(self.path)
+            files = sorted(map(str, folder.glob("*.parquet"))) if folder.is_dir() else [self.path]
+        if not files:
+            raise ValueError(f"{self.path!r} holds no file *.parquet.")
+        return files
+
+    @cached_property
+    def _schema(self) -> Any:
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        return parquet.read_schema(self._files[0], filesystem=self._filesystem)
+
+    @cached_property
+    def _columns(self) -> list[str]:
+        if self.columns is not None:
+            return list(self.columns)
+        numbers = [field.name for field in self._schema if is_number_type(field.type)]
+        if not numbers:
+            raise ValueError(f"{self.path!r} has no column of numbers.")
+        return numbers
+
+    def head(self, n_rows: int) -> Any:
+        """Return the first rows with all their columns, as a pyarrow table."""
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        file = parquet.ParquetFile(self._files[0], filesystem=self._filesystem)
+        batches = [next(file.iter_batches(n_rows), None)]
+        return require_package("pyarrow", "Parquet files", "dask").Table.from_batches(
+            [batch for batch in batches if batch is not None], self._schema
+        )
+
+    def column(self, name: str) -> Any:
+        """Return one column of all files, as a pyarrow chunked array."""
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        tables = [parquet.read_table(file, columns=[name], filesystem=self._filesystem) for file in self._files]
+        return require_package("pyarrow", "Parquet files", "dask").concat_tables(tables).column(name)
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        return (self._groups[-1][3] if self._groups else 0), len(self._columns)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        single = all(str(self._schema.field(name).type) in ("float", "halffloat") for name in self._columns)
+        return np.dtype(np.float32 if single else np.float64)
+
+    def read(self, start: int, stop: int) -> Rows:
+        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
+        rows = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
+        for file, group, begin, end in self._groups:
+            low, high = max(begin, start), min(end, stop)
+            if low < high:
+                table = parquet.ParquetFile(file, filesystem=self._filesystem).read_row_group(
+                    group, columns=self._columns
+                )
+                for j, name in enumerate(self._columns):
+                    column = _as_numbers(table.column(name))
+                    rows[low - start : high - start, j] = column[low - begin : high - begin]
+        return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "columns": self.columns}
+
+
+def is_number_type(kind: Any) -> bool:
+    """Return whether a type of Arrow is one of numbers; booleans are the numbers 0 and 1."""
+    types = require_package("pyarrow", "Parquet files", "dask").types
+    return any(check(kind) for check in (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal))
+
+
+def _as_numbers(column: Any) -> Rows:
+    pyarrow = require_package("pyarrow", "Parquet files", "dask")
+    if not (pyarrow.types.is_boolean(column.type) or pyarrow.types.is_decimal(column.type)):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy())
+
+
+@dataclass(frozen=True)
+class PickedRows:
+    """Some columns of other rows."""
+
+    rows: Source
+    columns: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.shape[0], len(self.columns)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.rows.dtype
+
+    def read(self, start: int, stop: int) -> Rows:
+        return np.ascontiguousarray(self.rows.read(start, stop)[:, list(self.columns)])
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Blocks of rows that were written to the storage of a fit."""
+
+    storage: Storage
+    shape: tuple[int, int]
+    kind: str  # the name of the dtype
+    block_rows: int
+    fingerprint: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.kind)
+
+    def read(self, start: int, stop: int) -> Rows:
+        store, step = Checkpoint(self.storage), self.block_rows
+        numbers = range(start // step, -(-stop // step))
+        rows = [store.one("rows", k, "rows")[max(start - k * step, 0) : stop - k * step] for k in numbers]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+
+_FORMATS: dict[str, type[NpyRows] | type[ParquetRows] | type[ZarrRows]] = {
+    ".npy": NpyRows,
+    ".parquet": ParquetRows,
+    ".zarr": ZarrRows,
+}
+
+
+def open_rows(path: str | os.PathLike[str]) -> Source:
+    """The rows of a file or folder, by its extension; a folder without one holds Parquet files.
+
+    Examples
+    --------
+    >>> open_rows("embeddings.csv")
+    Traceback (most recent call last):
+    ValueError: 'embeddings.csv' cannot be read block by block; convert it to .npy, .parquet, .zarr.
+    """
+    text = os.fspath(path)
+    if is_address(text):
+        local = path_of(text)
+        return _rows_at(text) if local is None else open_rows(local)
+    kind = _FORMATS.get(Path(text).suffix.lower(), ParquetRows if Path(text).is_dir() else None)
+    if kind is None:
+        raise ValueError(f"{text!r} cannot be read block by block; convert it to {', '.join(_FORMATS)}.")
+    if not Path(text).exists():
+        raise FileNotFoundError(f"{text!r} does not exist, or this machine does not see it.")
+    return kind(str(Path(text).resolve()))
+
+
+def open_to_fit(path: str | os.PathLike[str]) -> Source:
+    """Open the rows of a file or folder, and warn of columns that are left out or that seem to be no features.
+
+    Columns of a Parquet file that hold no numbers are left out; identifiers and batches are warned of, as in frames.
+    """
+    source = open_rows(path)
+    if isinstance(source, ParquetRows):
+        left_out = [field.name for field in source._schema if field.name not in source._columns]
+        if left_out:
+            warn(
+                f"Columns of {os.fspath(path)!r} that hold no numbers are left out: {', '.join(map(repr, left_out))}. Write "
+                "them as numbers to cluster by them, or a file without them.",
+                stacklevel=4,
+            )
+        head = source.read(0, min(HEAD_ROWS, source.shape[0]))
+        warn_of_named_columns(source._columns, head, os.fspath(path))
+    return source
+
+
+def _rows_at(address: str) -> Source:
+    """The rows of an address; Parquet and Zarr have readers of their own for these."""
+    filesystem, path = filesystem_of(address)
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS and not filesystem.isdir(path):
+        raise ValueError(f"{address!r} cannot be read block by block; convert it to {', '.join(_FORMATS)}.")
+    if not filesystem.exists(path):
+        raise FileNotFoundError(f"{address!r} does not exist, or this machine does not see it.")
+    return FetchedNpyRows(address) if suffix == ".npy" else _FORMATS.get(suffix, ParquetRows)(address)
+
+
+def rows_of_a_block(n: int, d: int) -> int:
+    """How many rows of a table (n, d) are read at a time."""
+    wanted = max(BLOCK_ROWS, ROOTS_OF_ROWS * math.isqrt(n))
+    return max(1, min(wanted, BLOCK_BYTES // (8 * max(1, d))))
+
+
+def checked_block(source: Source, start: int, stop: int) -> Rows:
+    """The rows of a block, if all are finite."""
+    rows = source.read(start, stop)
+    try:
+        require_finite(rows, "X")
+    except ValueError:
+        i, j = np.argwhere(~np.isfinite(rows))[0]
+        raise ValueError(
+            f"X[{start + i}, {j}] is {rows[i, j]}; remove or impute missing and infinite values first."
+        ) from None
+    require_squares(rows, "X", smallest=False)
+    return rows
+
+
+def fingerprint(source: Source) -> str:
+    """What tells one table from another before it is read: shape, type and some rows, evenly spread.
+
+    A fit that goes on compares all rows with those of its first process, block by block (``sample.require_same_rows``).
+    """
+    if isinstance(source, StoredRows):
+        return source.fingerprint
+    n, d = source.shape
+    digest = hashlib.sha256(f"{n} {d} {source.dtype}".encode())
+    for row in _spread(n):
+        digest.update(source.read(row, row + 1).tobytes())
+    return digest.hexdigest()
+
+
+def _spread(n: int) -> Iterator[int]:
+    yield from np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64)).tolist()

@@ -1,1 +1,0 @@
-"""A fit from start to end: its plan, weighted leaves, new points."""

@@ -1,0 +1,429 @@
+"""Number of clusters: splits of the condensed tree, tested against unimodal nulls.
+
+Two groups show as a valley between them. For a split v into two sides, with weights those of the neighbour graph,
+
+    c(u)   weight that random walks of 8 steps inside node u carry from one of its sides to the other
+    D      log(c / c(v)), c the smaller of the two sides' largest c(u): how far the walk's cross-section narrows at the split
+    δ      min(highest f of either side) − (highest f at which an edge crosses), f the log density averaged over 8 steps
+    N      4·c / mean degree, the points that carry the cross-section
+
+A valley of depth Δ that is chance needs the N points to fall to N·e^(−Δ); by the Poisson law that has the probability
+exp(−N·r(Δ)), r(Δ) = 1 − e^(−Δ)·(1 + Δ), and there are n/N places where it could happen:
+
+    −log p = (N − 4)·r(Δ) − log(n / N)
+
+Δ = √(D² + δ²) where D > 0. Where D ≤ 0 the density alone speaks, Δ = δ, if it falls by a factor e at least and the split is
+crossed by at most √e times the weight that crosses its sides.
+
+Groups that touch in many dimensions leave no such valley: most of their points lie at their border. Where points have rows and
+their local dimension is above ``CURVES_AND_SURFACES`` the sides are also tested for two modes along a line (``bimodality``),
+from the root down as far as splits are significant: below a split that is not, parts have shapes that the search gave them. Along
+a side with most of the points of a split the test goes on. So of unimodal data one or few splits are tested.
+
+The smaller of both p-values counts. Simulated unimodal shapes gave the constants; the suite ``nulls`` of the benchmarks has them,
+and docs/clusters.md says how often one cluster is found in them. The clusters are those below the splits of the condensed tree
+that are significant, p < 0.05, or lie above a significant one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._kernels.scores import random_walks
+from .._kernels.tree import passes as kernels
+from .._kernels.tree.prunings import best_pruning
+from .._runtime.arrays import Floats, Ints
+from .._runtime.parallel import one_blas_thread, thread_map
+from ..similarity import Blend, Graph, Similarity
+from ..similarity.base import by_kind
+from ..similarity.knn.similarity_knn import knn_graph
+from ..tree import Tree
+from ..tree.condense import condense, condense_at, is_split, least_points, undo
+from .bimodality import FEWEST_ROWS, bimodality_p_value
+from .costs import merges_of_edges, splits
+
+Bools = npt.NDArray[np.bool_]
+
+ALPHA = 0.05  # a split is real below this p-value
+ENOUGH = -np.log(ALPHA)
+STEPS = 8  # of the random walks, and of the averaging of densities: even
+DEEPEST = 6.0  # depths beyond this, and parts that no edge joins, are all alike
+KNEE = 2.15  # the rate grows linearly from here on: an empty strip is as unlikely as it is wide
+LOST_POINTS = 4.0  # of N: walks on thin curves are less independent than their number
+DENSITY_FALL, WIDEST_CROSSING = 1.0, 0.5  # where D ≤ 0: least δ, and largest −log(c / x) of edges alone
+BALANCED = 0.1  # cross-sections are measured at merges whose smaller side has this share of the points
+HALVED = 0.25  # a side whose merges lose smaller shares of its points is measured between its halves
+N_CHUNKS = 16  # of merges, for threads
+# Below this local dimension shapes may be curved so that they have several modes along a line: rings, spirals, rolled-up sheets.
+CURVES_AND_SURFACES = 2.2
+FAR, N_PROBES = 2.5, 50  # gap around a small group in lengths of its edges, and how many of its points are looked at
+MOST_POINTS = 0.9  # a side with this share of a split's points has the shape of the whole
+N_COLUMNS, N_SAMPLED = 50, 5_000  # rows of more columns are tested by principal components, those of a sample
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterNumber:
+    """Number of clusters, the rule that found it, and how clear it is.
+
+    Attributes
+    ----------
+    n_clusters : int
+    why : str
+        The rule, and the evidence for this number.
+    runners_up : tuple of (int, float)
+        The next smaller and the next larger number, the nearer first, each with the significance level at which it would be
+        found; empty if unknown.
+    p_values : array (n − 1,) or None
+        For each merge, the probability of so deep a valley in unimodal data; NaN for merges that are no splits of the condensed
+        tree.
+    splits : array of int
+        The merges that are undone to get the clusters, in the order in which cuts into more and more clusters undo them.
+    """
+
+    n_clusters: int
+    why: str
+    runners_up: tuple[tuple[int, float], ...] = ()
+    p_values: Floats | None = field(default=None, repr=False)  # hundreds of numbers
+    splits: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+
+
+@by_kind
+def number_of_clusters(similarity: Similarity, tree: Tree, min_size: float | None = None) -> ClusterNumber:
+    """Return the number of clusters of a tree whose heights and weights are those of the similarity.
+
+    Splits that are found have at least ``min_size`` points on both sides, as in ``Tree.condense``. Features and matrices are
+    tested on their graph of nearest neighbours, graphs without densities by modularity.
+    """
+    return _test_splits(tree, knn_graph(similarity), rows_of_points(similarity), min_size)
+
+
+@number_of_clusters.register
+def _(similarity: Blend, tree: Tree, min_size: float | None = None) -> ClusterNumber:
+    return _test_splits(tree, similarity.graph, rows_of_points(similarity), min_size)
+
+
+@number_of_clusters.register
+def _(graph: Graph, tree: Tree, min_size: float | None = None) -> ClusterNumber:
+    return _test_splits(tree, graph, None, min_size)
+
+
+def _test_splits(tree: Tree, graph: Graph, rows: Floats | None, min_size: float | None) -> ClusterNumber:
+    if tree.n_leaves < 2:
+        return ClusterNumber(1, "there is one point")
+    if graph.crowding is None:
+        return _most_modular(graph, tree, min_size)
+    evidence = split_evidence(tree, graph, min_size)
+    if rows is not None:
+        if graph.crowding.dimension >= CURVES_AND_SURFACES:
+            evidence = _with_lines(tree, rows, evidence, min_size)
+        if min_size is None:
+            evidence = _without_near_pockets(tree, graph, rows, evidence)
+    found = found_splits(tree, evidence > ENOUGH, min_size)
+    p_values = _p_values(evidence)
+    why = _words(p_values) + ("" if tree._forced_splits is None else ", within what is known")
+    return ClusterNumber(len(found) + 1, why, _runners_up(tree, evidence, min_size), p_values, found[::-1])
+
+
+def rows_of_points(similarity: Similarity) -> Floats | None:
+    """Return the row of each leaf's points, (n, d), by principal components where d is above ``N_COLUMNS``; None without rows."""
+    sums = similarity.features()
+    if sums is None or sums.shape[1] == 0:
+        return None
+    rows = np.asarray(sums / similarity.sizes[:, None], dtype=np.float64)
+    if rows.shape[1] <= N_COLUMNS:
+        return rows
+    sample = rows if len(rows) <= N_SAMPLED else rows[np.random.default_rng(0).permutation(len(rows))[:N_SAMPLED]]
+    with one_blas_thread():
+        sample = sample - sample.mean(axis=0)
+        axes = np.linalg.eigh(sample.T @ sample)[1][:, -N_COLUMNS:]
+        return np.asarray(rows @ axes)
+
+
+def found_splits(tree: Tree, real: Bools, min_size: float | None) -> Ints:
+    """Return the merges to undo: splits of the condensed tree that are real, and those above them.
+
+    Above a real split a group below the least size, which counts because it is isolated, is no cluster unless its own split is
+    real. Merges that constraints forbid to undo are left out, and those that they demand are added.
+    """
+    forced = np.zeros(tree.n_leaves - 1, dtype=np.int64) if tree._forced_splits is None else tree._forced_splits
+    possible = is_split(tree, min_size) & (forced >= 0)
+    contains = _contains(tree, possible & real)
+    is_large = tree._points[tree._children].min(axis=1) >= least_points(tree._points, min_size)
+    parts = contains[tree._children].all(axis=1)
+    return np.flatnonzero((possible & contains[tree.n_leaves :] & (is_large | real | parts)) | (forced > 0))
+
+
+def _contains(tree: Tree, merges: Bools) -> Bools:
+    """Return for each node whether one of the merges lies at or below it: (2n − 1,)."""
+    return np.asarray(kernels.sums_of_merges(tree._children, merges.astype(np.float64)) > 0)
+
+
+def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
+    """Return −log p of each split of the condensed tree, below 0 where p would exceed 1, NaN for other merges: (n − 1,).
+
+    Sides of ``LOST_POINTS`` or fewer carry no evidence, −inf; so trees that lose points one by one take no longer than others.
+    """
+    is_group = is_split(tree, min_size)
+    tested = is_group & (tree._points[tree._children].min(axis=1) > LOST_POINTS)
+    across, total = splits(graph, tree), float(graph.sizes.sum())
+    volumes = graph.degrees() + _copies(graph)
+    walked, halves = _walk_crossings(tree, graph, tested, across)
+    cross_section = _cross_sections(tree, walked, halves)
+    carriers = 4 * cross_section * total / max(float(volumes.sum()), np.finfo(np.float64).tiny)
+    narrowing = _log_ratio(cross_section, walked)
+    wide = _log_ratio(_cross_sections(tree, across), across) < -WIDEST_CROSSING
+    fall = np.minimum(_density_depths(tree, graph), DEEPEST)
+    by_density = np.where((fall >= DENSITY_FALL) & ~wide, fall, 0.0)
+    depth = np.where(narrowing > 0, np.hypot(np.maximum(narrowing, 0.0), fall), by_density)
+    return np.where(tested, valley_evidence(depth, carriers, total), np.where(is_group, -np.inf, np.nan))
+
+
+def _with_lines(tree: Tree, rows: Floats, evidence: Floats, min_size: float | None) -> Floats:
+    """Return the evidence, raised where the sides of a split are two modes along a line; tested from the root down.
+
+    A split is tested as long as all splits above it are significant, or it lies in a side of them with nearly all points.
+    """
+    condensed, n = condense(tree, min_size), tree.n_leaves
+    raised, points, order = evidence.copy(), tree._points, tree.leaf_order()
+    is_open = {2 * n - 2}  # tops of the groups whose splits are tested
+    with one_blas_thread():
+        for merge in condensed.splits[::-1].tolist():
+            if int(condensed.cluster[n + merge]) not in is_open:
+                continue
+            left, right = tree._children[merge].tolist()
+            if tree._sizes[[left, right]].min() >= FEWEST_ROWS:
+                leaves = order[tree._first[n + merge] : tree._first[n + merge] + tree._sizes[n + merge]]
+                is_left = np.arange(len(leaves)) < tree._sizes[left]
+                if tree._first[left] > tree._first[right]:
+                    is_left = ~(np.arange(len(leaves)) < tree._sizes[right])
+                p = bimodality_p_value(rows[leaves], is_left)
+                raised[merge] = max(evidence[merge], -np.log(max(p, np.finfo(np.float64).tiny)))
+            is_real = raised[merge] > ENOUGH
+            is_open |= {side for side in (left, right) if is_real or points[side] >= MOST_POINTS * points[n + merge]}
+    return raised
+
+
+def _without_near_pockets(tree: Tree, graph: Graph, rows: Floats, evidence: Floats) -> Floats:
+    """Return the evidence without that of small groups which no edge leaves although other points are near.
+
+    A group below the least size counts only if it lies ``FAR`` times as far from all other points as its own neighbours from
+    each other. Near copies of a row fill each other's lists of neighbours: without edges to others they look isolated.
+    """
+    kept, n = evidence.copy(), tree.n_leaves
+    sides = tree._points[tree._children]
+    small = (sides.min(axis=1) < least_points(tree._points, None)) & (evidence > ENOUGH)
+    adjacency = graph.to_csr()
+    squares = np.einsum("ij,ij->i", rows, rows)
+    for merge in np.flatnonzero(small).tolist():
+        node = int(tree._children[merge, sides[merge].argmin()])
+        leaves = tree.leaf_order()[tree._first[node] : tree._first[node] + tree._sizes[node]]
+        is_inside = np.zeros(n, dtype=np.bool_)
+        is_inside[leaves] = True
+        probes = leaves[:: max(1, len(leaves) // N_PROBES)]
+        edges = adjacency[probes].tocoo()
+        ends = probes[edges.row], edges.col
+        within = is_inside[ends[1]]
+        lengths = np.linalg.norm(rows[ends[0][within]] - rows[ends[1][within]], axis=1)
+        nearest = (squares[~is_inside] - 2 * rows[probes] @ rows[~is_inside].T).min(axis=1) + squares[probes]
+        typical = float(np.median(lengths[lengths > 0])) if lengths.any() else 0.0
+        if np.sqrt(max(float(nearest.min()), 0.0)) < FAR * typical:
+            kept[merge] = -np.inf
+    return kept
+
+
+def valley_evidence(depth: Floats, carriers: Floats, n: float) -> Floats:
+    """Return −log p of a valley of this depth in a cross-section of so many points, of n in all."""
+    places = np.log(n) - np.log(np.clip(carriers, np.finfo(np.float64).tiny, n))
+    return np.asarray(np.maximum(carriers - LOST_POINTS, 0.0) * _rate(depth) - places)
+
+
+def _rate(depth: Floats) -> Floats:
+    """Return 1 − e^(−Δ)·(1 + Δ), continued by its tangent from the knee on."""
+    bent = np.minimum(depth, KNEE)
+    return np.asarray(1 - np.exp(-bent) * (1 + bent) + KNEE * np.exp(-KNEE) * (depth - bent))
+
+
+def _log_ratio(larger: Floats, smaller: Floats) -> Floats:
+    """Return log(larger / smaller), at most ``DEEPEST``, and −``DEEPEST`` where the larger is 0."""
+    tiny = np.finfo(np.float64).tiny
+    ratio = np.log(np.maximum(larger, tiny)) - np.log(np.maximum(smaller, tiny))
+    return np.where(larger > 0, np.clip(ratio, -DEEPEST, DEEPEST), -DEEPEST)
+
+
+def _cross_sections(tree: Tree, across: Floats, halves: Floats | None = None) -> Floats:
+    """Return for each merge the smaller of the two sides' largest values, those of their halves included: (n − 1,)."""
+    largest = np.concatenate([np.zeros(tree.n_leaves), kernels.lifted_heights(tree._children, across)])
+    if halves is not None:
+        largest = np.maximum(largest, halves)
+    return np.asarray(largest[tree._children].min(axis=1))
+
+
+def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> tuple[Floats, Floats]:
+    """Return the weight of walks across merges that are tested or balanced, (n − 1,), and across halves of nodes, (2n − 1,).
+
+    The sides of tested merges that lose their points a few at a time have no balanced merge that could say how wide they are;
+    they are halved between the points that leave first and the others. O(edges · depth) time, the depth counted in balanced
+    merges.
+    """
+    n, points = tree.n_leaves, tree._points
+    is_balanced = points[tree._children].min(axis=1) >= BALANCED * points[n:]
+    merges = np.flatnonzero((tested | is_balanced) & (across > 0))
+    nodes, cores = _halves(tree, np.unique(tree._children[tested]))
+    whole, part = np.append(n + merges, nodes), np.append(tree._children[merges, 0], cores)
+    order, volumes = tree.leaf_order(), graph.degrees() + _copies(graph)
+    walk = sp.csr_array(graph.to_csr() + sp.diags_array(_copies(graph)))[order][:, order]
+    starts, ends = walk.indptr.astype(np.int64), np.asarray(walk.indices, dtype=np.int64)
+    runs = volumes[order], tree._first, tree._sizes
+    crossings = np.empty(len(whole))
+
+    def fill(chunk: int) -> None:
+        own = slice(chunk, None, N_CHUNKS)
+        crossings[own] = random_walks.walk_crossings(starts, ends, walk.data, *runs, whole[own], part[own], STEPS // 2)
+
+    thread_map(fill, range(N_CHUNKS), n_jobs=-1)
+    of_merges, of_halves = np.zeros(n - 1), np.zeros(2 * n - 1)
+    of_merges[merges], of_halves[nodes] = crossings[: len(merges)], crossings[len(merges) :]
+    return of_merges, of_halves
+
+
+def _halves(tree: Tree, nodes: Ints) -> tuple[Ints, Ints]:
+    """Return the nodes that lose half of their points in smaller shares than ``HALVED``, and the core of each that is left."""
+    n, points = tree.n_leaves, tree._points
+    larger = tree._children[np.arange(n - 1), points[tree._children].argmax(axis=1)]
+    found, cores = [], []
+    for v in nodes[points[nodes] >= LOST_POINTS].tolist():
+        core = v
+        while core >= n and points[core] > points[v] / 2 and points[larger[core - n]] > (1 - HALVED) * points[core]:
+            core = int(larger[core - n])
+        if points[core] <= points[v] / 2:
+            found.append(v)
+            cores.append(core)
+    return np.array(found, dtype=np.int64), np.array(cores, dtype=np.int64)
+
+
+def _copies(graph: Graph) -> Floats:
+    """Return the weight of the pairs inside each leaf, counted in both directions; copies of a row are joined by 1."""
+    return np.asarray(graph.sizes * np.maximum(graph.sizes - 1, 0))
+
+
+def _density_depths(tree: Tree, graph: Graph) -> Floats:
+    """Return how far the log density falls between the sides of each merge: (n − 1,)."""
+    density, children = _smooth_density(graph), tree._children
+    i, j, _ = graph.edges()
+    merges = merges_of_edges(graph, tree)
+    passes = np.full(tree.n_leaves - 1, -np.inf)
+    np.maximum.at(passes, merges[merges >= 0], np.minimum(density[i], density[j]))
+    peaks = kernels.largest_below(children, density)
+    return np.asarray(np.maximum(peaks[children].min(axis=1) - passes, 0.0))
+
+
+def _smooth_density(graph: Graph) -> Floats:
+    """Return the log density, averaged ``STEPS`` times over each point, its copies and its neighbours."""
+    assert graph.crowding is not None
+    density, sizes = graph.crowding.density, graph.sizes
+    weights = graph.degrees() / sizes + sizes
+    for _ in range(STEPS):
+        density = (graph.product(density) / sizes + sizes * density) / weights
+    return density
+
+
+def _p_values(evidence: Floats) -> Floats:
+    return np.asarray(np.exp(np.minimum(-evidence, 0.0)))
+
+
+def _runners_up(tree: Tree, evidence: Floats, min_size: float | None) -> tuple[tuple[int, float], ...]:
+    """Return the next smaller and the next larger number, each with the level of significance at which it would be found."""
+    levels, found = np.unique(evidence[np.isfinite(evidence)]), len(found_splits(tree, evidence > ENOUGH, min_size))
+    others = []
+    for side in (levels[levels > ENOUGH], levels[levels <= ENOUGH][::-1]):
+        for level in side:
+            real = evidence > level if level > ENOUGH else evidence >= level
+            k = len(found_splits(tree, real, min_size))
+            if k != found:
+                others.append((abs(level - ENOUGH), k + 1, float(_p_values(level))))
+                break
+    return tuple((k, p) for _, k, p in sorted(others))
+
+
+def _words(p_values: Floats) -> str:
+    real = p_values[p_values < ALPHA]
+    if len(real) == 0:
+        return f"no split has p < {ALPHA:g} in unimodal data"
+    return f"splits with p < {ALPHA:g} in unimodal data; the weakest has p = {real.max():.2g}"
+
+
+def _most_modular(graph: Graph, tree: Tree, min_size: float | None) -> ClusterNumber:
+    """Return the clusters of largest modularity among all cuts of the condensed tree: a graph alone has no density."""
+    found, modularity = modular_splits(graph, tree, min_size)
+    return ClusterNumber(len(found) + 1, f"the largest modularity of a cut, {modularity:.3g}", splits=found)
+
+
+def modular_splits(graph: Graph, tree: Tree, min_size: float | None) -> tuple[Ints, float]:
+    """Return the splits of the condensed tree to undo for the largest modularity, and that modularity.
+
+    The order is such that the modularity of cuts into fewer clusters falls least, one merge after the other. Points that fall out
+    count with the group that they join, so the modularity is that of the labels. O(n log n + edges) time.
+    """
+    n, children = tree.n_leaves, tree._children
+    forced = np.zeros(n - 1, dtype=np.int64) if tree._forced_splits is None else tree._forced_splits
+    possible = (is_split(tree, min_size) & (forced >= 0)) | (forced > 0)
+    leaf = _group_leaves(tree, possible)
+    inside, volume = np.zeros(n), np.zeros(n)
+    np.add.at(volume, leaf, graph.degrees() + 2 * _within(tree))
+    np.add.at(inside, leaf, _within(tree))
+    i, j, weights = graph.edges()
+    same = leaf[i] == leaf[j]
+    np.add.at(inside, leaf[i[same]], weights[same])
+    ends = leaf[i[~same]], leaf[j[~same]]
+    between = Graph(
+        sp.csr_array((np.tile(weights[~same], 2), (np.append(*ends), np.append(*ends[::-1]))), shape=(n, n))
+    )
+    inside = kernels.subtree_sums(children, inside) + kernels.sums_of_merges(children, splits(between, tree))
+    volume = kernels.subtree_sums(children, volume)
+    total = max(float(volume[-1]), np.finfo(np.float64).tiny)
+    scores = 2 * inside / total - (volume / total) ** 2
+    undone, best = best_pruning(children, scores, possible, forced > 0)
+    merges = np.flatnonzero(undone)
+    return _by_loss(tree, merges, scores[children[merges]].sum(axis=1) - scores[n + merges]), best
+
+
+def _by_loss(tree: Tree, merges: Ints, losses: Floats) -> Ints:
+    """Return merges in the reverse of the order in which they are made again, always that of least loss whose sides are whole."""
+    above = _next_above(tree, merges)
+    loss, waits = dict(zip(merges.tolist(), losses.tolist(), strict=True)), Counter(above.values())
+    ready = [(loss[t], t) for t in merges.tolist() if waits[t] == 0]
+    heapify(ready)
+    made = []
+    while ready:
+        _, t = heappop(ready)
+        made.append(t)
+        parent = above.get(t)
+        if parent is not None:
+            waits[parent] -= 1
+            if waits[parent] == 0:
+                heappush(ready, (loss[parent], parent))
+    return np.array(made[::-1], dtype=np.int64)
+
+
+def _next_above(tree: Tree, merges: Ints) -> dict[int, int]:
+    """Return for each of the merges the next of them above it, if there is one."""
+    top = condense_at(tree, None, np.isin(np.arange(tree.n_leaves - 1), merges)).cluster
+    parents = tree.parents
+    groups = {t: int(top[tree.n_leaves + t]) for t in merges.tolist()}
+    return {t: int(parents[v]) - tree.n_leaves for t, v in groups.items() if parents[v] >= 0}
+
+
+def _group_leaves(tree: Tree, possible: Bools) -> Ints:
+    """Return for each leaf the first leaf of the core of the group that it belongs to when all possible splits are undone."""
+    groups = undo(tree, np.flatnonzero(possible))
+    return np.asarray(tree.leaf_order()[tree._first[groups.nodes]][groups.labels])
+
+
+def _within(tree: Tree) -> Floats:
+    return np.zeros(tree.n_leaves) if tree._leaf_weights is None else tree._leaf_weights

@@ -1,0 +1,118 @@
+"""Frames of pandas and polars whose columns are not all numbers: text, booleans and categories. Neither package is imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._runtime.arrays import Floats
+from ..._runtime.sanitize import is_number
+from .mixed_types import Table, coded, is_missing
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X looks like a frame: columns with names, each with a type of its own."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and not isinstance(X, Table)
+
+
+def has_categories(X: Any) -> bool:
+    """Whether X is a frame of which some column holds text or categories."""
+    return is_frame(X) and first_grouping(X) is not None
+
+
+def first_grouping(frame: Any) -> str | None:
+    """The name of the first column of a frame that holds text or categories."""
+    named = zip(frame.columns, _columns(frame), strict=True)
+    return next((str(name) for name, column in named if _is_grouping(column)), None)
+
+
+def require_columns(frame: Any) -> None:
+    """Raise for the first column that holds neither numbers nor categories, and for the first infinite number."""
+    for c, (name, column) in enumerate(zip(frame.columns, _columns(frame), strict=True)):
+        if _holds_numbers(column):
+            _require_not_infinite(column, str(name), c)
+        elif not _is_grouping(column):
+            _numbers(column, str(name))
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Whether the type of a column is one of real numbers or booleans: NumPy's, pandas' or polars'."""
+    dtype = column.dtype
+    if hasattr(dtype, "is_numeric"):
+        return bool(dtype.is_numeric()) or type(dtype).__name__ == "Boolean"
+    return getattr(dtype, "kind", "") in ("f", "i", "u", "b")
+
+
+def _require_not_infinite(column: Any, name: str, c: int) -> None:
+    if str(column.dtype).lower().startswith(("int", "uint", "bool")):
+        return
+    values = (
+        np.asarray(column.to_numpy(), dtype=np.float64)
+        if not hasattr(column, "isna")
+        else column.to_numpy(np.float64, na_value=np.nan)
+    )
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        i = int(infinite[0])
+        raise ValueError(
+            f"column {name!r}, row {i} is {values[i]} (X[{i}, {c}]); correct infinite values first, or put NaN where a value is "
+            "missing."
+        )
+
+
+def table_of(frame: Any, like: Table | None = None) -> Table:
+    """The frame as a table; columns of categories are coded as in ``like``, if it is given.
+
+    Categories are columns of pandas' or polars' categorical and string types and, among objects, those that are not all numbers.
+    Booleans are the numbers 0 and 1.
+    """
+    columns = _columns(frame)
+    names = tuple(map(str, frame.columns))
+    if like is not None and len(columns) != len(like.columns):
+        raise ValueError(
+            f"X has {len(columns)} columns but the fitted rows have {len(like.columns)}; pass the same columns."
+        )
+    values, categories = np.empty((len(frame), len(columns))), list[tuple[str, ...] | None]()
+    for c, (name, column) in enumerate(zip(names, columns, strict=True)):
+        known = None if like is None else like.categories[c]
+        if known is not None or (like is None and _is_grouping(column)):
+            values[:, c], found = coded(list(column), name, known)
+        else:
+            values[:, c], found = _numbers(column, name), None
+        categories.append(found)
+    return Table(values, tuple(categories), names)
+
+
+def _columns(frame: Any) -> list[Any]:
+    """The columns in order; by place, since pandas' names may repeat."""
+    if hasattr(frame, "iloc"):
+        return [frame.iloc[:, c] for c in range(frame.shape[1])]
+    return list(frame.get_columns()) if hasattr(frame, "get_columns") else [frame[name] for name in frame.columns]
+
+
+def _is_grouping(column: Any) -> bool:
+    """Whether a column holds text or categories: by its type, and among Python objects by what they are."""
+    kind = type(column.dtype).__name__
+    if kind in ("CategoricalDtype", "StringDtype", "Categorical", "Enum", "String", "Utf8"):
+        return True
+    if getattr(column.dtype, "kind", "") not in ("O", "U", "S") and kind != "Object":
+        return False
+    # what is neither text nor a number is no category either: numbers are asked for, and what it is will be told
+    return any(isinstance(value, str) and not is_number(value) for value in column if not is_missing(value))
+
+
+def _numbers(column: Any, name: str) -> Floats:
+    """The column as floats, NaN where it is missing."""
+    try:
+        if getattr(column.dtype, "kind", "") in (
+            "m",
+            "M",
+        ):  # a difference of times is a number to Python, of unknown unit
+            raise TypeError
+        return np.array([np.nan if is_missing(value) else float(value) for value in column])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"column {name!r} holds {column.dtype}, neither numbers nor categories; turn it into one of them (dates and times "
+            "into days or seconds since some day), or leave it out."
+        ) from None

@@ -1,0 +1,117 @@
+"""Many points in cells of near ones, as many in each as can be compared one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._kernels.similarity import ivf_cells as kernels
+from ..._runtime.arrays import Floats, Ints
+from ..._runtime.parallel import thread_map
+from ..._runtime.validation import CHUNK_BYTES
+
+Rows = npt.NDArray[Any]  # float32 or float64
+Places = npt.NDArray[np.int32]
+
+CELL_SIZE = 256  # at most, before points move to the nearest centre: halves hold between 128 and 256
+FULL = 2 * CELL_SIZE  # no cell takes more points than this
+MOVES = 3  # times that points move to the nearest centre, and centres to the mean of their points
+NEAR_CELLS = 256  # cells near each
+MOVE_WITHIN = 128  # near cells that a point may move to
+_SPLIT_TOGETHER = 16  # runs longer than n / 16 are halved one after the other
+CELLS_A_TASK = 8
+
+
+class Cells:
+    """Points in cells: an order in which each cell is a run, where the runs start, their centres, and the cells near each."""
+
+    def __init__(self, points: Rows, seed: int, n_jobs: int | None) -> None:
+        self.order, self.starts = _halves(points, seed, n_jobs)
+        self.centres = np.empty((len(self.starts) - 1, points.shape[1]))
+        kernels.means(points, self.order, self.starts, self.centres)
+        self.near = _near_cells(self.centres, n_jobs)
+        for _ in range(MOVES):
+            self._move(points, n_jobs)
+            self.near = _near_cells(self.centres, n_jobs)
+
+    def _move(self, points: Rows, n_jobs: int | None) -> None:
+        """Each point to the near cell whose centre is nearest, if that is not full, and each centre to its points' mean."""
+        wanted = self._wanted(points, n_jobs)
+        sizes = np.diff(self.starts)
+        labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        kernels.move(labels, wanted, sizes, FULL)
+        self.order = self.order[np.argsort(labels, kind="stable")]
+        self.starts = np.append(0, np.cumsum(sizes))
+        kernels.means(points, self.order, self.starts, self.centres)
+
+    def nearest(self, rows: Rows) -> Ints:
+        """The cell nearest to each row."""
+        return np.asarray(np.argmin(kernels.squared_distances(rows, self.centres), axis=1))
+
+    def _wanted(self, points: Rows, n_jobs: int | None) -> Places:
+        """The cell nearest to each point in the order, among those near its own."""
+        wanted = np.empty(len(self.order), np.int32)
+
+        def assign(cells: range) -> None:
+            for cell in cells:
+                own = slice(self.starts[cell], self.starts[cell + 1])
+                near = self.near[cell, :MOVE_WITHIN]
+                kernels.assign(points, self.order[own], self.centres, cell, near, wanted[own])
+
+        thread_map(assign, tasks(len(self.centres), CELLS_A_TASK), n_jobs)
+        return wanted
+
+
+def _halves(points: Rows, seed: int, n_jobs: int | None) -> tuple[Places, Ints]:
+    """An order whose runs, halved down to ``CELL_SIZE``, hold near points, and where these start."""
+    n = len(points)
+    order, scores = np.arange(n, dtype=np.int32), np.empty(n, np.float32)
+
+    def halve(run: tuple[int, int], smallest: int) -> None:
+        own = slice(*run)
+        kernels.halve(points, order[own], seed, smallest, scores[own])
+
+    together = max(CELL_SIZE, n // _SPLIT_TOGETHER)
+    halve((0, n), together)
+    runs = _runs(n, together)
+    thread_map(lambda run: halve(run, CELL_SIZE), runs, n_jobs)
+    return order, np.array([b + s for b, e in runs for s, _ in _runs(e - b, CELL_SIZE)] + [n])
+
+
+def _runs(n: int, smallest: int) -> list[tuple[int, int]]:
+    """The runs that halving leaves, in order."""
+    done, open_runs = [], [(0, n)]
+    while open_runs:
+        b, e = open_runs.pop()
+        if e - b <= smallest:
+            done.append((b, e))
+        else:
+            open_runs += [((b + e) // 2, e), (b, (b + e) // 2)]
+    return done
+
+
+def _near_cells(centres: Floats, n_jobs: int | None) -> Places:
+    """The ``NEAR_CELLS`` cells whose centres are nearest to each, itself among them: (cells, near)."""
+    n = len(centres)
+    width = min(NEAR_CELLS, n)
+
+    def nearest(rows: Floats) -> Places:
+        scores = kernels.squared_distances(rows, centres)
+        near = np.argpartition(scores, width - 1, axis=1)[:, :width]
+        nearer = np.argsort(np.take_along_axis(scores, near, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(near, nearer, axis=1).astype(np.int32)
+
+    return np.concatenate(thread_map(nearest, row_blocks(centres, n), n_jobs))
+
+
+def row_blocks(rows: Rows, width: int) -> list[Rows]:
+    """Rows in blocks whose products with ``width`` others are not too large."""
+    step = max(1, min(256, CHUNK_BYTES // (16 * width)))
+    return [rows[b : b + step] for b in range(0, len(rows), step)]
+
+
+def tasks(n: int, step: int) -> list[range]:
+    """The numbers below n, ``step`` at a time."""
+    return [range(b, min(b + step, n)) for b in range(0, n, step)]

@@ -1,0 +1,367 @@
+"""The harness of the benchmarks: stored results, tables of the pages, suites and their plans."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.harness import paper, runner, sources, stale
+from benchmarks.harness.cases import CONFIRMING, SELECTING
+from benchmarks.harness.clusterers import CLUSTERERS, noise_apart, scaled
+from benchmarks.harness.methods import METHODS
+from benchmarks.harness.multiscale import approximately_unbiased
+from benchmarks.harness.points import depths, meeting, points, triplets_alike
+from benchmarks.harness.report import PAGES, filled
+from benchmarks.harness.store import RESULTS, Store
+from benchmarks.harness.task import Task
+from benchmarks.peers.label_propagation import label_propagation
+from benchmarks.suites import SUITES, classification, study, tables, toys
+from hyphc import Tree, baselines, dasgupta_cost, datasets
+from hyphc.out_of_core.local_fit import bytes_of_a_row
+from numpy.testing import assert_allclose
+from scipy.stats import norm
+
+from benchmarks import suites
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def result(status: str = "ok", costs: tuple[float, ...] = (), **scores: float) -> dict:
+    records = [{"seed": k, "seconds": 1.0 + k, "cost": cost, **scores} for k, cost in enumerate(costs)]
+    return {"status": status, "records": records, "n": 10, "peak_mb": 300.0, "base_mb": 200.0}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_the_pages_are_what_the_stored_results_say_byte_for_byte(page):
+    text = page.read_text(encoding="utf-8")
+    assert filled(text, Store()) == text
+
+
+def test_stored_results_name_versions_and_machine_but_neither_host_nor_path():
+    found = list(RESULTS.glob("*/*.json"))
+    assert found
+    for path in found:
+        text = path.read_text()
+        stored = json.loads(text)
+        assert {"python", "hyphc", "numpy", "numba"} <= stored["versions"].keys(), path.name
+        assert stored["machine"].keys() == {"cores", "cpu", "memory_gb", "system"}
+        assert str(ROOT) not in text
+        assert str(Path.home()) not in text
+
+
+def test_suites_have_one_form():
+    for name, suite in SUITES.items():
+        assert suite.__doc__, name
+        assert {task.suite for task in suite.tasks()} == {name}
+        assert len(sources.digest(suite.SOURCES)) == 16
+    markers = [marker for suite in SUITES.values() for marker in suite.TABLES]
+    assert len(set(markers)) == len(markers)
+
+
+def test_plans_name_known_methods_and_no_run_twice():
+    everything = suites.everything()
+    trees = [task for task in everything if task.suite in ("tables", "graphs")]
+    assert {task.method for task in trees} <= METHODS.keys() | {"bounds"}
+    assert {task.method for task in everything if task.suite in ("toys", "study")} == CLUSTERERS.keys()
+    assert not METHODS.keys() & CLUSTERERS.keys()
+    assert len({task.key for task in everything}) == len(everything)
+    assert {task.key for task in suites.small()} <= {task.key for task in everything}
+
+
+def test_every_stored_result_belongs_to_a_task():
+    stored = {path.relative_to(RESULTS).with_suffix("").as_posix() for path in RESULTS.glob("*/*.json")}
+    assert stored <= {task.key for task in suites.everything()}
+
+
+def test_every_table_of_a_suite_stands_in_a_page():
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for suite in SUITES.values():
+        for marker in suite.TABLES:
+            assert f"<!-- {marker}:begin -->" in pages, marker
+
+
+def test_every_table_can_be_written_without_results(tmp_path):
+    for suite in SUITES.values():
+        for write in suite.TABLES.values():
+            assert write(Store(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        Task("continuous", "2310", "growth", "passes"),
+        Task("scores", "10000", "purity", "score"),
+        Task("search", "planted-2000", "features-0.95", "bisecting"),
+        Task("search", "planted-2000", "budget", "0.5"),
+    ],
+    ids=lambda task: task.key,
+)
+def test_a_suites_records_say_the_size_first_and_make_a_row(task, tmp_path):
+    store, before = Store(tmp_path), Store(tmp_path / "empty")
+    first, *records = SUITES[task.suite].records(task)
+    store.save(task, {**task.as_dict(), **first, "records": records, "status": "ok", "peak_mb": 300.0})
+    assert first.keys() == {"n"}
+    written = {marker: write(store) for marker, write in SUITES[task.suite].TABLES.items()}
+    assert written != {marker: write(before) for marker, write in SUITES[task.suite].TABLES.items()}
+
+
+def test_the_halves_of_the_study_are_every_other_set_of_the_alphabet():
+    together = [name for pair in zip(SELECTING, CONFIRMING, strict=True) for name in pair]
+    assert together == sorted(together)
+    assert len(together) == 12
+
+
+def test_a_run_measures_in_a_process_of_its_own():
+    task = Task("tables", "wine", "cosine", "average", 900.0)
+    done = runner.run(task)
+    similarity = datasets.paper_similarity("wine")
+    expected = dasgupta_cost(baselines.average_linkage(similarity), similarity, units="ordered")
+    assert done["status"] == "ok"
+    assert done["n"] == 178
+    assert [record["cost"] for record in done["records"]] == [expected] * 3
+    assert 0 < done["records"][0]["purity"] <= 1
+    assert done["peak_mb"] >= done["base_mb"] > 10
+    assert platform.node() not in json.dumps(done) or len(platform.node()) < 3
+
+
+PEAK_OF_A_CHILD = """
+import subprocess, sys
+bytearray(600 << 20).count(1)
+program = "from benchmarks.harness.memory import peak_bytes; print(peak_bytes())"
+print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+"""
+
+
+def test_the_peak_memory_of_a_process_does_not_include_that_of_the_process_that_started_it():
+    done = subprocess.run([sys.executable, "-c", PEAK_OF_A_CHILD], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert 1 << 20 < int(done.stdout) < 300 << 20
+
+
+def test_a_run_that_takes_too_long_is_stopped_and_one_that_fails_says_how():
+    late = runner.run(Task("tables", "wine", "cosine", "hyphc-paper", 1.0))
+    assert late["status"] == "time limit"
+    failed = runner.run(Task("study", "wine", "no-such-kind", "ours", 900.0))
+    assert failed["status"] == "failed: KeyError"
+    assert runner.run(Task("tables", "letter", "cosine", "ufit"))["status"] == "too large"
+    assert runner.run(Task("study", "wordnet", "auto", "spectral-flat"))["status"] == "too large"
+
+
+def test_what_is_stored_is_not_run_again_and_an_interrupt_loses_one_run_only(tmp_path, monkeypatch):
+    store, asked = Store(tmp_path), []
+    tasks = [Task("tables", "wine", "cosine", method) for method in ("single", "average", "ward")]
+
+    def run(task: Task) -> dict:
+        asked.append(task.method)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return result(costs=(1.0,))
+
+    monkeypatch.setattr(runner, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run_all(tasks, store)
+    runner.run_all(tasks, store)
+    runner.run_all(tasks, store)
+    assert asked == ["single", "average", "average", "ward"]
+    assert sorted(path.suffix for path in tmp_path.glob("*/*")) == [".json"] * 3
+
+
+def test_the_lowest_cost_is_bold_and_what_is_missing_says_why(tmp_path):
+    store = Store(tmp_path)
+    for method, stored in {
+        "single": result(costs=(2.9e5,)),
+        "hyphc": result(costs=(2.81e5, 2.8e5)),
+        "ufit": result("time limit"),
+        "ghhc": result("too large"),
+        "genie": result("failed: ValueError"),
+    }.items():
+        store.save(Task("tables", "zoo", "cosine", method), stored)
+    column = {line.split(" | ")[0][2:]: line.split(" | ")[1] for line in tables.cost_table(store).splitlines()}
+    assert column["HypHC"] == "**2.8000**"
+    assert column["single linkage"] == "2.9000 (2.897)"
+    assert [column[row] for row in ("UFit", "gHHC", "Genie", "Paris")] == [
+        "over time (2.896)",
+        "too large",
+        "failed",
+        "–",
+    ]
+
+
+def test_ranks_share_ties_and_put_what_is_missing_last(tmp_path):
+    store = Store(tmp_path)
+    entries = [("auto", name) for name in ("ours", "ward-flat", "paris-flat", "average-flat")]
+    for entry, purity in zip(entries, (0.9, 0.90001, 0.5, None), strict=True):
+        if purity is not None:
+            store.save(Task("study", "iris", *entry), result(costs=(1.0,), purity=purity))
+    assert list(study.mean_ranks(store, entries, ["iris", "zoo"], "purity").values()) == [1.5, 1.5, 3.0, 4.0]
+
+
+def test_the_verdict_names_whoever_is_first_on_each_half(tmp_path):
+    store = Store(tmp_path)
+    ours, peer = study.contenders("auto_ari")[:2]
+    for cases, first, second in ((CONFIRMING, peer, ours), (SELECTING, ours, peer)):
+        for case in cases:
+            store.save(Task("study", case, *first), result(costs=(1.0,), auto_ari=0.9, n_clusters=2, noise=0.0))
+            store.save(Task("study", case, *second), result(costs=(1.0,), auto_ari=0.6, n_clusters=2, noise=0.0))
+    line = study.verdict(store).splitlines()[0]
+    assert line.startswith("- ARI at the automatic number: on the confirming half **HDBSCAN** has the best mean rank")
+    assert ", HypHC 2.00; on the selecting half **HypHC** has the best mean rank of 3, 1.00." in line
+
+
+def test_methods_that_share_the_first_rank_are_all_named(tmp_path):
+    store = Store(tmp_path)
+    for entry in study.contenders("ari")[:2]:
+        for case in CONFIRMING:
+            store.save(Task("study", case, *entry), result(costs=(1.0,), ari=0.9))
+    assert "**HypHC** and **k-means** share the best mean rank of 5, 1.50" in study.verdict(store)
+
+
+def test_every_point_of_noise_is_a_cluster_of_its_own():
+    assert noise_apart(np.array([0, -1, 1, -1, 0])).tolist() == [0, 2, 1, 3, 0]
+    assert noise_apart(np.array([-1, -1])).tolist() == [0, 1]
+
+
+def test_peers_get_the_columns_as_our_default_scales_them():
+    wine = points("wine").rows
+    assert_allclose(scaled(wine).std(axis=0), 1.0)
+    digits = points("digits").rows
+    varying = digits.std(axis=0) > 0
+    assert_allclose(scaled(digits), (digits - digits.mean(axis=0))[:, varying], atol=1e-12)
+
+
+def test_triplets_of_a_tree_and_of_its_own_hypernyms_are_alike():
+    # nodes 0 … 3 are leaves of ((0, 1), (2, 3)), whose inner nodes 4 and 5 and whose root 6 are points as well
+    hypernym = np.array([4, 4, 5, 5, 6, 6, -1])
+    depth = depths(hypernym)
+    assert depth.tolist() == [2, 2, 2, 2, 1, 1, 0]
+    assert meeting(hypernym, depth, np.array([0, 0, 0]), np.array([1, 2, 4])).tolist() == [4, 6, 4]
+    alike = Tree([[0, 1], [7, 4], [2, 3], [9, 5], [8, 10], [11, 6]])
+    across = Tree([[0, 2], [7, 4], [1, 3], [9, 5], [8, 10], [11, 6]])
+    assert triplets_alike(alike, hypernym) == 1.0
+    assert triplets_alike(across, hypernym) < 0.8
+
+
+def test_the_colours_of_the_picture_follow_the_classes():
+    like = pytest.importorskip("benchmarks.harness.figures")._like
+    classes = np.repeat([0, 1, 2], 4)
+    clusters = np.array([2, 2, 2, 2, 0, 0, 0, -1, 1, 1, 3, 1])
+    assert like(clusters, classes).tolist() == [0, 0, 0, 0, 1, 1, 1, -1, 2, 2, 3, 2]
+
+
+def test_the_default_reaches_on_the_toys_what_the_documentation_promises():
+    stored = {case: Store().get("toys", case, "auto", "ours") for case in toys.SETS}
+    ari = {case: found["records"][0]["ari"] for case, found in stored.items() if found}
+    promised = {"moons": 0.95, "circles": 0.95, "aniso": 0.95, "blobs": 0.95, "varied": 0.8}
+    promised |= {"wine": 0.75, "breast_cancer": 0.7, "iris": 0.6, "digits": 0.75, "letter": 0.14}
+    assert {case for case in promised if ari[case] < promised[case]} == set()
+    number = {case: found["records"][0]["n_clusters"] for case, found in stored.items() if found}
+    assert number["noise"] == number["one-blob"] == 1
+    right = [case for case in toys.TOYS if case not in toys.ONE_CLASS and number[case] == stored[case]["n_classes"]]
+    assert len(right) >= 5
+
+
+def test_label_propagation_follows_the_stronger_ties():
+    W = np.full((6, 6), 0.1)
+    W[:3, :3] = W[3:, 3:] = 1.0
+    np.fill_diagonal(W, 0.0)
+    assert label_propagation(W, np.array([4, -1, -1, 7, -1, -1])).tolist() == [4, 4, 4, 7, 7, 7]
+
+
+def test_splits_are_stratified_and_leave_a_tenth_for_validation():
+    labels = np.repeat([0, 1, 2], 50)
+    train, test = classification.split(labels, 0)
+    assert np.bincount(labels[train]).tolist() == [15, 15, 15]
+    assert np.bincount(labels[test]).tolist() == [30, 30, 30]
+    assert not set(train) & set(test)
+
+
+def test_the_table_of_accuracies_says_what_was_reached(tmp_path):
+    store = Store(tmp_path)
+    for method, values in {"two-step": (0.8, 0.9), "end-to-end": (0.84, 0.86)}.items():
+        records = [{"seed": k, "accuracy": value, "seconds": 1.0} for k, value in enumerate(values)]
+        store.save(Task("classification", "iris", "cosine", method), {**result(), "records": records})
+    row = next(line for line in classification.classification_table(store).splitlines() if line.startswith("| iris"))
+    assert row == "| iris | – (76.7) | 85.0 ± 7.1 (84.4 ± 1.7) | 85.0 ± 1.4 (85.6 ± 0.8) | 84.8: reached |"
+    assert "2 splits of all sets End-to-End is 0.00 points above" in classification.classification_findings(store)
+
+
+def test_the_papers_figures_are_read_in_order():
+    assert paper.COST["hyphc-paper", "letter"] == "2.384"
+    assert paper.COST["lower", "zoo"] == "2.750"
+    assert ("ufit", "letter") not in paper.COST
+    assert paper.PURITY["ghhc", "glass"] == "46.3"
+    assert paper.PURITY["hyphc-paper", "spambase"] == "79.2"
+
+
+def test_an_unknown_part_of_a_page_is_an_error():
+    with pytest.raises(ValueError, match="part 'nonsense'"):
+        filled("<!-- nonsense:begin -->\n<!-- nonsense:end -->", Store())
+
+
+def test_the_hash_of_the_sources_changes_with_what_they_hold_and_with_nothing_else(tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "core.py").write_text("a = 1")
+    before = sources.digest(("tree",), tmp_path)
+    (tmp_path / "cli.py").write_text("b = 1")
+    (tmp_path / "tree" / "__pycache__").mkdir()
+    (tmp_path / "tree" / "__pycache__" / "core.pyc").write_text("compiled")
+    assert sources.digest(("tree",), tmp_path) == before
+    (tmp_path / "tree" / "core.py").write_text("a = 2")
+    assert sources.digest(("tree",), tmp_path) != before
+    with pytest.raises(ValueError, match="'forest'"):
+        sources.digest(("forest",), tmp_path)
+
+
+def test_results_of_other_sources_are_listed_and_those_without_are_told_in_words(tmp_path):
+    store, today = Store(tmp_path), sources.digest(SUITES["graphs"].SOURCES)
+    marks = {"single": {"sources": today, "commit": "new"}, "average": {"sources": "older", "commit": "old"}, "cut": {}}
+    for method, mark in marks.items():
+        task = Task("graphs", "cora_ml", "edges", method)
+        store.save(task, {**task.as_dict(), **result(costs=(1.0,)), **mark})
+    lines = stale.stale_lines(store)
+    told = "graphs: 1 of today's sources, 1 of other sources, 1 measured before sources were recorded"
+    assert lines[lines.index(told) + 1] == "    graphs/cora_ml.edges.average at old"
+    assert "graphs/cora_ml.edges.single" not in "".join(lines)
+
+
+def test_a_page_tells_the_commits_of_its_own_results_whatever_the_sources_of_today(tmp_path):
+    store = Store(tmp_path)
+    for suite, mark in (
+        ("graphs", {"sources": "older", "commit": "old"}),
+        ("study", {"commit": "other"}),
+        ("tables", {}),
+    ):
+        store.save(Task(suite, "x", "y", "z"), {**result(), **mark})
+    page = filled("<!-- graphs:begin -->\n<!-- graphs:end -->\n<!-- measured:begin -->\n<!-- measured:end -->", store)
+    assert "measured: 1 at old." in page
+    assert "1 before sources were recorded, 1 at old" in stale.measured_at(store, ["tables", "graphs"])
+
+
+def test_a_run_says_its_commit_and_sources():
+    done = runner.run(Task("tables", "letter", "cosine", "ufit"))
+    assert done["sources"] == sources.digest(SUITES["tables"].SOURCES)
+    assert "commit" in done
+
+
+def test_the_unbiased_p_value_is_read_off_shares_that_follow_its_model():
+    scales, distance, curvature = (
+        np.array([0.5, 0.71, 1.0, 1.41, 2.0]),
+        np.array([-0.8, 0.0, 1.1]),
+        np.array([0.3, 0.1, -0.4]),
+    )
+    shares = norm.sf(np.outer(np.sqrt(scales), distance) + np.outer(1 / np.sqrt(scales), curvature))
+    assert_allclose(approximately_unbiased(shares, scales, 100), norm.sf(distance - curvature))
+    always = np.ones((5, 1))
+    assert_allclose(approximately_unbiased(always, scales, 100), [1.0])
+
+
+def test_the_estimated_memory_of_a_row_is_at_least_what_was_measured():
+    stored = [json.loads(path.read_text(encoding="utf-8")) for path in (RESULTS / "memory").glob("*.json")]
+    assert stored
+    for result in stored:
+        measured = (result["peak_mb"] - result["base_mb"]) * 2**20 / result["n"]
+        assert measured <= bytes_of_a_row(int(result["case"].split("x")[1])), result["case"]
