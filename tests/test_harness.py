@@ -16,7 +16,7 @@ from benchmarks.harness.methods import METHODS
 from benchmarks.harness.multiscale import approximately_unbiased
 from benchmarks.harness.points import depths, meeting, points, triplets_alike
 from benchmarks.harness.report import PAGES, filled
-from benchmarks.harness.store import RESULTS, Store
+from benchmarks.harness.store import Store
 from benchmarks.harness.task import Task
 from benchmarks.peers.label_propagation import label_propagation
 from benchmarks.suites import SUITES, classification, study, tables, toys
@@ -40,12 +40,11 @@ def test_the_pages_are_what_the_stored_results_say_byte_for_byte(page):
 
 
 def test_stored_results_name_versions_and_machine_but_neither_host_nor_path():
-    found = list(RESULTS.glob("*/*.json"))
+    found = list(Store().all())
     assert found
-    for path in found:
-        text = path.read_text()
-        stored = json.loads(text)
-        assert {"python", "hyphc", "numpy", "numba"} <= stored["versions"].keys(), path.name
+    for stored in found:
+        text = json.dumps(stored)
+        assert {"python", "hyphc", "numpy", "numba"} <= stored["versions"].keys(), stored["case"]
         assert stored["machine"].keys() == {"cores", "cpu", "memory_gb", "system"}
         assert str(ROOT) not in text
         assert str(Path.home()) not in text
@@ -71,8 +70,39 @@ def test_plans_name_known_methods_and_no_run_twice():
 
 
 def test_every_stored_result_belongs_to_a_task():
-    stored = {path.relative_to(RESULTS).with_suffix("").as_posix() for path in RESULTS.glob("*/*.json")}
-    assert stored <= {task.key for task in suites.everything()}
+    known = {task.key for task in suites.everything()}
+    for stored in Store().all():
+        assert Task(*(stored[name] for name in ("suite", "case", "kind", "method"))).key in known
+
+
+def test_results_are_one_sorted_line_each_and_a_new_one_changes_no_other_line(tmp_path):
+    store, tasks = Store(tmp_path), [Task("graphs", case, "edges", "cut") for case in ("b", "c", "a")]
+    for task in tasks:
+        store.save(task, result(costs=(1.0,)))
+    lines = (tmp_path / "graphs.jsonl").read_text().splitlines()
+    assert [json.loads(line)["case"] for line in lines] == ["a", "b", "c"]
+    store.save(tasks[0], result(costs=(2.0,)))
+    changed = (tmp_path / "graphs.jsonl").read_text().splitlines()
+    assert [one == other for one, other in zip(lines, changed, strict=True)] == [True, False, True]
+    assert Store(tmp_path).of(tasks[0])["records"][0]["cost"] == 2.0
+
+
+SAVE = """
+import sys
+from pathlib import Path
+from benchmarks.harness.store import Store
+from benchmarks.harness.task import Task
+for k in range(20):
+    Store(Path(sys.argv[1])).save(Task("graphs", f"{sys.argv[2]}-{k}", "edges", "cut"), {"records": [{"cost": 0.5}] * 200})
+"""
+
+
+def test_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
+    commands = [[sys.executable, "-c", SAVE, str(tmp_path), name] for name in "abc"]
+    processes = [subprocess.Popen(command, cwd=ROOT) for command in commands]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    assert len(list(Store(tmp_path).all("graphs"))) == 60
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "graphs.jsonl"]
 
 
 def test_every_table_of_a_suite_stands_in_a_page():
@@ -164,7 +194,7 @@ def test_what_is_stored_is_not_run_again_and_an_interrupt_loses_one_run_only(tmp
     runner.run_all(tasks, store)
     runner.run_all(tasks, store)
     assert asked == ["single", "average", "average", "ward"]
-    assert sorted(path.suffix for path in tmp_path.glob("*/*")) == [".json"] * 3
+    assert [stored["method"] for stored in store.all()] == ["average", "single", "ward"]
 
 
 def test_the_lowest_cost_is_bold_and_what_is_missing_says_why(tmp_path):
@@ -357,7 +387,7 @@ def test_the_unbiased_p_value_is_read_off_shares_that_follow_its_model():
 
 
 def test_the_estimated_memory_of_a_row_is_at_least_what_was_measured():
-    stored = [json.loads(path.read_text(encoding="utf-8")) for path in (RESULTS / "memory").glob("*.json")]
+    stored = list(Store().all("memory"))
     assert stored
     for result in stored:
         measured = (result["peak_mb"] - result["base_mb"]) * 2**20 / result["n"]

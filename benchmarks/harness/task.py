@@ -24,7 +24,7 @@ class Task:
 
     @property
     def key(self) -> str:
-        """Where its result is kept."""
+        """Return the name of its result: suite/case.kind.method."""
         return f"{self.suite}/{self.case}.{self.kind}.{self.method}"
 
     @property
