@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import platform
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -329,18 +330,93 @@ def test_an_unknown_part_of_a_page_is_an_error():
         filled("<!-- nonsense:begin -->\n<!-- nonsense:end -->", Store())
 
 
-def test_the_hash_of_the_sources_changes_with_what_they_hold_and_with_nothing_else(tmp_path):
-    (tmp_path / "tree").mkdir()
-    (tmp_path / "tree" / "core.py").write_text("a = 1")
+MODULE = """
+import numpy as np
+from ..tree.cut import best
+RATE = 0.1
+
+
+def step(x, *, rate=RATE):
+    if x < 0:
+        raise ValueError(f"x is {x}, below zero")
+    return best(np.exp(rate * x), "height")
+"""
+REWRITTEN = """'''Steps.'''
+import numpy as np
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .types import Rate
+from ..forest.prune import best
+
+__all__ = ["step"]
+
+
+def step(x, *, rate=RATE):
+    '''Return a step.'''
+    if x < 0:  # no root
+        raise ValueError(f"{x} is negative; give at least 0")
+    return best(np.exp(rate * x), "height")
+
+
+RATE = 0.1
+"""
+
+
+def hash_of(home: Path, **modules: str) -> str:
+    """Return the hash of a package that has these modules in one folder."""
+    folder = home / secrets.token_hex(4) / "tree"
+    folder.mkdir(parents=True)
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+    return sources.digest(("tree",), folder.parent)
+
+
+def test_the_hash_of_the_sources_does_not_change_with_prose_and_names_of_modules(tmp_path):
+    before = hash_of(tmp_path, descent=MODULE, types="from typing import TYPE_CHECKING")
+    assert hash_of(tmp_path, steps=REWRITTEN) == before
+
+
+def test_the_hash_of_the_sources_does_not_change_when_modules_are_merged(tmp_path):
+    other = "import numpy as np\n\n\ndef size(x):\n    return np.size(x)\n"
+    assert hash_of(tmp_path, both=MODULE + other) == hash_of(tmp_path, one=MODULE, two=other)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("RATE = 0.1", "RATE = 0.2"),
+        ("x < 0", "x <= 0"),
+        ("ValueError", "TypeError"),
+        ('"height"', '"modularity"'),
+        ("import best", "import worst as best"),
+        ("import numpy", "import torch"),
+        ("rate=RATE", "rate=1.0"),
+    ],
+)
+def test_the_hash_of_the_sources_changes_with_what_is_computed(old, new, tmp_path):
+    changed = MODULE.replace(old, new)
+    assert changed != MODULE
+    assert hash_of(tmp_path, descent=changed) != hash_of(tmp_path, descent=MODULE)
+
+
+def test_the_hash_of_the_sources_covers_assets_and_leaves_out_caches_and_other_folders(tmp_path):
+    (tmp_path / "tree" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "tree" / "page.js").write_text("a = 1")
     before = sources.digest(("tree",), tmp_path)
     (tmp_path / "cli.py").write_text("b = 1")
-    (tmp_path / "tree" / "__pycache__").mkdir()
     (tmp_path / "tree" / "__pycache__" / "core.pyc").write_text("compiled")
     assert sources.digest(("tree",), tmp_path) == before
-    (tmp_path / "tree" / "core.py").write_text("a = 2")
+    (tmp_path / "tree" / "page.js").write_text("a = 2")
     assert sources.digest(("tree",), tmp_path) != before
     with pytest.raises(ValueError, match="'forest'"):
         sources.digest(("forest",), tmp_path)
+
+
+def test_the_method_is_the_whole_package_but_for_what_no_tree_depends_on():
+    assert {"similarity", "tree", "search", "scores", "estimator.py"} <= set(sources.METHOD)
+    assert not {"cli", "explorer", "plot", "io", "nn"} & set(sources.METHOD)
+    assert all((sources.PACKAGE / name).exists() for name in sources._OTHERS - {"__pycache__"})
 
 
 def test_results_of_other_sources_are_listed_and_those_without_are_told_in_words(tmp_path):
