@@ -6,11 +6,12 @@ import secrets
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from benchmarks import suites
-from benchmarks.harness import paper, runner, sources, stale
+from benchmarks.harness import command, paper, runner, sources, stale
 from benchmarks.harness.cases import CONFIRMING, SELECTING
 from benchmarks.harness.clusterers import CLUSTERERS, noise_apart, scaled
 from benchmarks.harness.methods import METHODS
@@ -151,6 +152,7 @@ def test_a_run_measures_in_a_process_of_its_own():
     expected = dasgupta_cost(baselines.average_linkage(similarity), similarity, units="ordered")
     assert done["status"] == "ok"
     assert done["n"] == 178
+    assert done["took"] > 0
     assert [record["cost"] for record in done["records"]] == [expected] * 3
     assert 0 < done["records"][0]["purity"] <= 1
     assert done["peak_mb"] >= done["base_mb"] > 10
@@ -419,16 +421,43 @@ def test_the_method_is_the_whole_package_but_for_what_no_tree_depends_on():
     assert all((sources.PACKAGE / name).exists() for name in sources._OTHERS - {"__pycache__"})
 
 
-def test_results_of_other_sources_are_listed_and_those_without_are_told_in_words(tmp_path):
+@pytest.fixture
+def graphs_store(tmp_path):
+    """A store with a fresh result, a stale one, and one whose sources were not recorded."""
     store, today = Store(tmp_path), sources.digest(SUITES["graphs"].SOURCES)
     marks = {"single": {"sources": today, "commit": "new"}, "average": {"sources": "older", "commit": "old"}, "cut": {}}
     for method, mark in marks.items():
-        task = Task("graphs", "cora_ml", "edges", method)
-        store.save(task, {**task.as_dict(), **result(costs=(1.0,)), **mark})
-    lines = stale.stale_lines(store)
-    told = "graphs: 1 of today's sources, 1 of other sources, 1 measured before sources were recorded"
-    assert lines[lines.index(told) + 1] == "    graphs/cora_ml.edges.average at old"
-    assert "graphs/cora_ml.edges.single" not in "".join(lines)
+        store.save(Task("graphs", "cora_ml", "edges", method), {**result(costs=(1.0,)), **mark})
+    return store
+
+
+def test_stale_results_are_counted_by_commit_and_listed_for_the_suites_that_are_named(graphs_store):
+    assert stale.stale_lines(graphs_store, SUITES) == ["graphs: 1 at an unknown commit, 1 at old"]
+    listed = ["graphs/cora_ml.edges.average at old", "graphs/cora_ml.edges.cut at an unknown commit"]
+    assert stale.stale_lines(graphs_store, SUITES, ["graphs"]) == listed
+    assert stale.stale_lines(graphs_store, SUITES, ["toys"]) == ["No result is stale."]
+
+
+def test_the_overview_has_one_line_a_suite_with_counts_and_time(graphs_store):
+    header, *lines = stale.overview(graphs_store, SUITES).splitlines()
+    assert header.split()[:6] == ["suite", "results", "fresh", "stale", "missing", "time"]
+    assert [line.split()[0] for line in lines] == list(SUITES)
+    row = next(line for line in lines if line.startswith("graphs"))
+    n_missing = len(SUITES["graphs"].tasks()) - 3
+    assert row.split()[:8] == ["graphs", "3", "1", "2", str(n_missing), ">", "3", "s"]
+    assert max(map(len, lines)) <= 130
+
+
+@pytest.mark.parametrize(("names", "n"), [((), 12), (("zoo",), 4), (("zoo.cosine.ward",), 1), (("zoo", "ward"), 6)])
+def test_tasks_are_selected_by_case_kind_method_or_all_three(names, n, monkeypatch):
+    tasks = [Task("x", case, "cosine", method) for case in ("zoo", "iris", "wine") for method in ("ward", *"abc")]
+    suite, ran = SimpleNamespace(tasks=lambda: tasks, TABLES={}), []
+    monkeypatch.setattr(command, "run_all", lambda chosen, store, *, again: ran.extend(chosen))
+    monkeypatch.setattr(command, "write_report", lambda store: None)
+    command.main("benchmarks", "", {"x": suite}, {}, ["x", *names])
+    assert len(ran) == n
+    with pytest.raises(SystemExit):
+        command.main("benchmarks", "", {"x": suite}, {}, ["x", "no-such-name"])
 
 
 def test_a_page_tells_the_commits_of_its_own_results_whatever_the_sources_of_today(tmp_path):

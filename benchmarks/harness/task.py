@@ -29,8 +29,8 @@ class Task:
 
     @property
     def names(self) -> set[str]:
-        """What it may be asked for by."""
-        return {self.case, self.kind, self.method}
+        """Return what it can be selected by on the command line."""
+        return {self.case, self.kind, self.method, f"{self.case}.{self.kind}.{self.method}"}
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)

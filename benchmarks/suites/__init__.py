@@ -85,9 +85,3 @@ def everything() -> list[Task]:
 
 
 PLANS = {"small": small, "all": everything}
-
-
-def what_is_there() -> dict[str, str]:
-    """Each plan and suite with one line about it."""
-    plans = {name: str(plan.__doc__) for name, plan in PLANS.items()}
-    return {**plans, **{name: str(suite.__doc__).splitlines()[0] for name, suite in SUITES.items()}}

@@ -1,4 +1,4 @@
-"""Faults: what is done to fits and files, how often, how often it was survived, and what was lost."""
+"""Faults injected into fits: kills, full disks, signals, no memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every reader under fire: files mutated by chance and by coverage, each read or refused in a sentence, in bounds.
+"""Damaged files given to every reader.
+
+Each must be read or refused with an error of one line, in bounded time and memory.
 
 "mutated" are inputs by number and seed, the same on every machine (`benchmarks.fuzzing.campaign`); "guided" are those that
 atheris finds by the lines that they reach (`benchmarks.fuzzing.guided`). The rules are in `benchmarks.fuzzing.rules`: a result or

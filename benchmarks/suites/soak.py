@@ -1,4 +1,6 @@
-"""Long runs in one process: a million points added in batches, a thousand fits, 32 threads; memory and results over time.
+"""Long runs in one process: memory and results over time.
+
+A million points are added in batches, a thousand fits made, and fits run in 32 threads.
 
 "insertions": planted rows (8 columns, cosine) are added by `partial_fit`, 10 000 at a time; at some sizes the same rows are
 fitted anew, and the cost of the grown tree is compared with that. "fits": one small fit after the other, each another table.
