@@ -17,7 +17,7 @@ in the folder that the environment variable HYPHC_DATA names.
 from __future__ import annotations
 
 from .harness.command import main
-from .suites import PLANS, SUITES
+from .suites import BENCHMARKS, PLANS
 
 if __name__ == "__main__":
-    main("benchmarks", str(__doc__), SUITES, PLANS)
+    main("benchmarks", str(__doc__), BENCHMARKS, PLANS)

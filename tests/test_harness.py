@@ -72,7 +72,7 @@ def test_plans_name_known_methods_and_no_run_twice():
 
 
 def test_every_stored_result_belongs_to_a_task():
-    known = {task.key for task in suites.everything()}
+    known = {task.key for suite in SUITES.values() for task in suite.tasks()}
     for stored in Store().all():
         assert Task(*(stored[name] for name in ("suite", "case", "kind", "method"))).key in known
 
@@ -497,3 +497,10 @@ def test_the_estimated_memory_of_a_row_is_at_least_what_was_measured():
     for result in stored:
         measured = (result["peak_mb"] - result["base_mb"]) * 2**20 / result["n"]
         assert measured <= bytes_of_a_row(int(result["case"].split("x")[1])), result["case"]
+
+
+@pytest.mark.parametrize(("program", "suite"), [("benchmarks", "tables"), ("tests.system", "fuzzing")])
+def test_a_program_without_arguments_prints_its_table_of_suites(program, suite):
+    done = subprocess.run([sys.executable, "-m", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("suite ")
+    assert f"\n{suite} " in done.stdout

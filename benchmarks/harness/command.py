@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 
+from ..suites import SUITES
 from .report import write_report
 from .runner import run_all
 from .stale import overview, stale_lines
@@ -30,7 +31,8 @@ def main(
     if arguments.what is None:
         print(overview(store, suites))
     elif arguments.what == "stale":
-        print(*stale_lines(store, suites, arguments.names), sep="\n")
+        _require_known(parser, arguments.names, SUITES.keys())
+        print(*stale_lines(store, SUITES, arguments.names), sep="\n")
     elif arguments.what == "report":
         write_report(store)
     else:
@@ -42,8 +44,11 @@ def main(
 
 
 def _chosen(parser: argparse.ArgumentParser, tasks: list[Task], names: list[str]) -> list[Task]:
-    known = {name for task in tasks for name in task.names}
+    _require_known(parser, names, {name for task in tasks for name in task.names})
+    return [task for task in tasks if not names or task.names & set(names)]
+
+
+def _require_known(parser: argparse.ArgumentParser, names: list[str], known: Set[str]) -> None:
     unknown = [name for name in names if name not in known]
     if unknown:
         parser.error(f"unknown name {unknown[0]!r}; choose from {', '.join(sorted(known))}")
-    return [task for task in tasks if not names or task.names & set(names)]

@@ -10,9 +10,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from .task import Task
+from .task import BENCHMARKS, SYSTEM, Task, program_of
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
+_ROOT = Path(__file__).resolve().parents[2]
 _FIRST, _LAST = ("suite", "case", "kind", "method", "status", "n"), "records"  # fields at the ends of a line
 
 Result = dict[str, Any]
@@ -20,15 +20,19 @@ _Key = tuple[str, str, str]
 
 
 class Store:
-    """The results in a folder. Several processes may write to it at once."""
+    """The results in a folder; by default in the folder ``results`` of the program that runs the suite.
 
-    def __init__(self, home: Path = RESULTS) -> None:
-        self.home = home
+    Several processes may write to it at once.
+    """
+
+    def __init__(self, home: Path | None = None) -> None:
+        folders = {program: _ROOT.joinpath(*program.split("."), "results") for program in (BENCHMARKS, SYSTEM)}
+        self._homes = {program: home or folder for program, folder in folders.items()}
         self._read: dict[Path, tuple[object, dict[_Key, Result]]] = {}
 
     def path(self, suite: str) -> Path:
         """Return the file of a suite."""
-        return self.home / f"{suite}.jsonl"
+        return self._homes[program_of(suite)] / f"{suite}.jsonl"
 
     def __contains__(self, task: Task) -> bool:
         return self.of(task) is not None
@@ -53,7 +57,7 @@ class Store:
 
     def all(self, suite: str = "*") -> Iterator[Result]:
         """Yield the results of a suite, or of all of them."""
-        for path in sorted(self.home.glob(f"{suite}.jsonl")):
+        for path in sorted({path for home in self._homes.values() for path in home.glob(f"{suite}.jsonl")}):
             yield from self._results(path).values()
 
     def _results(self, path: Path) -> dict[_Key, Result]:

@@ -1,4 +1,4 @@
-"""Readers under fire, a short form of ``python -m benchmarks fuzz``; and the inputs that once broke a rule."""
+"""Readers under fire, a short form of ``python -m tests.system fuzzing``; and the inputs that once broke a rule."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.fuzzing import seeds
-from benchmarks.fuzzing.campaign import inputs_of, told, tried
-from benchmarks.fuzzing.mutation import mutated
-from benchmarks.fuzzing.readers import READERS
-from benchmarks.fuzzing.rules import judged
 from benchmarks.harness.memory import can_reset_peak
 from hyphc.io import read_points
+from tests.system.fuzzing import seeds
+from tests.system.fuzzing.campaign import inputs_of, told, tried
+from tests.system.fuzzing.mutation import mutated
+from tests.system.fuzzing.readers import READERS
+from tests.system.fuzzing.rules import judged
 
 N_INPUTS = 200
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +77,7 @@ def test_a_reader_that_breaks_a_rule_is_told_of(fault, rule, tmp_path):
 AFTER_A_LARGE_PEAK = """
 import sys
 from pathlib import Path
-from benchmarks.fuzzing.rules import judged
+from tests.system.fuzzing.rules import judged
 from benchmarks.harness.memory import can_reset_peak
 bytearray(1536 << 20)
 for n_bytes in (300 << 20, 1 << 20):

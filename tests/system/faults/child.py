@@ -1,4 +1,4 @@
-"""A process to which something happens at a stage of its work: ``python -m benchmarks.faults.child '{"at": …, "do": …}'``.
+"""A process to which something happens at a stage of its work: ``python -m tests.system.faults.child '{"at": …, "do": …}'``.
 
 ``argv`` runs the command ``hyphc`` with these words; ``data`` fits a data set into the folder ``checkpoint``.
 """

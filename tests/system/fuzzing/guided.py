@@ -1,6 +1,6 @@
 """Inputs that atheris finds by the lines of our readers that they reach; needs `pip install atheris`.
 
-    python -m benchmarks.fuzzing.guided READER N [SEED]      prints the totals and every rule that was broken
+    python -m tests.system.fuzzing.guided READER N [SEED]      prints the totals and every rule that was broken
 
 The lines of the package are watched, and those of Python's own parsers below it. Kernels run as plain Python, watched too: numba
 could not compile what atheris makes of them.

@@ -8,9 +8,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from benchmarks.harness.store import Store
 
-from ..suites.soak import FITS, INSERTIONS
-from .store import Store
+from .suite import FITS, INSERTIONS
 
 
 def draw_soak(store: Store, path: Path) -> None:

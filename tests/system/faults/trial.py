@@ -18,7 +18,7 @@ class Trial(TypedDict, total=False):
 
 
 class Group(Protocol):
-    """A module of ``benchmarks/faults`` with trials."""
+    """A module of this folder with trials."""
 
     CASES: Mapping[str, str]
     LONG: int  # trials of a case in the long form

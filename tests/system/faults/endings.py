@@ -20,7 +20,7 @@ from .trial import Trial, judged
 
 LONG = 3
 LIMIT = 3600.0
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 HUMBLE = ("setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override")
 PAUSE = 1.0  # seconds after a signal: two at once would be one
 CASES = {
@@ -56,7 +56,7 @@ class Scene:
     def begin(self, *words: str, under: tuple[str, ...] = (), **asked: str) -> subprocess.Popen[str]:
         """``hyphc fit`` with something that happens to it, perhaps called by another program."""
         argv = ["fit", str(self.data), "--output", str(self.folder), "--seed", str(self.seed), *words]
-        call = [*under, sys.executable, "-m", "benchmarks.faults.child", json.dumps({"argv": argv, **asked})]
+        call = [*under, sys.executable, "-m", "tests.system.faults.child", json.dumps({"argv": argv, **asked})]
         return subprocess.Popen(call, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def end(self, process: subprocess.Popen[str], code: int, sentences: int = 1) -> None:

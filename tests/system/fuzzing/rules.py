@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.harness.memory import can_reset_peak, peak_bytes, reset_peak
 from hyphc.io import ColumnsError
-
-from ..harness.memory import can_reset_peak, peak_bytes, reset_peak
 
 # Errors of ours, and none derived from them: a UnicodeDecodeError is a ValueError that nobody wrote for the user.
 OURS = (ValueError, ColumnsError)

@@ -1,6 +1,6 @@
 """Many inputs to one reader, and what came of them.
 
-python -m benchmarks.fuzzing.campaign READER N [SEED]      prints the totals and every rule that was broken
+python -m tests.system.fuzzing.campaign READER N [SEED]      prints the totals and every rule that was broken
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..harness.memory import can_reset_peak
+from benchmarks.harness.memory import can_reset_peak
+
 from .mutation import mutated
 from .readers import READERS, Reader
 from .rules import judged

@@ -2,8 +2,8 @@
 
 Each must be read or refused with an error of one line, in bounded time and memory.
 
-"mutated" are inputs by number and seed, the same on every machine (`benchmarks.fuzzing.campaign`); "guided" are those that
-atheris finds by the lines that they reach (`benchmarks.fuzzing.guided`). The rules are in `benchmarks.fuzzing.rules`: a result or
+"mutated" are inputs by number and seed, the same on every machine (`campaign`); "guided" are those that
+atheris finds by the lines that they reach (`guided`). The rules are in `rules`: a result or
 an error of ours that names the file in one line, within a second a kilobyte and within 256 MiB and 100 times the file's size of
 memory beyond what was resident before the input; warnings count as errors. A process that dies, dies with its task, whose
 result then says so.
@@ -17,10 +17,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 
-from ..harness.markdown import NOTHING, spaced, table
-from ..harness.sources import ROOT
-from ..harness.store import Result, Store
-from ..harness.task import MINUTE, Record, Task
+from benchmarks.harness.markdown import NOTHING, spaced, table
+from benchmarks.harness.sources import ROOT
+from benchmarks.harness.store import Result, Store
+from benchmarks.harness.task import MINUTE, Record, Task
 
 SOURCES = ("_shared", "io", "tree", "pipeline/checkpoint.py", "pipeline/blocks.py")
 SEED = 20
@@ -30,18 +30,18 @@ _TOTALS = re.compile(r"(\d+) inputs, (\d+) refused, slowest ([\d.]+) s")
 
 def _names() -> dict[str, str]:
     """Readers by the names of their cases, which are names of files."""
-    from ..fuzzing.readers import READERS
+    from .readers import READERS
 
     return {name.replace(" ", "-"): name for name in READERS}
 
 
 def tasks() -> list[Task]:
-    return [Task("fuzz", case, kind, "readers", 60 * MINUTE) for kind in INPUTS for case in _names()]
+    return [Task("fuzzing", case, kind, "readers", 60 * MINUTE) for kind in INPUTS for case in _names()]
 
 
 def records(task: Task) -> Iterator[Record]:
     """What came of all inputs of one reader."""
-    from ..fuzzing.readers import READERS
+    from .readers import READERS
 
     name = _names()[task.case]
     n = INPUTS[task.kind] // READERS[name].costs
@@ -51,7 +51,7 @@ def records(task: Task) -> Iterator[Record]:
 
 
 def _mutated(name: str, n: int) -> Record:
-    from ..fuzzing.campaign import tried
+    from .campaign import tried
 
     totals = tried(name, n, SEED)
     return {
@@ -64,7 +64,7 @@ def _mutated(name: str, n: int) -> Record:
 
 def _guided(name: str, n: int) -> Record:
     """In a process of its own: libFuzzer ends it when it is done."""
-    command = [sys.executable, "-m", "benchmarks.fuzzing.guided", name, str(n), str(SEED)]
+    command = [sys.executable, "-m", "tests.system.fuzzing.guided", name, str(n), str(SEED)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
     found = _TOTALS.search(done.stdout)
     if found is None:
@@ -78,7 +78,7 @@ def fuzz_table(store: Store) -> str:
     rows, sums, days = [], dict.fromkeys(INPUTS, 0), set()
     refused = broken = 0
     for case, name in _names().items():
-        found = {kind: _record(store.get("fuzz", case, kind, "readers")) for kind in INPUTS}
+        found = {kind: _record(store.get("fuzzing", case, kind, "readers")) for kind in INPUTS}
         known = [record for record in found.values() if record]
         if not known:
             continue
@@ -96,7 +96,7 @@ def fuzz_table(store: Store) -> str:
         rows.append(["**all**", *map(spaced, sums.values()), f"{100 * refused / total:.1f} %", "", f"**{broken}**"])
     header = ["reader", *INPUTS, "refused", "slowest", "rules broken"]
     told = f"\n\n{spaced(sum(sums.values()))} inputs, on {' and '.join(sorted(days))}." if rows else ""
-    return table(header, rows, "fuzz") + told
+    return table(header, rows, "fuzzing") + told
 
 
 def _record(result: Result | None) -> Record | None:

@@ -55,7 +55,7 @@ def _begun(case: str, folder: Path) -> subprocess.Popen[bytes]:
     for name in ("begun", "ended"):
         Path(f"{folder}.npy.{name}").unlink(missing_ok=True)
     asked = {"data": case, "checkpoint": str(folder), "result": f"{folder}.npy"}
-    return subprocess.Popen([sys.executable, "-m", "benchmarks.faults.child", json.dumps(asked)])
+    return subprocess.Popen([sys.executable, "-m", "tests.system.faults.child", json.dumps(asked)])
 
 
 def _noted(folder: Path, name: str) -> float:

@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.harness.markdown import NOTHING, spaced, table
+from benchmarks.harness.sources import METHOD
+from benchmarks.harness.store import Store
+from benchmarks.harness.task import MINUTE, Record, Task
 from hyphc import HypHC, datasets
-
-from ..harness.markdown import NOTHING, spaced, table
-from ..harness.sources import METHOD
-from ..harness.store import Store
-from ..harness.task import MINUTE, Record, Task
 
 SOURCES = METHOD
 N_POINTS, BATCH, COLUMNS = 1_000_000, 10_000, 8
