@@ -334,6 +334,7 @@ def test_an_unknown_part_of_a_page_is_an_error():
 
 MODULE = """
 import numpy as np
+from . import pruning
 from ..tree.cut import best
 RATE = 0.1
 
@@ -341,7 +342,7 @@ RATE = 0.1
 def step(x, *, rate=RATE):
     if x < 0:
         raise ValueError(f"x is {x}, below zero")
-    return best(np.exp(rate * x), "height")
+    return best(pruning.prune(np.exp(rate * x)), "height")
 """
 REWRITTEN = """'''Steps.'''
 import numpy as np
@@ -349,6 +350,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .types import Rate
+from . import prunings as steps
 from ..forest.prune import best
 
 __all__ = ["step"]
@@ -358,7 +360,7 @@ def step(x, *, rate=RATE):
     '''Return a step.'''
     if x < 0:  # no root
         raise ValueError(f"{x} is negative; give at least 0")
-    return best(np.exp(rate * x), "height")
+    return best(steps.prune(np.exp(rate * x)), "height")
 
 
 RATE = 0.1
@@ -375,8 +377,9 @@ def hash_of(home: Path, **modules: str) -> str:
 
 
 def test_the_hash_of_the_sources_does_not_change_with_prose_and_names_of_modules(tmp_path):
-    before = hash_of(tmp_path, descent=MODULE, types="from typing import TYPE_CHECKING")
-    assert hash_of(tmp_path, steps=REWRITTEN) == before
+    pruning = "from typing import TYPE_CHECKING\n\n\ndef prune(x):\n    return x\n"
+    before = hash_of(tmp_path, descent=MODULE, pruning=pruning)
+    assert hash_of(tmp_path, steps=REWRITTEN, prunings=pruning) == before
 
 
 def test_the_hash_of_the_sources_does_not_change_when_modules_are_merged(tmp_path):

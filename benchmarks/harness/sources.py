@@ -1,7 +1,7 @@
 """The sources that a result was measured with: the commit, and a hash of the code that its suite runs.
 
 Hashed are the top-level statements of the modules as syntax trees: without comments, docstrings and texts of messages, and
-without the modules of the package that names are imported from. Prose can be rewritten and modules renamed, split or merged, and
+without the modules of the package that names come from. Prose can be rewritten and modules renamed, moved, split or merged, and
 results stay fresh. The hash assumes that a name has one definition: it does not change if an import leads to another definition
 of the same name.
 """
@@ -55,17 +55,21 @@ def _files(sources: tuple[str, ...], home: Path) -> Iterator[Path]:
 def _statements(path: Path) -> frozenset[str]:
     """Return a hash of each top-level statement of a module; of any other file, one of its bytes."""
     content = path.read_bytes()
-    return _statements_of(content) if path.suffix == ".py" else frozenset({_sha256(content)})
+    return _statements_of(path, content) if path.suffix == ".py" else frozenset({_sha256(content)})
 
 
 @cache
-def _statements_of(content: bytes) -> frozenset[str]:
-    code = _WithoutProse().visit(ast.parse(content))
+def _statements_of(path: Path, content: bytes) -> frozenset[str]:
+    code = _WithoutProse(path).visit(ast.parse(content))
     return frozenset(_sha256(repr(_structure(statement)).encode()) for statement in code.body)
 
 
 class _WithoutProse(ast.NodeTransformer):
     """Removes from a syntax tree what does not change what the code computes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._modules: set[str] = set()  # names that stand for modules of the package
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         is_docstring = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
@@ -88,11 +92,21 @@ class _WithoutProse(ast.NodeTransformer):
         node.values = [part for part in node.values if getattr(part, "value", None) != ""]  # Python 3.12 has empty ones
         return self.generic_visit(node)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.AST]:
+        """Keep names from elsewhere one by one; of those from the package, new names that they are given."""
         if node.level == 0:
-            return node
-        renamed = [name for name in node.names if name.asname not in (None, name.name)]
-        return ast.ImportFrom(None, renamed, 0) if renamed else None
+            return [ast.ImportFrom(node.module, [name], 0) for name in node.names]
+        folder = self._path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+        modules = [
+            name for name in node.names if (folder / name.name).is_dir() or (folder / f"{name.name}.py").is_file()
+        ]
+        self._modules |= {name.asname or name.name for name in modules}
+        renamed = [name for name in node.names if name not in modules and name.asname not in (None, name.name)]
+        return [ast.ImportFrom(None, [name], 0) for name in renamed]
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        is_of_module = isinstance(node.value, ast.Name) and node.value.id in self._modules
+        return ast.Name(node.attr, node.ctx) if is_of_module else self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         return None if getattr(node.test, "id", None) == "TYPE_CHECKING" else self.generic_visit(node)
