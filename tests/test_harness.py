@@ -17,7 +17,7 @@ from benchmarks.harness.clusterers import CLUSTERERS, noise_apart, scaled
 from benchmarks.harness.methods import METHODS
 from benchmarks.harness.multiscale import approximately_unbiased
 from benchmarks.harness.points import depths, meeting, points, triplets_alike
-from benchmarks.harness.report import PAGES, filled
+from benchmarks.harness.report import PAGES, fill
 from benchmarks.harness.store import Store
 from benchmarks.harness.task import Task
 from benchmarks.peers.label_propagation import label_propagation
@@ -38,7 +38,7 @@ def result(status: str = "ok", costs: tuple[float, ...] = (), **scores: float) -
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_the_pages_are_what_the_stored_results_say_byte_for_byte(page):
     text = page.read_text(encoding="utf-8")
-    assert filled(text, Store()) == text
+    assert fill(text, Store()) == text
 
 
 def test_stored_results_name_versions_and_machine_but_neither_host_nor_path():
@@ -329,7 +329,7 @@ def test_the_papers_figures_are_read_in_order():
 
 def test_an_unknown_part_of_a_page_is_an_error():
     with pytest.raises(ValueError, match="part 'nonsense'"):
-        filled("<!-- nonsense:begin -->\n<!-- nonsense:end -->", Store())
+        fill("<!-- nonsense:begin -->\n<!-- nonsense:end -->", Store())
 
 
 MODULE = """
@@ -471,7 +471,7 @@ def test_a_page_tells_the_commits_of_its_own_results_whatever_the_sources_of_tod
         ("tables", {}),
     ):
         store.save(Task(suite, "x", "y", "z"), {**result(), **mark})
-    page = filled("<!-- graphs:begin -->\n<!-- graphs:end -->\n<!-- measured:begin -->\n<!-- measured:end -->", store)
+    page = fill("<!-- graphs:begin -->\n<!-- graphs:end -->\n<!-- measured:begin -->\n<!-- measured:end -->", store)
     assert "measured: 1 at old." in page
     assert "1 before sources were recorded, 1 at old" in stale.measured_at(store, ["tables", "graphs"])
 

@@ -1,4 +1,4 @@
-"""A process to which something happens at a stage of its work: ``python -m tests.system.faults.child '{"at": …, "do": …}'``.
+"""A process with a fault at a stage of its work: ``python -m tests.system.faults.child '{"at": …, "do": …}'``.
 
 ``argv`` runs the command ``hyphc`` with these words; ``data`` fits a data set into the folder ``checkpoint``.
 """
@@ -32,13 +32,13 @@ STAGES = {
     "certificate": "hyphc.cli.fit:judged",
     "files": "hyphc.cli.fit:write_all",
 }
-ROOM = 1 << 20  # bytes that are left when memory becomes short
+SPARE_BYTES = 1 << 20  # bytes that are left when memory becomes short
 EVERY = 0.5  # seconds between two states
 
 
 def limit_memory(_: str) -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * resource.getpagesize() + ROOM
+    limit = pages * resource.getpagesize() + SPARE_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
@@ -51,7 +51,7 @@ def remove(folder: str) -> None:
 
 
 def wait(flag: str) -> None:
-    """Say that the stage has begun, and give the parent time to do something."""
+    """Create a file that says that the stage has begun, and give the parent time to act."""
     Path(flag).touch()
     end = time.monotonic() + 20
     while time.monotonic() < end and Path(flag).exists():
@@ -59,7 +59,7 @@ def wait(flag: str) -> None:
 
 
 def set_clock_back(_: str) -> None:
-    """Every look at the time of day is an hour before the last one."""
+    """Let every reading of the time of day be an hour before the last one."""
     seen = [time.time()]
 
     def back() -> float:
@@ -78,8 +78,8 @@ ACTIONS: dict[str, Callable[[str], None]] = {
 }
 
 
-def arrange(stage: str, action: Callable[[], None]) -> None:
-    """Do something when the stage begins for the first time."""
+def inject(stage: str, action: Callable[[], None]) -> None:
+    """Call ``action`` when the stage begins for the first time."""
     place, _, name = STAGES[stage].partition(":")
     module = importlib.import_module(place)
     function, done = getattr(module, name), []
@@ -96,7 +96,7 @@ def arrange(stage: str, action: Callable[[], None]) -> None:
 def fit(case: str, folder: str, result: str) -> None:
     """Fit a data set of the catalogue into a checkpoint, on one thread, and save the merges of the tree.
 
-    ``result`` with ``.begun`` and ``.ended`` after it hold the processor seconds at which the fit did.
+    ``result`` with ``.begun`` and ``.ended`` after it hold the CPU time at which the fit did.
     """
     import numpy as np
     from hyphc import HypHC, datasets
@@ -105,14 +105,14 @@ def fit(case: str, folder: str, result: str) -> None:
     resuming.EVERY, resuming.SHARE = EVERY, math.inf
     found = datasets.load(case)
     metric = "auto" if isinstance(found.data, np.ndarray) else "precomputed"
-    write_whole(f"{result}.begun", lambda file: file.write(f"{time.process_time()}".encode()))
+    write_atomically(f"{result}.begun", lambda file: file.write(f"{time.process_time()}".encode()))
     model = HypHC(metric=metric, random_state=0, checkpoint=folder, n_jobs=1).fit(found.data)
-    write_whole(f"{result}.ended", lambda file: file.write(f"{time.process_time()}".encode()))
-    write_whole(result, lambda file: np.save(file, model.tree_.children))
+    write_atomically(f"{result}.ended", lambda file: file.write(f"{time.process_time()}".encode()))
+    write_atomically(result, lambda file: np.save(file, model.tree_.children))
 
 
-def write_whole(path: str, write: Callable[[IO[bytes]], object]) -> None:
-    """A file that is whole or not there."""
+def write_atomically(path: str, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file atomically."""
     half = Path(f"{path}.half")
     with half.open("wb") as file:
         write(file)
@@ -128,19 +128,19 @@ def load_all(argv: list[str]) -> None:
 
 
 def main() -> int:
-    asked = json.loads(sys.argv[1])
+    request = json.loads(sys.argv[1])
     # shells let what they start in the background ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if asked.get("do") == "limit memory":
-        load_all(asked["argv"])
-    if asked.get("do"):
-        arrange(asked["at"], lambda: ACTIONS[asked["do"]](asked.get("with", "")))
-    if "data" in asked:
-        fit(asked["data"], asked["checkpoint"], asked["result"])
+    if request.get("do") == "limit memory":
+        load_all(request["argv"])
+    if request.get("do"):
+        inject(request["at"], lambda: ACTIONS[request["do"]](request.get("with", "")))
+    if "data" in request:
+        fit(request["data"], request["checkpoint"], request["result"])
         return 0
     from hyphc.cli import main as hyphc
 
-    return hyphc(asked["argv"])
+    return hyphc(request["argv"])
 
 
 if __name__ == "__main__":

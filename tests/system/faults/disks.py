@@ -1,4 +1,4 @@
-"""A real disk of a few pages, which is soon full: a tmpfs, where the process may mount one."""
+"""A real disk of a few pages, which is soon full: a tmpfs, if the process may mount one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CannotMountError(RuntimeError):
 
 @contextmanager
 def small_disk(folder: Path, n_bytes: int) -> Iterator[None]:
-    """An empty disk of so many bytes in place of a folder, and gone afterwards."""
+    """Mount an empty disk of so many bytes over a folder while the block runs."""
     folder.mkdir(exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={n_bytes}", "tmpfs", str(folder)]
     try:

@@ -1,4 +1,4 @@
-"""``hyphc fit`` when the disk is full, memory is short, the folder is gone or somebody ends it: files, sentence and exit code."""
+"""``hyphc fit`` when the disk is full, memory is short, the folder is gone or a signal ends it: files, message and exit code."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 
 from .child import STAGES
 from .disks import FOR_FILES, FOR_STATES, small_disk
-from .files import complaints, write_data, write_old
-from .trial import Trial, judged
+from .files import find_complaints, write_data, write_old
+from .trial import Trial, make_trial
 
 LONG = 3
 LIMIT = 3600.0
 ROOT = Path(__file__).resolve().parents[3]
-HUMBLE = ("setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override")
+UNPRIVILEGED = ("setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override")
 PAUSE = 1.0  # seconds after a signal: two at once would be one
 CASES = {
     "disk-full": "the disk is full when files are written (RLIMIT_FSIZE)",
@@ -53,14 +53,14 @@ class Scene:
         self.data, self.folder, self.flag = write_data(self.home, self.seed), self.home / "out", self.home / "flag"
         write_old(self.folder)
 
-    def begin(self, *words: str, under: tuple[str, ...] = (), **asked: str) -> subprocess.Popen[str]:
-        """``hyphc fit`` with something that happens to it, perhaps called by another program."""
+    def start(self, *words: str, under: tuple[str, ...] = (), **asked: str) -> subprocess.Popen[str]:
+        """Start ``hyphc fit`` with a fault, perhaps under another program."""
         argv = ["fit", str(self.data), "--output", str(self.folder), "--seed", str(self.seed), *words]
         call = [*under, sys.executable, "-m", "tests.system.faults.child", json.dumps({"argv": argv, **asked})]
         return subprocess.Popen(call, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
-    def end(self, process: subprocess.Popen[str], code: int, sentences: int = 1) -> None:
-        """Wait, and look at the exit code and at what was said: so many sentences, no traceback."""
+    def check_exit(self, process: subprocess.Popen[str], code: int, sentences: int = 1) -> None:
+        """Wait, and check the exit code and the messages: so many sentences, no traceback."""
         _, said = process.communicate()
         lines = [line for line in said.splitlines() if line and "compiling kernels" not in line]
         if process.returncode != code:
@@ -68,7 +68,7 @@ class Scene:
         if len(lines) != sentences or not all(line.startswith("hyphc: ") for line in lines):
             self.errors.append(f"it said {said[-300:]!r}")
 
-    def when_begun(self, process: subprocess.Popen[str], *signals: signal.Signals) -> None:
+    def signal_when_begun(self, process: subprocess.Popen[str], *signals: signal.Signals) -> None:
         """Send signals once the stage has begun."""
         while not self.flag.exists() and process.poll() is None:
             os.sched_yield()
@@ -77,13 +77,13 @@ class Scene:
             time.sleep(PAUSE)
         self.flag.unlink(missing_ok=True)
 
-    def look(self, *, new: bool) -> None:
-        """Look at the files."""
-        self.errors += complaints(self.folder, new=new)
+    def check_files(self, *, new: bool) -> None:
+        """Check the files."""
+        self.errors += find_complaints(self.folder, new=new)
 
 
 def trials(case: str, count: int) -> Iterator[Trial]:
-    """The same again and again, with other data."""
+    """Yield trials of a case, each with other data."""
     for seed in range(count):
         with tempfile.TemporaryDirectory() as home:
             scene = Scene(Path(home), seed)
@@ -91,20 +91,20 @@ def trials(case: str, count: int) -> Iterator[Trial]:
             if case.startswith("memory-"):
                 _short_of_memory(scene, stage)
             else:
-                _HAPPENINGS[case](scene)
-            yield judged(seed, scene.errors)
+                _FAULTS[case](scene)
+            yield make_trial(seed, scene.errors)
 
 
 def _disk_full(scene: Scene) -> None:
-    scene.end(scene.begin(at="files", do="limit files", **{"with": "2000"}), 1)
-    scene.look(new=False)
+    scene.check_exit(scene.start(at="files", do="limit files", **{"with": "2000"}), 1)
+    scene.check_files(new=False)
 
 
 def _checkpoint_full(scene: Scene) -> None:
-    """The last state finds the disk full, and the fit goes on; then the files find it full."""
-    process = scene.begin("--checkpoint", str(scene.home / "kept"), at="start", do="limit files", **{"with": "2000"})
-    scene.end(process, 1, sentences=2)
-    scene.look(new=False)
+    """The disk is full when the last state is written, and the fit continues; then when files are written."""
+    process = scene.start("--checkpoint", str(scene.home / "kept"), at="start", do="limit files", **{"with": "2000"})
+    scene.check_exit(process, 1, sentences=2)
+    scene.check_files(new=False)
     scene.errors += _drafts(scene.home / "kept")
 
 
@@ -115,74 +115,74 @@ def _drafts(kept: Path) -> list[str]:
 def _small_disk(scene: Scene) -> None:
     with small_disk(scene.folder, FOR_FILES):
         write_old(scene.folder)
-        scene.end(scene.begin(), 1)
-        scene.look(new=False)
+        scene.check_exit(scene.start(), 1)
+        scene.check_files(new=False)
 
 
 def _checkpoint_on_small_disk(scene: Scene) -> None:
-    """No state fits, and the fit ends as without a checkpoint."""
+    """No state fits on the disk, and the fit ends as without a checkpoint."""
     kept = scene.home / "kept"
     with small_disk(kept, FOR_STATES):
-        scene.end(scene.begin("--checkpoint", str(kept)), 0)
-        scene.look(new=True)
+        scene.check_exit(scene.start("--checkpoint", str(kept)), 0)
+        scene.check_files(new=True)
         scene.errors += _drafts(kept)
 
 
 def _read_only(scene: Scene) -> None:
-    """Root may write everywhere, unless it gives that right up."""
+    """Drop the capability that lets root write everywhere."""
     scene.folder.chmod(0o555)
-    scene.end(scene.begin(under=HUMBLE if os.getuid() == 0 else ()), 1)
-    scene.look(new=False)
+    scene.check_exit(scene.start(under=UNPRIVILEGED if os.getuid() == 0 else ()), 1)
+    scene.check_files(new=False)
 
 
 def _removed(scene: Scene) -> None:
-    scene.end(scene.begin(at="ratchet", do="remove", **{"with": str(scene.folder)}), 0, sentences=0)
-    scene.look(new=True)
+    scene.check_exit(scene.start(at="ratchet", do="remove", **{"with": str(scene.folder)}), 0, sentences=0)
+    scene.check_files(new=True)
 
 
 def _two_processes(scene: Scene) -> None:
-    one, two = scene.begin(), scene.begin("--metric", "cosine")
-    scene.end(one, 0, sentences=0)
-    scene.end(two, 0, sentences=0)
-    scene.look(new=True)
+    one, two = scene.start(), scene.start("--metric", "cosine")
+    scene.check_exit(one, 0, sentences=0)
+    scene.check_exit(two, 0, sentences=0)
+    scene.check_files(new=True)
 
 
 def _clock_back(scene: Scene) -> None:
     kept = str(scene.home / "kept")
-    process = scene.begin("--checkpoint", kept, "--time-budget", "3", at="start", do="set clock back")
-    scene.end(process, 0, sentences=0)
-    scene.look(new=True)
+    process = scene.start("--checkpoint", kept, "--time-budget", "3", at="start", do="set clock back")
+    scene.check_exit(process, 0, sentences=0)
+    scene.check_files(new=True)
 
 
-def _signalled(
+def _send_signals(
     stage: str, signals: tuple[signal.Signals, ...], code: int, new: bool, sentences: int
 ) -> Callable[[Scene], None]:
     def happen(scene: Scene) -> None:
-        process = scene.begin(at=stage, do="wait", **{"with": str(scene.flag)})
-        scene.when_begun(process, *signals)
-        scene.end(process, code, sentences)
-        scene.look(new=new)
+        process = scene.start(at=stage, do="wait", **{"with": str(scene.flag)})
+        scene.signal_when_begun(process, *signals)
+        scene.check_exit(process, code, sentences)
+        scene.check_files(new=new)
 
     return happen
 
 
 def _killed_writing(scene: Scene) -> None:
-    """Killed when all files wait; the next fit puts its own in their place, and removes what was left."""
-    process = scene.begin(at="files", do="wait", **{"with": str(scene.flag)})
-    scene.when_begun(process, signal.SIGKILL)
+    """Kill a fit before files are moved; the next fit writes its own, and removes what was left."""
+    process = scene.start(at="files", do="wait", **{"with": str(scene.flag)})
+    scene.signal_when_begun(process, signal.SIGKILL)
     process.communicate()
     (scene.folder / ".new.killed").mkdir()  # what it leaves if it dies a moment later
     (scene.folder / ".new.killed" / "tree.npz").write_bytes(b"half")
-    scene.end(scene.begin(), 0, sentences=0)
-    scene.look(new=True)
+    scene.check_exit(scene.start(), 0, sentences=0)
+    scene.check_files(new=True)
 
 
 def _short_of_memory(scene: Scene, stage: str) -> None:
-    """It may get by; if it does not, it says so. What the fit has found by then is written."""
-    process = scene.begin(at=stage, do="limit memory")
+    """The fit may succeed; if not, it says so, and what it has found by then is written."""
+    process = scene.start(at=stage, do="limit memory")
     _, said = process.communicate()
     has_tree = process.returncode == 0 or "the tree was written" in said
-    scene.look(new=has_tree)
+    scene.check_files(new=has_tree)
     lines = [line for line in said.splitlines() if line and "compiling kernels" not in line]
     if process.returncode not in (0, 1) or len(lines) != process.returncode:
         scene.errors.append(f"exit code {process.returncode}: {said[-300:]}")
@@ -191,7 +191,7 @@ def _short_of_memory(scene: Scene, stage: str) -> None:
 
 
 _INT, _TERM = signal.SIGINT, signal.SIGTERM
-_HAPPENINGS: dict[str, Callable[[Scene], None]] = {
+_FAULTS: dict[str, Callable[[Scene], None]] = {
     "disk-full": _disk_full,
     "checkpoint-full": _checkpoint_full,
     "small-disk": _small_disk,
@@ -200,9 +200,9 @@ _HAPPENINGS: dict[str, Callable[[Scene], None]] = {
     "removed": _removed,
     "two-processes": _two_processes,
     "clock-back": _clock_back,
-    "interrupt": _signalled("ratchet", (_INT,), 130, new=True, sentences=2),
-    "interrupt-certificate": _signalled("certificate", (_INT,), 130, new=True, sentences=1),
-    "interrupt-twice": _signalled("ratchet", (_INT, _INT), 130, new=False, sentences=2),
-    "terminate": _signalled("ratchet", (_TERM,), 143, new=True, sentences=2),
+    "interrupt": _send_signals("ratchet", (_INT,), 130, new=True, sentences=2),
+    "interrupt-certificate": _send_signals("certificate", (_INT,), 130, new=True, sentences=1),
+    "interrupt-twice": _send_signals("ratchet", (_INT, _INT), 130, new=False, sentences=2),
+    "terminate": _send_signals("ratchet", (_TERM,), 143, new=True, sentences=2),
     "killed-writing": _killed_writing,
 }

@@ -1,4 +1,4 @@
-"""The folder of ``hyphc fit``, before and after something happened: old files are whole or replaced by whole new ones."""
+"""The folder of ``hyphc fit``, before and after a fault: old files are intact or replaced by complete new ones."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SHAPE = 400, 4
 
 
 def write_data(home: Path, seed: int) -> Path:
-    """A table to fit."""
+    """Write a table to fit; return its path."""
     path = home / "data.npy"
     np.save(path, np.random.default_rng(seed).normal(size=SHAPE).round(3))
     return path
 
 
 def write_old(folder: Path) -> None:
-    """The files of an earlier fit, as far as anybody looks."""
+    """Write files that stand for those of an earlier fit."""
     folder.mkdir(exist_ok=True)
     for name in ALL_FILES:
         (folder / name).write_bytes(OLD)
@@ -33,8 +33,8 @@ def is_old(folder: Path, name: str) -> bool:
     return (folder / name).read_bytes() == OLD
 
 
-def complaints(folder: Path, *, new: bool) -> list[str]:
-    """What is wrong with a folder in which all tree files must be new, or all files old."""
+def find_complaints(folder: Path, *, new: bool) -> list[str]:
+    """Return what is wrong with a folder in which all tree files must be new, or all files old."""
     found = [f"left behind {path.name}" for path in folder.iterdir() if path.name not in ALL_FILES]
     missing = [f"{name} is gone" for name in ALL_FILES if not (folder / name).exists()]
     if missing:
@@ -42,11 +42,11 @@ def complaints(folder: Path, *, new: bool) -> list[str]:
     if not new:
         return found + [f"{name} was replaced" for name in ALL_FILES if not is_old(folder, name)]
     found += [f"{name} was not written" for name in (*TREE_FILES, "clusters.csv") if is_old(folder, name)]
-    return found or _halves(folder) or _strangers(folder)
+    return found or _find_incomplete(folder) or _find_foreign(folder)
 
 
-def _halves(folder: Path) -> list[str]:
-    """New files that are not whole."""
+def _find_incomplete(folder: Path) -> list[str]:
+    """Return new files that are incomplete."""
     ends: dict[str, Callable[[bytes], bool]] = {
         "tree.nwk": lambda text: text.rstrip().endswith(b";"),
         "clusters.csv": lambda text: text.count(b"\n") == SHAPE[0] + 1,
@@ -55,11 +55,11 @@ def _halves(folder: Path) -> list[str]:
         "report.md": lambda text: text.startswith(b"# A tree of"),
     }
     new = [name for name in ends if not is_old(folder, name)]
-    return [f"{name} is half" for name in new if not ends[name]((folder / name).read_bytes())]
+    return [f"{name} is incomplete" for name in new if not ends[name]((folder / name).read_bytes())]
 
 
-def _strangers(folder: Path) -> list[str]:
-    """Tree files of different fits."""
+def _find_foreign(folder: Path) -> list[str]:
+    """Return tree files of another fit."""
     tree = Tree.load(folder / "tree.npz")
     others = {
         "linkage.npy": Tree.from_linkage(np.load(folder / "linkage.npy")),

@@ -45,8 +45,8 @@ def _row(what: str, result: Result) -> list[str]:
     survived = sum(trial["survived"] for trial in trials)
     lost = sorted({trial["lost"] for trial in trials} - {NOTHING}) or [NOTHING]
     seeds = sorted({trial["seed"] for trial in trials})
-    told = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
-    return [what, spaced(len(trials)), spaced(survived), "; ".join(lost), told, str(result["commit"])]
+    shown = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+    return [what, spaced(len(trials)), spaced(survived), "; ".join(lost), shown, str(result["commit"])]
 
 
 TABLES: dict[str, Callable[[Store], str]] = {"faults": fault_table}

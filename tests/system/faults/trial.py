@@ -1,4 +1,4 @@
-"""What a trial tells: whether it was survived, and what was lost."""
+"""Trials: whether a fault was survived, and what was lost."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ class Group(Protocol):
     trials: Callable[[str, int], Iterator[Trial]]
 
 
-def judged(seed: int, complaints: list[str], **about: Any) -> Trial:
-    """A trial that was survived if there is nothing to complain of."""
+def make_trial(seed: int, complaints: list[str], **about: Any) -> Trial:
+    """Return a trial, which was survived if there are no complaints."""
     return Trial(seed=seed, survived=not complaints, lost="; ".join(complaints) or NOTHING, about=about)

@@ -1,1 +1,1 @@
-"""Readers under fire: any bytes in, a result or an error of ours out, in bounded time and memory."""
+"""Fuzzing of all readers: any bytes must give a result or an error of ours, in bounded time and memory."""

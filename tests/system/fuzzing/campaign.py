@@ -1,4 +1,4 @@
-"""Many inputs to one reader, and what came of them.
+"""Give one reader many inputs, and count what came of them.
 
 python -m tests.system.fuzzing.campaign READER N [SEED]      prints the totals and every rule that was broken
 """
@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.harness.memory import can_reset_peak
 
-from .mutation import mutated
+from .mutation import mutate
 from .readers import READERS, Reader
-from .rules import judged
+from .rules import judge
 
 _SHOWN = 200  # bytes of an input
 
@@ -32,31 +32,31 @@ class Totals:
     examples: dict[str, bytes] = field(default_factory=dict)
 
 
-def inputs_of(name: str, seed: int) -> Iterator[bytes]:
-    """The whole files first, then mutated ones without end."""
+def generate_inputs(name: str, seed: int) -> Iterator[bytes]:
+    """Yield the undamaged files first, then mutated ones without end."""
     reader = READERS[name]
     whole = reader.seeds()
     yield from whole
     number = 0
     while True:
-        yield mutated(whole, seed, number, reader.tokens)
+        yield mutate(whole, seed, number, reader.tokens)
         number += 1
 
 
-def tried(name: str, n: int, seed: int) -> Totals:
-    """The first n inputs of a seed."""
+def run_campaign(name: str, n: int, seed: int) -> Totals:
+    """Give a reader the first n inputs of a seed; return the totals."""
     reader, totals = READERS[name], Totals()
     with TemporaryDirectory() as folder:
         for content in reader.seeds():  # what is loaded or compiled only once counts for no input
-            judged(reader.read, Path(folder), content)
-        for content in islice(inputs_of(name, seed), n):
-            added(totals, reader, Path(folder), content)
+            judge(reader.read, Path(folder), content)
+        for content in islice(generate_inputs(name, seed), n):
+            add_input(totals, reader, Path(folder), content)
     return totals
 
 
-def added(totals: Totals, reader: Reader, folder: Path, content: bytes) -> None:
-    """One more input."""
-    verdict = judged(reader.read, folder, content, reader.calls_it)
+def add_input(totals: Totals, reader: Reader, folder: Path, content: bytes) -> None:
+    """Give a reader one input, and add the verdict to the totals."""
+    verdict = judge(reader.read, folder, content, reader.calls_it)
     totals.inputs += 1
     totals.refused += verdict.refused
     totals.slowest = max(totals.slowest, verdict.seconds)
@@ -65,8 +65,8 @@ def added(totals: Totals, reader: Reader, folder: Path, content: bytes) -> None:
         totals.examples.setdefault(verdict.broken, content)
 
 
-def told(name: str, totals: Totals) -> str:
-    """The totals in lines."""
+def summarize(name: str, totals: Totals) -> str:
+    """Return the totals as lines of text."""
     lines = [f"{name}: {totals.inputs} inputs, {totals.refused} refused, slowest {totals.slowest:.3f} s"]
     if not can_reset_peak():
         lines.append("  memory was not measured: that needs Linux, with a /proc that may be written to")
@@ -77,4 +77,4 @@ def told(name: str, totals: Totals) -> str:
 
 
 if __name__ == "__main__":
-    print(told(sys.argv[1], tried(sys.argv[1], int(sys.argv[2]), *map(int, sys.argv[3:] or ["0"]))))
+    print(summarize(sys.argv[1], run_campaign(sys.argv[1], int(sys.argv[2]), *map(int, sys.argv[3:] or ["0"]))))

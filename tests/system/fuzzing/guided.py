@@ -1,9 +1,9 @@
-"""Inputs that atheris finds by the lines of our readers that they reach; needs `pip install atheris`.
+"""Give one reader inputs that atheris finds by the lines they reach; needs `pip install atheris`.
 
     python -m tests.system.fuzzing.guided READER N [SEED]      prints the totals and every rule that was broken
 
-The lines of the package are watched, and those of Python's own parsers below it. Kernels run as plain Python, watched too: numba
-could not compile what atheris makes of them.
+Lines of the package are instrumented, and those of Python's own parsers below it. Kernels run as plain Python, instrumented too:
+numba could not compile what atheris makes of them.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-_WATCHED = ["hyphc", "json", "csv", "zipfile"]
+_INSTRUMENTED = ["hyphc", "json", "csv", "zipfile"]
 LONGEST = 4096
 _LONGEST_WORD = 64  # bytes of an entry of libFuzzer's dictionary
 
 
 def main(name: str, n: int, seed: int = 0) -> None:
-    """libFuzzer ends the process itself, so that the totals are told after the last input."""
+    """Run a campaign. libFuzzer ends the process itself, so the totals are printed after the last input."""
     import atheris  # type: ignore[import-not-found]
 
     os.environ["NUMBA_DISABLE_JIT"] = "1"
-    with atheris.instrument_imports(include=_WATCHED):
-        from .campaign import Totals, added, told
+    with atheris.instrument_imports(include=_INSTRUMENTED):
+        from .campaign import Totals, add_input, summarize
         from .mutation import TOKENS
         from .readers import READERS
 
@@ -37,10 +37,10 @@ def main(name: str, n: int, seed: int = 0) -> None:
     words = folder / "words"
     words.write_text("".join(_entry(word) for word in (*TOKENS, *reader.tokens) if len(word) <= _LONGEST_WORD))
 
-    def one(content: bytes) -> None:
-        added(totals, reader, folder, content)
+    def read_one(content: bytes) -> None:
+        add_input(totals, reader, folder, content)
         if totals.inputs == n:
-            print(told(name, totals), flush=True)
+            print(summarize(name, totals), flush=True)
 
     options: list[Any] = [
         f"-runs={n}",
@@ -49,12 +49,12 @@ def main(name: str, n: int, seed: int = 0) -> None:
         "-rss_limit_mb=4096",
         "-print_final_stats=1",
     ]
-    atheris.Setup([sys.argv[0], *options, f"-dict={words}", str(corpus)], one)
+    atheris.Setup([sys.argv[0], *options, f"-dict={words}", str(corpus)], read_one)
     atheris.Fuzz()
 
 
 def _entry(word: bytes) -> str:
-    """A line of libFuzzer's dictionary."""
+    """Return a line of libFuzzer's dictionary."""
     return '"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n'
 
 

@@ -1,6 +1,6 @@
-"""AnnData files that are whole HDF5 and hold what nobody expects: HDF5's own library does not come back from damaged bytes.
+"""AnnData files that are valid HDF5 with unexpected content: HDF5's own library does not return from some damaged files.
 
-An input is a list of changes of four bytes each: which object of a whole file, what is done to it, with which value or attribute.
+An input is a list of changes of four bytes each: the object of a valid file, the change, the value and the attribute.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ATTRIBUTES = ("encoding-type", "encoding-version", "shape", "_index", "column-o
 
 
 @cache
-def _whole(sparse: bool) -> bytes:
+def _valid_file(sparse: bool) -> bytes:
     import anndata
     import pandas as pd
 
@@ -41,15 +41,15 @@ def _whole(sparse: bool) -> bytes:
 
 
 def seeds() -> list[bytes]:
-    """No change to a table and to a sparse matrix, and a few to either."""
+    """Return inputs that change nothing in a table and in a sparse matrix, and a few that change something."""
     return [bytes(STEP), b"\x01" + bytes(STEP - 1), bytes(range(3 * STEP)), bytes(range(1, 60, 5))]
 
 
-def h5ad_of(content: bytes) -> bytes:
-    """The file after all changes; the first byte says which file, and the change that begins with it is none."""
+def build_h5ad(content: bytes) -> bytes:
+    """Return the file after all changes; the first byte selects the file, and the first change is skipped."""
     import h5py
 
-    image = io.BytesIO(_whole(sparse=bool(content[:1]) and content[0] % 2 == 1))
+    image = io.BytesIO(_valid_file(sparse=bool(content[:1]) and content[0] % 2 == 1))
     with h5py.File(image, "r+") as file:
         for begin in range(STEP, min(len(content), 8 * STEP), STEP):
             _change(file, *content[begin : begin + STEP].ljust(STEP, b"\0"))
@@ -69,7 +69,7 @@ def _remove(file: Any, name: str, value: Any, attribute: str) -> None:
 
 
 def _replace(file: Any, name: str, value: Any, attribute: str) -> None:
-    """Another array under the old one's attributes."""
+    """Replace an object by an array that keeps its attributes."""
     kept = dict(file[name].attrs)
     del file[name]
     file[name] = value

@@ -1,4 +1,4 @@
-"""Inputs by number: the k-th of a seed is the same on every machine."""
+"""Mutate files: the k-th input of a seed is the same on every machine."""
 
 from __future__ import annotations
 
@@ -18,79 +18,79 @@ _INTEGERS = (0, 1, 127, 128, 255, 256, 32767, 65535, 2**31 - 1, 2**31, 2**32 - 1
 Change = Callable[[bytearray, Random], None]
 
 
-def mutated(seeds: Sequence[bytes], seed: int, number: int, tokens: Sequence[bytes] = ()) -> bytes:
-    """One of the seeds, changed in one to eight places."""
-    chance = Random((seed << 40) + number)
-    content = bytearray(chance.choice(seeds))
+def mutate(seeds: Sequence[bytes], seed: int, number: int, tokens: Sequence[bytes] = ()) -> bytes:
+    """Return one of the seeds, changed in one to eight places."""
+    rng = Random((seed << 40) + number)
+    content = bytearray(rng.choice(seeds))
     known = (*TOKENS, *tokens)
-    for _ in range(1 << chance.randrange(4)):
-        change = chance.choice(_CHANGES)
+    for _ in range(1 << rng.randrange(4)):
+        change = rng.choice(_CHANGES)
         if change is _put_token:
-            _insert(content, chance, chance.choice(known))
+            _insert(content, rng, rng.choice(known))
         elif change is _splice:
-            other = chance.choice(seeds)
-            begin = chance.randrange(len(other) + 1)
-            _insert(content, chance, other[begin : begin + chance.randrange(1, 64)])
+            other = rng.choice(seeds)
+            begin = rng.randrange(len(other) + 1)
+            _insert(content, rng, other[begin : begin + rng.randrange(1, 64)])
         else:
-            change(content, chance)
+            change(content, rng)
     return bytes(content[:LONGEST])
 
 
-def _place(content: bytearray, chance: Random) -> int:
-    return chance.randrange(len(content) + 1)
+def _draw_position(content: bytearray, rng: Random) -> int:
+    return rng.randrange(len(content) + 1)
 
 
-def _insert(content: bytearray, chance: Random, piece: bytes) -> None:
-    """In between, or over what is there."""
-    begin = _place(content, chance)
-    content[begin : begin + (len(piece) if chance.random() < 0.5 else 0)] = piece
+def _insert(content: bytearray, rng: Random, piece: bytes) -> None:
+    """Insert a piece, or overwrite what is there with it."""
+    begin = _draw_position(content, rng)
+    content[begin : begin + (len(piece) if rng.random() < 0.5 else 0)] = piece
 
 
-def _flip_a_bit(content: bytearray, chance: Random) -> None:
+def _flip_bit(content: bytearray, rng: Random) -> None:
     if content:
-        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
 
 
-def _set_a_byte(content: bytearray, chance: Random) -> None:
+def _set_byte(content: bytearray, rng: Random) -> None:
     if content:
-        content[chance.randrange(len(content))] = chance.randrange(256)
+        content[rng.randrange(len(content))] = rng.randrange(256)
 
 
-def _set_an_integer(content: bytearray, chance: Random) -> None:
-    width, order = chance.choice((1, 2, 4, 8)), chance.choice(("little", "big"))
-    begin = _place(content, chance)
-    number = chance.choice(_INTEGERS) % (1 << 8 * width)
+def _set_integer(content: bytearray, rng: Random) -> None:
+    width, order = rng.choice((1, 2, 4, 8)), rng.choice(("little", "big"))
+    begin = _draw_position(content, rng)
+    number = rng.choice(_INTEGERS) % (1 << 8 * width)
     content[begin : begin + width] = number.to_bytes(width, "little" if order == "little" else "big")
 
 
-def _remove(content: bytearray, chance: Random) -> None:
-    begin = _place(content, chance)
-    del content[begin : begin + chance.randrange(1, 32)]
+def _remove(content: bytearray, rng: Random) -> None:
+    begin = _draw_position(content, rng)
+    del content[begin : begin + rng.randrange(1, 32)]
 
 
-def _repeat(content: bytearray, chance: Random) -> None:
-    begin = _place(content, chance)
-    piece = content[begin : begin + chance.randrange(1, 32)]
-    content[begin:begin] = piece * chance.choice((1, 2, 3, 10, 300))
+def _repeat(content: bytearray, rng: Random) -> None:
+    begin = _draw_position(content, rng)
+    piece = content[begin : begin + rng.randrange(1, 32)]
+    content[begin:begin] = piece * rng.choice((1, 2, 3, 10, 300))
 
 
-def _swap(content: bytearray, chance: Random) -> None:
-    begin, other = sorted((_place(content, chance), _place(content, chance)))
+def _swap(content: bytearray, rng: Random) -> None:
+    begin, other = sorted((_draw_position(content, rng), _draw_position(content, rng)))
     content[begin:] = content[other:] + content[begin:other]
 
 
-def _cut_off(content: bytearray, chance: Random) -> None:
-    del content[_place(content, chance) :]
+def _cut_off(content: bytearray, rng: Random) -> None:
+    del content[_draw_position(content, rng) :]
 
 
-def _put_token(content: bytearray, chance: Random) -> None:
-    """A word that readers stumble over; stands for itself in the list of changes."""
+def _put_token(content: bytearray, rng: Random) -> None:
+    """Insert a token that readers may not expect; ``mutate`` does it, this is its entry in the list of changes."""
 
 
-def _splice(content: bytearray, chance: Random) -> None:
-    """A piece of another seed; stands for itself in the list of changes."""
+def _splice(content: bytearray, rng: Random) -> None:
+    """Insert a piece of another seed; ``mutate`` does it, this is its entry in the list of changes."""
 
 
 _CHANGES: tuple[Change, ...] = (
-    _flip_a_bit, _set_a_byte, _set_an_integer, _remove, _repeat, _swap, _cut_off, _put_token, _put_token, _put_token, _splice,
+    _flip_bit, _set_byte, _set_integer, _remove, _repeat, _swap, _cut_off, _put_token, _put_token, _put_token, _splice,
 )  # fmt: skip

@@ -25,7 +25,7 @@ Read = Callable[[Path, bytes], None]
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads, whole files to begin from, words of the format, and what refusals must call the input."""
+    """A function that reads, valid files to start from, tokens of the format, and the name that errors must give the input."""
 
     read: Read
     seeds: Callable[[], list[bytes]]
@@ -35,11 +35,11 @@ class Reader:
     costs: int = 1  # times that of other readers: it is given so many times fewer inputs
 
 
-def points(suffix: str, **options: Any) -> Read:
-    """``read_points`` of a file with this extension."""
+def points_reader(suffix: str, **options: Any) -> Read:
+    """Return a reader of points in files with this extension."""
 
     def read(folder: Path, content: bytes) -> None:
-        found = read_points(_written(folder, f"input{suffix}", content), **options)
+        found = read_points(_write(folder, f"input{suffix}", content), **options)
         values = found.data.data if sp.issparse(found.data) else values_of(found.data)
         assert len(found.data.shape) == 2
         assert found.n >= 2
@@ -50,19 +50,19 @@ def points(suffix: str, **options: Any) -> Read:
     return read
 
 
-def tree(suffix: str) -> Read:
-    """``read_tree`` of a file with this extension, and there and back again."""
+def tree_reader(suffix: str) -> Read:
+    """Return a reader of trees in files with this extension, which also writes and reads the tree again."""
 
     def read(folder: Path, content: bytes) -> None:
-        found = read_tree(_written(folder, f"input{suffix}", content))
+        found = read_tree(_write(folder, f"input{suffix}", content))
         assert Tree.from_json(found.to_json()) == found
         assert Tree.from_newick(found.to_newick()).n_leaves == found.n_leaves
 
     return read
 
 
-def member(suffix: str, read: Callable[[str], Read], others: Callable[[], dict[str, bytes]], name: str) -> Read:
-    """An archive that is whole but for what is in one of its members."""
+def member_reader(suffix: str, read: Callable[[str], Read], others: Callable[[], dict[str, bytes]], name: str) -> Read:
+    """Return a reader of archives that are valid but for the content of one member."""
     inner = read(suffix)
 
     def read_member(folder: Path, content: bytes) -> None:
@@ -71,54 +71,54 @@ def member(suffix: str, read: Callable[[str], Read], others: Callable[[], dict[s
     return read_member
 
 
-def sheet(folder: Path, content: bytes) -> None:
-    """A workbook that is whole but for its first sheet."""
-    points(".xlsx")(folder, seeds.excel_of(content))
+def read_sheet(folder: Path, content: bytes) -> None:
+    """Read a workbook that is valid but for its first sheet."""
+    points_reader(".xlsx")(folder, seeds.excel_of(content))
 
 
-def annotated(folder: Path, content: bytes) -> None:
-    """An AnnData file that is whole HDF5, whatever it holds."""
-    points(".h5ad")(folder, h5ad.h5ad_of(content))
+def read_h5ad(folder: Path, content: bytes) -> None:
+    """Read an AnnData file that is valid HDF5 with unexpected content."""
+    points_reader(".h5ad")(folder, h5ad.build_h5ad(content))
 
 
-def annotated_embedding(folder: Path, content: bytes) -> None:
-    """The same, of which an embedding and labels are asked for."""
-    points(".h5ad", embedding="X_pca", labels="type")(folder, h5ad.h5ad_of(content))
+def read_h5ad_embedding(folder: Path, content: bytes) -> None:
+    """Read an embedding and labels of such a file."""
+    points_reader(".h5ad", embedding="X_pca", labels="type")(folder, h5ad.build_h5ad(content))
 
 
-def rows(folder: Path, content: bytes) -> None:
-    """Blocks of rows from a file, as fits by parts take them."""
-    found = open_rows(_written(folder, "input.npy", content))
+def read_rows(folder: Path, content: bytes) -> None:
+    """Read blocks of rows, as out-of-core fits do."""
+    found = open_rows(_write(folder, "input.npy", content))
     assert found.read(0, min(2, found.shape[0])).dtype == found.dtype
     fingerprint(found)
 
 
-def mapped_tree(folder: Path, content: bytes) -> None:
-    """The description of a tree in a folder of arrays."""
+def read_mapped_tree(folder: Path, content: bytes) -> None:
+    """Read the description of a tree that is a folder of arrays."""
     home = folder / "input"
     if not home.exists():
         whole = seeds.tree()
         save_mapped(home, {"children": whole.children, "heights": whole.heights, "names": whole.names})
-    _written(home, "tree.json", content)
+    _write(home, "tree.json", content)
     Tree.load(home)
 
 
-def checkpoint_manifest(folder: Path, content: bytes) -> None:
-    """What a folder says about the fit in it."""
+def read_manifest(folder: Path, content: bytes) -> None:
+    """Read the manifest of a checkpoint."""
     home = folder / "input"
     home.mkdir(exist_ok=True)
-    _written(home, "manifest.json", content)
+    _write(home, "manifest.json", content)
     Checkpoint.opened(home, {"seed": 1})
 
 
-def checkpoint_record(folder: Path, content: bytes) -> None:
-    """What a folder says about a piece in it: a damaged piece is not there."""
+def read_record(folder: Path, content: bytes) -> None:
+    """Read the record of a shard; a damaged shard counts as missing."""
     home = folder / "input"
     store = Checkpoint(home)
     if not home.exists():
         home.mkdir()
         store.write("stage", 0, {"x": np.arange(3.0)})
-    _written(home / "stage", "000000.json", content)
+    _write(home / "stage", "000000.json", content)
     if store.has("stage"):
         store.read("stage")
 
@@ -142,7 +142,7 @@ def _heights() -> dict[str, bytes]:
     return {"heights": seeds.npy_of(whole.heights), "names": seeds.npy_of(names)}
 
 
-def _written(folder: Path, name: str, content: bytes) -> Path:
+def _write(folder: Path, name: str, content: bytes) -> Path:
     path = folder / name
     path.write_bytes(content)
     return path
@@ -162,38 +162,44 @@ _XML = (
 _JSON = (b'"children"', b'"heights"', b'"names"', b'"n_clusters"', b"[" * 2000, b"NaN", b"Infinity", b"1e400")
 
 READERS: dict[str, Reader] = {
-    "csv": Reader(points(".csv"), seeds.csv),
-    "csv as similarities": Reader(points(".csv", precomputed=True), seeds.csv),
-    "csv with columns": Reader(points(".csv", features=["2-3"], labels="1"), seeds.csv),
-    "csv.gz": Reader(points(".csv.gz"), lambda: seeds.packed(seeds.csv())),
-    "edges": Reader(points(".edges"), seeds.edges),
-    "mtx": Reader(points(".mtx"), seeds.matrix_market, _MTX),
-    "npy": Reader(points(".npy"), seeds.npy, _NPY),
-    "npy rows": Reader(rows, seeds.npy, _NPY),
-    "npy.gz": Reader(points(".npy.gz"), lambda: seeds.packed(seeds.npy())),
-    "npz": Reader(points(".npz"), seeds.npz),
-    "npz member": Reader(member(".npz", points, dict, "X"), seeds.npy, _NPY),
-    "npz sparse indices": Reader(member(".npz", points, seeds.sparse_members, "indices"), seeds.indices, _NPY),
-    "npz sparse pointers": Reader(member(".npz", points, seeds.sparse_members, "indptr"), seeds.indices, _NPY),
-    "npz sparse shape": Reader(member(".npz", points, seeds.sparse_members, "shape"), seeds.indices, _NPY),
-    "parquet": Reader(points(".parquet"), seeds.parquet),
-    "feather": Reader(points(".feather"), seeds.feather),
-    "excel": Reader(points(".xlsx"), seeds.excel, needs="openpyxl"),
-    "excel sheet": Reader(sheet, seeds.sheet, _XML, needs="openpyxl", costs=10),
-    "json lines": Reader(points(".jsonl"), seeds.json_lines, _JSON),
-    "graphml": Reader(points(".graphml"), seeds.graphml, _XML),
-    "fasta": Reader(points(".fasta"), seeds.fasta),
-    "phylip": Reader(points(".phy"), seeds.phylip),
-    "h5ad": Reader(annotated, h5ad.seeds, needs="anndata", costs=10),
-    "h5ad embedding": Reader(annotated_embedding, h5ad.seeds, needs="anndata", costs=10),
-    "csv with categories": Reader(points(".csv", categories=["3"]), seeds.csv),
-    "csv.zst": Reader(points(".csv.zst"), lambda: seeds.zstandard(seeds.csv()), needs="zstandard"),
-    "newick": Reader(tree(".nwk"), seeds.newick),
-    "json tree": Reader(tree(".json"), seeds.json_tree, _JSON),
-    "npz tree": Reader(tree(".npz"), seeds.npz_tree),
-    "npz tree member": Reader(member(".npz", tree, _heights, "children"), seeds.npy, _NPY),
-    "linkage": Reader(tree(".npy"), seeds.linkage, _NPY),
-    "mapped tree": Reader(mapped_tree, _mapped, _JSON),
-    "checkpoint manifest": Reader(checkpoint_manifest, _manifest, _JSON),
-    "checkpoint record": Reader(checkpoint_record, _record, _JSON),
+    "csv": Reader(points_reader(".csv"), seeds.csv),
+    "csv as similarities": Reader(points_reader(".csv", precomputed=True), seeds.csv),
+    "csv with columns": Reader(points_reader(".csv", features=["2-3"], labels="1"), seeds.csv),
+    "csv.gz": Reader(points_reader(".csv.gz"), lambda: seeds.packed(seeds.csv())),
+    "edges": Reader(points_reader(".edges"), seeds.edges),
+    "mtx": Reader(points_reader(".mtx"), seeds.matrix_market, _MTX),
+    "npy": Reader(points_reader(".npy"), seeds.npy, _NPY),
+    "npy rows": Reader(read_rows, seeds.npy, _NPY),
+    "npy.gz": Reader(points_reader(".npy.gz"), lambda: seeds.packed(seeds.npy())),
+    "npz": Reader(points_reader(".npz"), seeds.npz),
+    "npz member": Reader(member_reader(".npz", points_reader, dict, "X"), seeds.npy, _NPY),
+    "npz sparse indices": Reader(
+        member_reader(".npz", points_reader, seeds.sparse_members, "indices"), seeds.indices, _NPY
+    ),
+    "npz sparse pointers": Reader(
+        member_reader(".npz", points_reader, seeds.sparse_members, "indptr"), seeds.indices, _NPY
+    ),
+    "npz sparse shape": Reader(
+        member_reader(".npz", points_reader, seeds.sparse_members, "shape"), seeds.indices, _NPY
+    ),
+    "parquet": Reader(points_reader(".parquet"), seeds.parquet),
+    "feather": Reader(points_reader(".feather"), seeds.feather),
+    "excel": Reader(points_reader(".xlsx"), seeds.excel, needs="openpyxl"),
+    "excel sheet": Reader(read_sheet, seeds.sheet, _XML, needs="openpyxl", costs=10),
+    "json lines": Reader(points_reader(".jsonl"), seeds.json_lines, _JSON),
+    "graphml": Reader(points_reader(".graphml"), seeds.graphml, _XML),
+    "fasta": Reader(points_reader(".fasta"), seeds.fasta),
+    "phylip": Reader(points_reader(".phy"), seeds.phylip),
+    "h5ad": Reader(read_h5ad, h5ad.seeds, needs="anndata", costs=10),
+    "h5ad embedding": Reader(read_h5ad_embedding, h5ad.seeds, needs="anndata", costs=10),
+    "csv with categories": Reader(points_reader(".csv", categories=["3"]), seeds.csv),
+    "csv.zst": Reader(points_reader(".csv.zst"), lambda: seeds.zstandard(seeds.csv()), needs="zstandard"),
+    "newick": Reader(tree_reader(".nwk"), seeds.newick),
+    "json tree": Reader(tree_reader(".json"), seeds.json_tree, _JSON),
+    "npz tree": Reader(tree_reader(".npz"), seeds.npz_tree),
+    "npz tree member": Reader(member_reader(".npz", tree_reader, _heights, "children"), seeds.npy, _NPY),
+    "linkage": Reader(tree_reader(".npy"), seeds.linkage, _NPY),
+    "mapped tree": Reader(read_mapped_tree, _mapped, _JSON),
+    "checkpoint manifest": Reader(read_manifest, _manifest, _JSON),
+    "checkpoint record": Reader(read_record, _record, _JSON),
 }

@@ -1,4 +1,4 @@
-"""What a reader may do with any bytes, and whether it did."""
+"""The rules that every reader must keep for any bytes."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ LEAST_BYTES, TIMES = 256 << 20, 100
 
 @dataclass(frozen=True)
 class Verdict:
-    """``broken`` is the rule that was broken, with its place, so that one defect is told once; None if all were kept."""
+    """``broken`` is the rule that was broken, with its place, so that one defect counts as one rule; None if all were kept."""
 
     refused: bool
     seconds: float
     broken: str | None = None
 
 
-def judged(read: Callable[[Path, bytes], None], folder: Path, content: bytes, calls_it: str = "") -> Verdict:
-    """Read the content; refused inputs must name what they came from (``calls_it``) in one line.
+def judge(read: Callable[[Path, bytes], None], folder: Path, content: bytes, calls_it: str = "") -> Verdict:
+    """Read the content, and return which rule was broken; an error must name the input (``calls_it``) in one line.
 
     Memory is the peak while reading, whatever the process held earlier; where it cannot be measured, the rule is left out.
     """
@@ -41,7 +41,7 @@ def judged(read: Callable[[Path, bytes], None], folder: Path, content: bytes, ca
             read(folder, content)
     except OURS as error:
         refused = True
-        broken = _wrong_with(error, calls_it)
+        broken = _find_fault(error, calls_it)
     except MemoryError as error:
         refused = True
         broken = None if str(error).endswith(".") else f"MemoryError without advice {_place(error)}"
@@ -56,7 +56,7 @@ def judged(read: Callable[[Path, bytes], None], folder: Path, content: bytes, ca
     return Verdict(refused, seconds, broken)
 
 
-def _wrong_with(error: ValueError, calls_it: str) -> str | None:
+def _find_fault(error: ValueError, calls_it: str) -> str | None:
     text = str(error)
     if type(error) not in OURS:
         return f"{type(error).__name__} {_place(error)}"
@@ -66,8 +66,8 @@ def _wrong_with(error: ValueError, calls_it: str) -> str | None:
 
 
 def _place(error: BaseException) -> str:
-    """Where it came from: the last line of the package, and the last of all."""
+    """Return where an error was raised: the last frame of the package, and the last of all."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "hyphc" in Path(frame.filename).parts]
-    told = [f"{Path(frame.filename).name}:{frame.name}" for frame in (*ours[-1:], frames[-1])]
-    return "in " + " ← ".join(dict.fromkeys(reversed(told)))
+    places = [f"{Path(frame.filename).name}:{frame.name}" for frame in (*ours[-1:], frames[-1])]
+    return "in " + " ← ".join(dict.fromkeys(reversed(places)))

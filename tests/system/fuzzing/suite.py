@@ -28,32 +28,32 @@ INPUTS = {"mutated": 40_000, "guided": 10_000}
 _TOTALS = re.compile(r"(\d+) inputs, (\d+) refused, slowest ([\d.]+) s")
 
 
-def _names() -> dict[str, str]:
-    """Readers by the names of their cases, which are names of files."""
+def _readers_by_case() -> dict[str, str]:
+    """Return the readers by the names of their cases, which have no blanks."""
     from .readers import READERS
 
     return {name.replace(" ", "-"): name for name in READERS}
 
 
 def tasks() -> list[Task]:
-    return [Task("fuzzing", case, kind, "readers", 60 * MINUTE) for kind in INPUTS for case in _names()]
+    return [Task("fuzzing", case, kind, "readers", 60 * MINUTE) for kind in INPUTS for case in _readers_by_case()]
 
 
 def records(task: Task) -> Iterator[Record]:
-    """What came of all inputs of one reader."""
+    """Yield the counts of one reader."""
     from .readers import READERS
 
-    name = _names()[task.case]
+    name = _readers_by_case()[task.case]
     n = INPUTS[task.kind] // READERS[name].costs
     yield {"n": n}
     about = {"seed": SEED, "date": time.strftime("%Y-%m-%d")}
-    yield {**about, **(_mutated(name, n) if task.kind == "mutated" else _guided(name, n))}
+    yield {**about, **(_run_mutated(name, n) if task.kind == "mutated" else _run_guided(name, n))}
 
 
-def _mutated(name: str, n: int) -> Record:
-    from .campaign import tried
+def _run_mutated(name: str, n: int) -> Record:
+    from .campaign import run_campaign
 
-    totals = tried(name, n, SEED)
+    totals = run_campaign(name, n, SEED)
     return {
         "inputs": totals.inputs,
         "refused": totals.refused,
@@ -62,8 +62,8 @@ def _mutated(name: str, n: int) -> Record:
     }
 
 
-def _guided(name: str, n: int) -> Record:
-    """In a process of its own: libFuzzer ends it when it is done."""
+def _run_guided(name: str, n: int) -> Record:
+    """Run atheris in a process of its own: libFuzzer ends it when it is done."""
     command = [sys.executable, "-m", "tests.system.fuzzing.guided", name, str(n), str(SEED)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
     found = _TOTALS.search(done.stdout)
@@ -74,10 +74,10 @@ def _guided(name: str, n: int) -> Record:
 
 
 def fuzz_table(store: Store) -> str:
-    """A row a reader, and one for all."""
+    """Return a row for each reader, and one for all."""
     rows, sums, days = [], dict.fromkeys(INPUTS, 0), set()
     refused = broken = 0
-    for case, name in _names().items():
+    for case, name in _readers_by_case().items():
         found = {kind: _record(store.get("fuzzing", case, kind, "readers")) for kind in INPUTS}
         known = [record for record in found.values() if record]
         if not known:
@@ -95,12 +95,12 @@ def fuzz_table(store: Store) -> str:
         total = sum(sums.values())
         rows.append(["**all**", *map(spaced, sums.values()), f"{100 * refused / total:.1f} %", "", f"**{broken}**"])
     header = ["reader", *INPUTS, "refused", "slowest", "rules broken"]
-    told = f"\n\n{spaced(sum(sums.values()))} inputs, on {' and '.join(sorted(days))}." if rows else ""
-    return table(header, rows, "fuzzing") + told
+    line = f"\n\n{spaced(sum(sums.values()))} inputs, on {' and '.join(sorted(days))}." if rows else ""
+    return table(header, rows, "fuzzing") + line
 
 
 def _record(result: Result | None) -> Record | None:
-    """The record of a result; of a process that died, one that says so."""
+    """Return the record of a result; of a process that died, one that says so."""
     if result is None:
         return None
     if not result["records"]:

@@ -1,4 +1,4 @@
-"""The soak's curves: memory and time against points added, memory against fits."""
+"""Curves of long runs: memory and time against points added, memory against fits."""
 
 from __future__ import annotations
 

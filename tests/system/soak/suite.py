@@ -4,8 +4,8 @@ A million points are added in batches, a thousand fits made, and fits run in 32 
 
 "insertions": planted rows (8 columns, cosine) are added by `partial_fit`, 10 000 at a time; at some sizes the same rows are
 fitted anew, and the cost of the grown tree is compared with that. "fits": one small fit after the other, each another table.
-"threads": 32 fits at once, and one model asked by many threads, against the same alone. Memory is what the process holds
-(resident), as Linux tells it. Seconds are processor time: they do not count what others do on the machine.
+"threads": 32 fits at once, and predictions of one model from many threads, against the same alone. Memory is the resident memory
+of the process, as Linux reports it. Seconds are CPU time: they do not count what other processes do.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ def _threads() -> Iterator[Record]:
 
 
 def memory_growth(records: list[Record]) -> float:
-    """Share by which the memory of the last record is above that of the first."""
+    """Return by which share the memory of the last record exceeds that of the first."""
     return float(records[-1]["memory_mb"] / records[0]["memory_mb"] - 1)
 
 
 def soak_table(store: Store) -> str:
-    """What was tried, how much of it, and what came of it."""
+    """Return a row for each kind of run."""
     found = {task: (store.of(task) or {}).get("records", []) for task in tasks()}
     rows: list[list[str]] = []
     for record in found[THREADS]:
@@ -134,7 +134,7 @@ def _insertion_row(records: list[Record]) -> list[str]:
 
 
 def grown_table(store: Store) -> str:
-    """The cost of the tree that grew, against a fit of the same rows."""
+    """Return the cost of the tree that grew beside that of a new fit of the same rows."""
     records = (store.of(INSERTIONS) or {}).get("records", [])
     rows = [_grown_row(record) for record in records if "fresh_cost" in record]
     return table(["points", "cost, grown", "cost, fitted anew", "more by", "memory, MB"], rows, "soak insertions")
