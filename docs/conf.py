@@ -1,4 +1,4 @@
-"""The site: ``python -m sphinx -W docs site`` writes static pages that open from disk. CONTRIBUTING.md says why these tools."""
+"""The site: ``python -m sphinx -W docs site`` writes static pages that open from disk."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from PIL import Image
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
+from tests.system.soak.figure import draw_soak
 
 from ..suites.curves import CURVES, LABELS, STARTS, curves_of, lowest_cost, middle_curve
 from ..suites.speed import GRAPHS, KINDS, PEERS, SETS, lowest, middle, results_of, slope, times_of
@@ -26,7 +27,6 @@ from ..suites.support import reliability
 from ..suites.toys import COLUMNS, ONE_CLASS, ROWS, found_words
 from .cases import DECODED
 from .points import points
-from .soak_figure import draw_soak
 from .store import Store
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")

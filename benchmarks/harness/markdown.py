@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .store import Result
+from .task import program_of
 
 NOTHING, STOPPED, TOO_LARGE, FAILED = "–", "over time", "too large", "failed"
 
@@ -15,12 +16,10 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], command: str) -> str:
-    """A table, or, as long as nothing is stored, the command that measures it."""
-    return (
-        markdown(header, rows)
-        if rows
-        else f"No results are stored yet; `python -m benchmarks {command}` measures them."
-    )
+    """Return a table, or, as long as nothing is stored, the command that measures it."""
+    if rows:
+        return markdown(header, rows)
+    return f"No results are stored yet; `python -m {program_of(command.split()[0])} {command}` measures them."
 
 
 def best(result: Result | None) -> dict[str, float] | None:

@@ -1,4 +1,4 @@
-"""Fills the generated parts of the docs and of the README from the stored results."""
+"""Write the generated parts of the documentation and of the README from the stored results."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ PAGES = (*sorted(DOCS.glob("*.md")), ROOT / "README.md")
 _MARKED = re.compile(r"(<!-- ([a-z-]+):begin -->\n).*?(<!-- \2:end -->)", re.DOTALL)
 
 
-def filled(page: str, store: Store) -> str:
-    """The page with every part between its markers written anew."""
+def fill(page: str, store: Store) -> str:
+    """Return the page with every part between its markers rewritten."""
     names = {match[2] for match in _MARKED.finditer(page)} - {MEASURED}
     unknown = sorted(names - PARTS.keys())
     if unknown:
@@ -45,17 +45,17 @@ def filled(page: str, store: Store) -> str:
 
 
 def write_report(store: Store) -> None:
-    """Rewrite all pages, and draw the figures."""
+    """Rewrite all pages, and draw all figures."""
     for path in PAGES:
         page = path.read_text(encoding="utf-8")
-        path.write_text(filled(page, store), encoding="utf-8")
+        path.write_text(fill(page, store), encoding="utf-8")
     from .figures import draw_all  # needs matplotlib
 
     draw_all(store, DOCS / "images")
 
 
 def machine_list(store: Store) -> str:
-    """Machines and versions that the results were measured with, and how many shared the machine with other work."""
+    """Return the machines and versions behind all results, and how many of them shared the machine with other work."""
     seen: dict[str, int] = {}
     busy = 0
     for result in store.all():

@@ -39,7 +39,7 @@ def run_all(tasks: Sequence[Task], store: Store, *, again: bool = False) -> None
 
 
 def run(task: Task) -> Result:
-    """The result of one task: its records, how it ended, its peak memory, sources, versions and machine."""
+    """Return the result of one task: its records, how it ended, its seconds, peak memory, sources, versions and machine."""
     method = METHODS.get(task.method) or CLUSTERERS.get(task.method)
     if method is not None and LARGE.get(task.case, 0) > method.up_to:
         return _result(task, "too large", [], None)
@@ -49,11 +49,13 @@ def run(task: Task) -> Result:
     # threads that wait must not spin: they would slow each other down when cores are few
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     receiving, sending = context.Pipe(duplex=False)
+    begin = time.monotonic()
     child = context.Process(target=measure, args=(task, sending), daemon=True)
     child.start()
     sending.close()
     try:
-        return _result(task, *_collect(child, receiving, task.limit))
+        found = _result(task, *_collect(child, receiving, task.limit))
+        return {**found, "took": round(time.monotonic() - begin, 1)}
     finally:
         child.kill()
         child.join()

@@ -1,37 +1,78 @@
-"""How old results are: by commits for the pages, which must not change with every edit, by hashes for whoever asks."""
+"""Freshness of stored results: a result is fresh if the code that its suite runs is the same today, up to prose."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from ..suites import SUITES
 from .sources import digest
 from .store import Result, Store
+from .task import Suite, Task
+
+_HEADER = ("suite", "results", "fresh", "stale", "missing", "time", "what it measures")
+_MINUTE, _HOUR = 60, 3600
 
 
-def stale_lines(store: Store) -> list[str]:
-    """A line for each suite, and one for each of its results whose sources are no longer those of today."""
-    lines = []
-    for name, suite in SUITES.items():
+def overview(store: Store, suites: Mapping[str, Suite]) -> str:
+    """Return a table of suites: how many results are stored, fresh, stale and missing, and how long they took."""
+    rows = [_HEADER]
+    for name, suite in suites.items():
         results = list(store.all(name))
-        today = digest(suite.SOURCES)
-        unknown = sum("sources" not in result for result in results)
-        old = [result for result in results if result.get("sources", today) != today]
-        counts = [(len(results) - unknown - len(old), "of today's sources"), (len(old), "of other sources")]
-        counts.append((unknown, "measured before sources were recorded"))
-        told = ", ".join(f"{count} {what}" for count, what in counts if count) or "no results"
-        lines.append(f"{name}: {told}")
-        lines += [f"    {_key(result)} at {result['commit'] or 'an unknown commit'}" for result in old]
-    return lines
+        n_stale, n_missing = len(stale_results(store, name, suite)), sum(task not in store for task in suite.tasks())
+        counts = (len(results), len(results) - n_stale, n_stale, n_missing)
+        rows.append((name, *map(str, counts), _time(results), str(suite.__doc__).splitlines()[0]))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(_aligned(row, widths) for row in rows)
+
+
+def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
+    """Return a line: the first and the last column aligned to the left, figures to the right."""
+    first, *figures, last = row
+    cells = [first.ljust(widths[0]), *(text.rjust(width) for text, width in zip(figures, widths[1:-1], strict=True))]
+    return "  ".join([*cells, last])
+
+
+def _time(results: list[Result]) -> str:
+    """Return how long these results took; where that was not stored, at least what their records add up to."""
+    seconds = [
+        result.get("took", sum(record.get("seconds", 0.0) for record in result["records"])) for result in results
+    ]
+    total, at_least = sum(seconds), "" if all("took" in result for result in results) else "> "
+    if total < 1:
+        return ""
+    unit, name = next((size, name) for size, name in ((_HOUR, "h"), (_MINUTE, "min"), (1, "s")) if total >= size)
+    return f"{at_least}{total / unit:.0f} {name}"
+
+
+def stale_results(store: Store, name: str, suite: Suite) -> list[Result]:
+    """Return the results of a suite that were measured with other code, or with code that was not recorded."""
+    today = digest(suite.SOURCES)
+    return [result for result in store.all(name) if result.get("sources") != today]
+
+
+def stale_lines(store: Store, suites: Mapping[str, Suite], names: Iterable[str] = ()) -> list[str]:
+    """Return the stale results: for each suite their number by commit, or one by one for the suites that are named."""
+    named, lines = set(names), []
+    for name, suite in suites.items():
+        results = stale_results(store, name, suite)
+        if name in named:
+            lines += [f"{_key(result)} at {_commit(result)}" for result in results]
+        elif results and not named:
+            commits = Counter(map(_commit, results))
+            lines.append(f"{name}: {', '.join(f'{count} at {commit}' for commit, count in sorted(commits.items()))}")
+    return lines or ["No result is stale."]
 
 
 def _key(result: Result) -> str:
-    return f"{result['suite']}/{result['case']}.{result['kind']}.{result['method']}"
+    return Task(*(result[name] for name in ("suite", "case", "kind", "method"))).key
+
+
+def _commit(result: Result) -> str:
+    return result.get("commit") or "an unknown commit"
 
 
 def measured_at(store: Store, suites: Iterable[str]) -> str:
-    """At which commits the results of these suites were measured, in a sentence."""
+    """Return a sentence that says at which commits the results of these suites were measured."""
     commits = Counter(result.get("commit", "") for name in suites for result in store.all(name))
     before = commits.pop("", 0)
     told = [f"{count} at {name or 'an unknown commit'}" for name, count in sorted(commits.items(), key=str)]

@@ -9,7 +9,15 @@ from typing import Any, Protocol
 MINUTE = 60.0
 DEFAULT_LIMIT = 5 * MINUTE
 
+BENCHMARKS, SYSTEM = "benchmarks", "tests.system"  # the programs that run suites: python -m …
+SYSTEM_SUITES = ("faults", "fuzzing", "soak")
+
 Record = dict[str, Any]
+
+
+def program_of(suite: str) -> str:
+    """Return the program that runs a suite."""
+    return SYSTEM if suite in SYSTEM_SUITES else BENCHMARKS
 
 
 @dataclass(frozen=True)
@@ -24,20 +32,20 @@ class Task:
 
     @property
     def key(self) -> str:
-        """Where its result is kept."""
+        """Return the name of its result: suite/case.kind.method."""
         return f"{self.suite}/{self.case}.{self.kind}.{self.method}"
 
     @property
     def names(self) -> set[str]:
-        """What it may be asked for by."""
-        return {self.case, self.kind, self.method}
+        """Return what it can be selected by on the command line."""
+        return {self.case, self.kind, self.method, f"{self.case}.{self.kind}.{self.method}"}
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
 
 
 class Suite(Protocol):
-    """What a module of ``benchmarks/suites`` has, besides a docstring whose first line tells what it measures.
+    """A module of ``benchmarks/suites``, or ``suite`` in a folder of ``tests/system``; its docstring says first what it measures.
 
     ``records`` runs in the child. Its first record says how many points there are, ``{"n": …}``, and is sent when the data
     are there, so that their memory is told from that of the method. ``TABLES`` are functions of the store to Markdown, by the

@@ -1,21 +1,27 @@
-"""The suites: a module each, which says what it measures, how, and which tables of the pages follow from it."""
+"""The suites: a module each, which says what it measures, how, and which tables of the pages follow from it.
+
+Benchmarks are modules of this folder; suites of reliability stand beside the system tests that run short forms of them.
+"""
 
 from __future__ import annotations
 
 from typing import cast
 
+from tests.system.faults import suite as faults
+from tests.system.fuzzing import suite as fuzzing
+from tests.system.soak import suite as soak
+
 from ..harness.cases import SMALL
 from ..harness.task import Suite, Task
 from . import (
     certificate,
+    checkpoints,
     classification,
     cluster,
     continuous,
     curves,
     decoding,
     explorer,
-    faults,
-    fuzz,
     graphs,
     memory,
     neighbors,
@@ -26,7 +32,6 @@ from . import (
     search,
     sharpening,
     snapshots,
-    soak,
     speed,
     spreading,
     study,
@@ -63,11 +68,11 @@ _MODULES = (
     cluster,
     explorer,
     support,
-    faults,
-    fuzz,
-    soak,
+    checkpoints,
 )
-SUITES = {module.__name__.rsplit(".", 1)[1]: cast(Suite, module) for module in _MODULES}
+BENCHMARKS = {module.__name__.rsplit(".", 1)[1]: cast(Suite, module) for module in _MODULES}
+SYSTEM = {"faults": cast(Suite, faults), "fuzzing": cast(Suite, fuzzing), "soak": cast(Suite, soak)}
+SUITES = {**BENCHMARKS, **SYSTEM}
 _QUICK = ("tables", "decoding", "curves", "triplets", "snapshots")
 
 
@@ -79,15 +84,9 @@ def small() -> list[Task]:
 
 
 def everything() -> list[Task]:
-    """All suites; the small sets first."""
-    tasks = {task.key: task for suite in SUITES.values() for task in suite.tasks()}
+    """All benchmarks; the small sets first."""
+    tasks = {task.key: task for suite in BENCHMARKS.values() for task in suite.tasks()}
     return list({**{task.key: task for task in small()}, **tasks}.values())
 
 
 PLANS = {"small": small, "all": everything}
-
-
-def what_is_there() -> dict[str, str]:
-    """Each plan and suite with one line about it."""
-    plans = {name: str(plan.__doc__) for name, plan in PLANS.items()}
-    return {**plans, **{name: str(suite.__doc__).splitlines()[0] for name, suite in SUITES.items()}}

@@ -1,4 +1,4 @@
-"""How far from the optimum default fits can be: the certified gap."""
+"""Certified optimality gap of default fits."""
 
 from __future__ import annotations
 

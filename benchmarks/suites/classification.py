@@ -1,4 +1,6 @@
-"""Classes from a few labels, the paper's experiment: label propagation, Two-Step and End-to-End HypHC; half an hour.
+"""Classification from few labels, the paper's experiment.
+
+Label propagation, Two-Step and End-to-End HypHC; half an hour.
 
 The similarity is that of all points. Split s = 200, 201, …: 30 % training, 60 % test and 10 % validation, stratified by class,
 drawn by scikit-learn with the seed s, which also seeds the models. Both of ours run with the classifier's defaults and `N_INIT`

@@ -1,4 +1,6 @@
-"""Fits on two worker processes: time, memory, growth with n, what kills cost, and Spark's bisecting k-means beside them.
+"""Fits on a Dask cluster of two workers, and Spark's bisecting k-means.
+
+Time, memory, growth with n, and what killed workers cost.
 
 ``workers`` fits rows from an NPY file on two workers of one thread and 2 GB each. ``one kill`` does the same and kills a worker
 without warning. ``worker kills`` kills one in each stage, at a random moment; ``client kills`` kills the program that fits, with

@@ -1,4 +1,4 @@
-"""The continuous solver against PyTorch, from a tree as a start, and as the number of points grows."""
+"""Continuous solver: against PyTorch, from a tree, and growth with n."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each stage brings: best cost against seconds, for five ways to begin."""
+"""Cost against time for five ways to start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact against greedy decoding of one embedding: cost and milliseconds."""
+"""Exact and greedy decoding of one embedding: cost and time."""
 
 from __future__ import annotations
 

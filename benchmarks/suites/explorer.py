@@ -1,4 +1,6 @@
-"""Frame times of the explorer in headless Chromium; needs selenium, chromium and chromedriver.
+"""Frame times of the explorer in headless Chromium.
+
+Needs selenium, chromium and chromedriver.
 
 The disk is dragged around with the whole tree in sight, which is the most there is to draw. A frame is the time from one
 animation frame to the next, as a multiple of that on an empty page (the screen's own beat: 1.0 is as smooth as it gets);

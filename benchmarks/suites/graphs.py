@@ -1,4 +1,7 @@
-"""Three graphs: cost per unit weight and seconds of all methods that take one."""
+"""Cost and time of all graph methods on three graphs.
+
+Costs are per unit weight.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Memory of a fit of rows on disk, above what the package itself takes: bytes a row, and what is estimated."""
+"""Memory of a fit of rows on disk, measured and estimated.
+
+In bytes per row, without what the package itself takes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Neighbour graphs: seconds, processor time, recall and memory of ours, pynndescent and faiss, all on as many threads.
+"""Nearest-neighbour graphs: time, recall and memory, with peers.
+
+Peers are pynndescent and faiss, all on as many threads.
 
 The 15 nearest others of each point. Recall is on 1 000 exact rows. "cold" is the first search of a new process with
 an empty cache, in which kernels are compiled; "seconds" is the second. faiss is an inverted file of 4·√n cells, of which as many

@@ -1,4 +1,6 @@
-"""Triplets a second, value and gradient: the block loss in torch, the triplet loss in torch, and the compiled kernel.
+"""Triplets per second: losses in torch and the compiled kernel.
+
+Value and gradient of the block loss and of the triplet loss.
 
 All get the same points and similarities, one thread; torch in float32.
 """

@@ -1,4 +1,6 @@
-"""Number of clusters found in unimodal data, where one is right: how often, by shape and number of points.
+"""Number of clusters found in unimodal data, where one is right.
+
+Counted by shape and number of points.
 
 The constants of the rule were chosen on seeds below 1 000. Here seeds begin at 1 000 000.
 """

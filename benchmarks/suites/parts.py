@@ -1,4 +1,6 @@
-"""Fits by parts: cost, purity, time and memory beside a fit of all rows at once, and the seconds of each stage.
+"""Out-of-core fits and fits in memory: cost, purity, time, memory.
+
+Each stage is timed, too.
 
 Both trees are scored under the similarity of the fit at once. "above" is the difference of costs as a share of the cost of the
 graph's part (of all of it for cosines): the level of a background is arbitrary, and so is a share of a cost that includes it.

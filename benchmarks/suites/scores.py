@@ -1,4 +1,7 @@
-"""Exact costs, decoding and purity as multiples of reading or sorting the same array once, and their memory."""
+"""Time and memory of exact scores, relative to reading the array.
+
+Costs, decoding and purity, as multiples of reading or sorting the same array once.
+"""
 
 from __future__ import annotations
 

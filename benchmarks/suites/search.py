@@ -1,4 +1,4 @@
-"""The default fit, search included: budgets, linkages, a million points, large graphs, new points, starts."""
+"""Default fits: budgets, starts, linkages, large data, new points."""
 
 from __future__ import annotations
 

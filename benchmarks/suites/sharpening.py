@@ -1,4 +1,7 @@
-"""What was tried to certify more: other packings, exact linear programmes with local inequalities, larger subsets."""
+"""Attempts at tighter certificates.
+
+Other packings, exact linear programmes with local inequalities, larger subsets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaves of zoo in the Poincaré disk at five moments of the training; a figure."""
+"""Embeddings of zoo at five moments of the training; a figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Cost against time, and time against n: ours and its peers on features, graphs and the default similarity.
+"""Cost against time, and time against n, with peers.
+
+On features, graphs and the default similarity.
 
 What runs on rows gets the rows, distances included in its time; what runs on a graph gets the graph. Of ours the whole fit is
 timed, from the similarity on; for the default similarity from the rows on, neighbours included. All costs are under the

@@ -1,4 +1,4 @@
-"""How far from the optimum default fits of graphs can be: by subsets and triplets alone, and with spreading metrics."""
+"""Certified gap of graphs, with and without spreading metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which similarity brings known classes out: candidates and peers on twelve labelled sets, in two halves, and WordNet."""
+"""Similarities and peers on twelve labelled sets and WordNet.
+
+The sets are divided into a development and a held-out half.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The certificate against the size of its subsets: what it says of the fitted tree and of average linkage for 3 to 13 leaves."""
+"""Certificates against the size of their subsets.
+
+Of the fitted tree and of average linkage, for subsets of 3 to 13 leaves.
+"""
 
 from __future__ import annotations
 

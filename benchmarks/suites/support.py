@@ -1,4 +1,7 @@
-"""Whether support tells real clusters from chance, on planted groups and noise, also by pvclust's p-value; and what it takes."""
+"""Bootstrap support of planted groups and of noise, and its time.
+
+pvclust's p-value is compared with it.
+"""
 
 from __future__ import annotations
 

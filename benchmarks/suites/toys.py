@@ -1,4 +1,4 @@
-"""scikit-learn's comparison picture with ours in it, five tables as they come, and how often the number found is right."""
+"""scikit-learn's toy data and five tables: clusters and their number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost of the continuous stage against the number of triplets it may visit; a figure."""
+"""Continuous cost against the number of sampled triplets; a figure."""
 
 from __future__ import annotations
 

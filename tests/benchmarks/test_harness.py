@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import platform
+import secrets
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks.harness import paper, runner, sources, stale
+from benchmarks.harness import command, paper, runner, sources, stale
 from benchmarks.harness.cases import CONFIRMING, SELECTING
 from benchmarks.harness.clusterers import CLUSTERERS, noise_apart, scaled
 from benchmarks.harness.methods import METHODS
 from benchmarks.harness.multiscale import approximately_unbiased
 from benchmarks.harness.points import depths, meeting, points, triplets_alike
-from benchmarks.harness.report import PAGES, filled
-from benchmarks.harness.store import RESULTS, Store
+from benchmarks.harness.report import PAGES, fill
+from benchmarks.harness.store import Store
 from benchmarks.harness.task import Task
 from benchmarks.peers.label_propagation import label_propagation
 from benchmarks.suites import SUITES, classification, study, tables, toys
@@ -39,16 +41,15 @@ def result(status: str = "ok", costs: tuple[float, ...] = (), **scores: float) -
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_the_pages_are_what_the_stored_results_say_byte_for_byte(page):
     text = page.read_text(encoding="utf-8")
-    assert filled(text, Store()) == text
+    assert fill(text, Store()) == text
 
 
 def test_stored_results_name_versions_and_machine_but_neither_host_nor_path():
-    found = list(RESULTS.glob("*/*.json"))
+    found = list(Store().all())
     assert found
-    for path in found:
-        text = path.read_text()
-        stored = json.loads(text)
-        assert {"python", "hyphc", "numpy", "numba"} <= stored["versions"].keys(), path.name
+    for stored in found:
+        text = json.dumps(stored)
+        assert {"python", "hyphc", "numpy", "numba"} <= stored["versions"].keys(), stored["case"]
         assert stored["machine"].keys() == {"cores", "cpu", "memory_gb", "system"}
         assert str(ROOT) not in text
         assert str(Path.home()) not in text
@@ -74,8 +75,39 @@ def test_plans_name_known_methods_and_no_run_twice():
 
 
 def test_every_stored_result_belongs_to_a_task():
-    stored = {path.relative_to(RESULTS).with_suffix("").as_posix() for path in RESULTS.glob("*/*.json")}
-    assert stored <= {task.key for task in suites.everything()}
+    known = {task.key for suite in SUITES.values() for task in suite.tasks()}
+    for stored in Store().all():
+        assert Task(*(stored[name] for name in ("suite", "case", "kind", "method"))).key in known
+
+
+def test_results_are_one_sorted_line_each_and_a_new_one_changes_no_other_line(tmp_path):
+    store, tasks = Store(tmp_path), [Task("graphs", case, "edges", "cut") for case in ("b", "c", "a")]
+    for task in tasks:
+        store.save(task, result(costs=(1.0,)))
+    lines = (tmp_path / "graphs.jsonl").read_text().splitlines()
+    assert [json.loads(line)["case"] for line in lines] == ["a", "b", "c"]
+    store.save(tasks[0], result(costs=(2.0,)))
+    changed = (tmp_path / "graphs.jsonl").read_text().splitlines()
+    assert [one == other for one, other in zip(lines, changed, strict=True)] == [True, False, True]
+    assert Store(tmp_path).of(tasks[0])["records"][0]["cost"] == 2.0
+
+
+SAVE = """
+import sys
+from pathlib import Path
+from benchmarks.harness.store import Store
+from benchmarks.harness.task import Task
+for k in range(20):
+    Store(Path(sys.argv[1])).save(Task("graphs", f"{sys.argv[2]}-{k}", "edges", "cut"), {"records": [{"cost": 0.5}] * 200})
+"""
+
+
+def test_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
+    commands = [[sys.executable, "-c", SAVE, str(tmp_path), name] for name in "abc"]
+    processes = [subprocess.Popen(command, cwd=ROOT) for command in commands]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    assert len(list(Store(tmp_path).all("graphs"))) == 60
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "graphs.jsonl"]
 
 
 def test_every_table_of_a_suite_stands_in_a_page():
@@ -123,6 +155,7 @@ def test_a_run_measures_in_a_process_of_its_own():
     expected = dasgupta_cost(baselines.average_linkage(similarity), similarity, units="ordered")
     assert done["status"] == "ok"
     assert done["n"] == 178
+    assert done["took"] > 0
     assert [record["cost"] for record in done["records"]] == [expected] * 3
     assert 0 < done["records"][0]["purity"] <= 1
     assert done["peak_mb"] >= done["base_mb"] > 10
@@ -167,7 +200,7 @@ def test_what_is_stored_is_not_run_again_and_an_interrupt_loses_one_run_only(tmp
     runner.run_all(tasks, store)
     runner.run_all(tasks, store)
     assert asked == ["single", "average", "average", "ward"]
-    assert sorted(path.suffix for path in tmp_path.glob("*/*")) == [".json"] * 3
+    assert [stored["method"] for stored in store.all()] == ["average", "single", "ward"]
 
 
 def test_the_lowest_cost_is_bold_and_what_is_missing_says_why(tmp_path):
@@ -299,33 +332,138 @@ def test_the_papers_figures_are_read_in_order():
 
 def test_an_unknown_part_of_a_page_is_an_error():
     with pytest.raises(ValueError, match="part 'nonsense'"):
-        filled("<!-- nonsense:begin -->\n<!-- nonsense:end -->", Store())
+        fill("<!-- nonsense:begin -->\n<!-- nonsense:end -->", Store())
 
 
-def test_the_hash_of_the_sources_changes_with_what_they_hold_and_with_nothing_else(tmp_path):
-    (tmp_path / "tree").mkdir()
-    (tmp_path / "tree" / "core.py").write_text("a = 1")
+MODULE = """
+import numpy as np
+from . import pruning
+from ..tree.cut import best
+RATE = 0.1
+
+
+def step(x, *, rate=RATE):
+    if x < 0:
+        raise ValueError(f"x is {x}, below zero")
+    return best(pruning.prune(np.exp(rate * x)), "height")
+"""
+REWRITTEN = """'''Steps.'''
+import numpy as np
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .types import Rate
+from . import prunings as steps
+from ..forest.prune import best
+
+__all__ = ["step"]
+
+
+def step(x, *, rate=RATE):
+    '''Return a step.'''
+    if x < 0:  # no root
+        raise ValueError(f"{x} is negative; give at least 0")
+    return best(steps.prune(np.exp(rate * x)), "height")
+
+
+RATE = 0.1
+"""
+
+
+def hash_of(home: Path, **modules: str) -> str:
+    """Return the hash of a package that has these modules in one folder."""
+    folder = home / secrets.token_hex(4) / "tree"
+    folder.mkdir(parents=True)
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+    return sources.digest(("tree",), folder.parent)
+
+
+def test_the_hash_of_the_sources_does_not_change_with_prose_and_names_of_modules(tmp_path):
+    pruning = "from typing import TYPE_CHECKING\n\n\ndef prune(x):\n    return x\n"
+    before = hash_of(tmp_path, descent=MODULE, pruning=pruning)
+    assert hash_of(tmp_path, steps=REWRITTEN, prunings=pruning) == before
+
+
+def test_the_hash_of_the_sources_does_not_change_when_modules_are_merged(tmp_path):
+    other = "import numpy as np\n\n\ndef size(x):\n    return np.size(x)\n"
+    assert hash_of(tmp_path, both=MODULE + other) == hash_of(tmp_path, one=MODULE, two=other)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("RATE = 0.1", "RATE = 0.2"),
+        ("x < 0", "x <= 0"),
+        ("ValueError", "TypeError"),
+        ('"height"', '"modularity"'),
+        ("import best", "import worst as best"),
+        ("import numpy", "import torch"),
+        ("rate=RATE", "rate=1.0"),
+    ],
+)
+def test_the_hash_of_the_sources_changes_with_what_is_computed(old, new, tmp_path):
+    changed = MODULE.replace(old, new)
+    assert changed != MODULE
+    assert hash_of(tmp_path, descent=changed) != hash_of(tmp_path, descent=MODULE)
+
+
+def test_the_hash_of_the_sources_covers_assets_and_leaves_out_caches_and_other_folders(tmp_path):
+    (tmp_path / "tree" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "tree" / "page.js").write_text("a = 1")
     before = sources.digest(("tree",), tmp_path)
     (tmp_path / "cli.py").write_text("b = 1")
-    (tmp_path / "tree" / "__pycache__").mkdir()
     (tmp_path / "tree" / "__pycache__" / "core.pyc").write_text("compiled")
     assert sources.digest(("tree",), tmp_path) == before
-    (tmp_path / "tree" / "core.py").write_text("a = 2")
+    (tmp_path / "tree" / "page.js").write_text("a = 2")
     assert sources.digest(("tree",), tmp_path) != before
     with pytest.raises(ValueError, match="'forest'"):
         sources.digest(("forest",), tmp_path)
 
 
-def test_results_of_other_sources_are_listed_and_those_without_are_told_in_words(tmp_path):
+def test_the_method_is_the_whole_package_but_for_what_no_tree_depends_on():
+    assert {"similarity", "tree", "search", "scores", "estimator.py"} <= set(sources.METHOD)
+    assert not {"cli", "explorer", "plot", "io", "nn"} & set(sources.METHOD)
+    assert all((sources.PACKAGE / name).exists() for name in sources._OTHERS - {"__pycache__"})
+
+
+@pytest.fixture
+def graphs_store(tmp_path):
+    """A store with a fresh result, a stale one, and one whose sources were not recorded."""
     store, today = Store(tmp_path), sources.digest(SUITES["graphs"].SOURCES)
     marks = {"single": {"sources": today, "commit": "new"}, "average": {"sources": "older", "commit": "old"}, "cut": {}}
     for method, mark in marks.items():
-        task = Task("graphs", "cora_ml", "edges", method)
-        store.save(task, {**task.as_dict(), **result(costs=(1.0,)), **mark})
-    lines = stale.stale_lines(store)
-    told = "graphs: 1 of today's sources, 1 of other sources, 1 measured before sources were recorded"
-    assert lines[lines.index(told) + 1] == "    graphs/cora_ml.edges.average at old"
-    assert "graphs/cora_ml.edges.single" not in "".join(lines)
+        store.save(Task("graphs", "cora_ml", "edges", method), {**result(costs=(1.0,)), **mark})
+    return store
+
+
+def test_stale_results_are_counted_by_commit_and_listed_for_the_suites_that_are_named(graphs_store):
+    assert stale.stale_lines(graphs_store, SUITES) == ["graphs: 1 at an unknown commit, 1 at old"]
+    listed = ["graphs/cora_ml.edges.average at old", "graphs/cora_ml.edges.cut at an unknown commit"]
+    assert stale.stale_lines(graphs_store, SUITES, ["graphs"]) == listed
+    assert stale.stale_lines(graphs_store, SUITES, ["toys"]) == ["No result is stale."]
+
+
+def test_the_overview_has_one_line_a_suite_with_counts_and_time(graphs_store):
+    header, *lines = stale.overview(graphs_store, SUITES).splitlines()
+    assert header.split()[:6] == ["suite", "results", "fresh", "stale", "missing", "time"]
+    assert [line.split()[0] for line in lines] == list(SUITES)
+    row = next(line for line in lines if line.startswith("graphs"))
+    n_missing = len(SUITES["graphs"].tasks()) - 3
+    assert row.split()[:8] == ["graphs", "3", "1", "2", str(n_missing), ">", "3", "s"]
+    assert max(map(len, lines)) <= 130
+
+
+@pytest.mark.parametrize(("names", "n"), [((), 12), (("zoo",), 4), (("zoo.cosine.ward",), 1), (("zoo", "ward"), 6)])
+def test_tasks_are_selected_by_case_kind_method_or_all_three(names, n, monkeypatch):
+    tasks = [Task("x", case, "cosine", method) for case in ("zoo", "iris", "wine") for method in ("ward", *"abc")]
+    suite, ran = SimpleNamespace(tasks=lambda: tasks, TABLES={}), []
+    monkeypatch.setattr(command, "run_all", lambda chosen, store, *, again: ran.extend(chosen))
+    monkeypatch.setattr(command, "write_report", lambda store: None)
+    command.main("benchmarks", "", {"x": suite}, {}, ["x", *names])
+    assert len(ran) == n
+    with pytest.raises(SystemExit):
+        command.main("benchmarks", "", {"x": suite}, {}, ["x", "no-such-name"])
 
 
 def test_a_page_tells_the_commits_of_its_own_results_whatever_the_sources_of_today(tmp_path):
@@ -336,7 +474,7 @@ def test_a_page_tells_the_commits_of_its_own_results_whatever_the_sources_of_tod
         ("tables", {}),
     ):
         store.save(Task(suite, "x", "y", "z"), {**result(), **mark})
-    page = filled("<!-- graphs:begin -->\n<!-- graphs:end -->\n<!-- measured:begin -->\n<!-- measured:end -->", store)
+    page = fill("<!-- graphs:begin -->\n<!-- graphs:end -->\n<!-- measured:begin -->\n<!-- measured:end -->", store)
     assert "measured: 1 at old." in page
     assert "1 before sources were recorded, 1 at old" in stale.measured_at(store, ["tables", "graphs"])
 
@@ -360,8 +498,15 @@ def test_the_unbiased_p_value_is_read_off_shares_that_follow_its_model():
 
 
 def test_the_estimated_memory_of_a_row_is_at_least_what_was_measured():
-    stored = [json.loads(path.read_text(encoding="utf-8")) for path in (RESULTS / "memory").glob("*.json")]
+    stored = list(Store().all("memory"))
     assert stored
     for result in stored:
         measured = (result["peak_mb"] - result["base_mb"]) * 2**20 / result["n"]
         assert measured <= bytes_of_a_row(int(result["case"].split("x")[1])), result["case"]
+
+
+@pytest.mark.parametrize(("program", "suite"), [("benchmarks", "tables"), ("tests.system", "fuzzing")])
+def test_a_program_without_arguments_prints_its_table_of_suites(program, suite):
+    done = subprocess.run([sys.executable, "-m", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("suite ")
+    assert f"\n{suite} " in done.stdout

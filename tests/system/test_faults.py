@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -16,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.faults import child, disks, files
 from hyphc import HypHC, Tree
 from hyphc._runtime.folder_lock import Lock
 from hyphc._runtime.run_control import Clock
 from hyphc.cli import fit_files, main, outputs
 from hyphc.fit import resume
+from tests.system.faults import child, disks, files
 
 X = np.random.default_rng(0).normal(size=files.SHAPE).round(3)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -107,14 +106,14 @@ def test_where_memory_ends_nothing_half_is_left(stage, scene, tmp_path, all_load
         monkeypatch.setattr("hyphc.cli.fit.judged", fit_files.judged)
 
     def work() -> int:
-        child.arrange(stage, lambda: child.limit_memory(""))
+        child.inject(stage, lambda: child.limit_memory(""))
         return fit()
 
     code, said = exit_code(forked(work, tmp_path / "said")), (tmp_path / "said").read_text()
     assert code in (0, 1), said
     assert said.count("\n") == code, said
     has_tree = code == 0 or "the tree was written" in said
-    assert files.complaints(scene, new=has_tree) == []
+    assert files.find_complaints(scene, new=has_tree) == []
     assert has_tree or stage not in ("certificate", "files")
 
 
@@ -126,7 +125,7 @@ def test_memory_that_ends_after_the_fit_does_not_cost_the_tree(stage, error, sce
     monkeypatch.setattr(child.STAGES[stage].replace(":", "."), fail)
     assert fit() == 1
     assert "the tree was written to out, without its gap and its pictures" in capsys.readouterr().err
-    assert files.complaints(scene, new=True) == []
+    assert files.find_complaints(scene, new=True) == []
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -140,7 +139,7 @@ def test_a_signal_during_the_certificate_does_not_cost_the_tree(number, code, sc
         assert fit() == code
     said = "hyphc: interrupted; the tree was written to out, without its gap and its pictures.\n"
     assert capsys.readouterr().err == said
-    assert files.complaints(scene, new=True) == []
+    assert files.find_complaints(scene, new=True) == []
 
 
 class default_interrupts:
@@ -175,7 +174,7 @@ def test_an_ended_fit_writes_its_tree_and_makes_no_certificate(number, code, sce
     with default_interrupts():
         assert fit() == code
     assert "the best tree found until then was written" in capsys.readouterr().err
-    assert files.complaints(scene, new=True) == []
+    assert files.find_complaints(scene, new=True) == []
     assert "left out" in (scene / "report.md").read_text()
 
 
@@ -189,7 +188,7 @@ def test_an_ended_fit_writes_its_tree_before_its_pictures(scene, monkeypatch):
     monkeypatch.setattr("hyphc.cli.fit_files.draw", late)
     with default_interrupts():
         assert fit() == 130
-    assert files.complaints(scene, new=True) == []
+    assert files.find_complaints(scene, new=True) == []
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -198,7 +197,7 @@ def test_asked_twice_a_fit_ends_at_once_and_leaves_the_old_files(number, code, s
     with default_interrupts():
         assert fit() == code
     assert capsys.readouterr().err.splitlines()[-1] == "hyphc: interrupted; nothing was written."
-    assert files.complaints(scene, new=False) == []
+    assert files.find_complaints(scene, new=False) == []
 
 
 def test_the_handler_of_others_is_left_alone_and_ours_goes_with_the_command(scene):
@@ -220,7 +219,7 @@ def test_a_full_disk_leaves_the_old_files(scene, monkeypatch, capsys):
     monkeypatch.setattr("hyphc.cli.fit_files.draw", full)
     assert fit() == 1
     assert capsys.readouterr().err == "hyphc: out/tree.png: No space left on device.\n"
-    assert files.complaints(scene, new=False) == []
+    assert files.find_complaints(scene, new=False) == []
 
 
 @contextmanager
@@ -237,7 +236,7 @@ def test_a_real_disk_that_is_full_keeps_the_old_files(scene, tmp_path, capsys):
     with full_disk(scene, disks.FOR_FILES):
         files.write_old(scene)
         assert fit() == 1
-        assert files.complaints(scene, new=False) == []
+        assert files.find_complaints(scene, new=False) == []
     said = capsys.readouterr().err
     assert "No space left on device" in said
     assert said.count("\n") == 1
@@ -249,7 +248,7 @@ def test_a_checkpoint_on_a_real_disk_that_is_full_is_told_and_the_fit_goes_on(sc
         assert not [path.name for path in (tmp_path / "kept").rglob(".*")]
     said = "hyphc: The checkpoint 'kept' failed: No space left on device; the fit goes on, and what is there stays.\n"
     assert capsys.readouterr().err == said
-    assert files.complaints(scene, new=True) == []
+    assert files.find_complaints(scene, new=True) == []
 
 
 def test_a_folder_that_is_removed_during_the_fit_is_made_again(scene, monkeypatch):
@@ -261,14 +260,14 @@ def test_a_folder_that_is_removed_during_the_fit_is_made_again(scene, monkeypatc
 
     monkeypatch.setattr(HypHC, "fit", removing)
     assert fit() == 0
-    assert files.complaints(scene, new=True) == []
+    assert files.find_complaints(scene, new=True) == []
 
 
 def test_a_clock_that_is_set_back_changes_nothing(scene, monkeypatch):
     day = [time.time()]
     monkeypatch.setattr(time, "time", lambda: day.append(day[-1] - 3600.0) or day[-1])
     assert fit("--checkpoint", "kept", "--time-budget", "1") == 0
-    assert files.complaints(scene, new=True) == []
+    assert files.find_complaints(scene, new=True) == []
 
 
 def test_a_checkpoint_goes_on_from_the_command_line(scene, monkeypatch, capsys):
@@ -334,19 +333,18 @@ def test_a_trial_that_goes_wrong_is_told(tmp_path):
     files.write_old(tmp_path / "out")
     (tmp_path / "out" / ".new.x").mkdir()
     (tmp_path / "out" / "tree.npz").write_bytes(b"half")
-    assert files.complaints(tmp_path / "out", new=False) == ["left behind .new.x", "tree.npz was replaced"]
-    assert "tree.nwk was not written" in files.complaints(tmp_path / "out", new=True)
+    assert files.find_complaints(tmp_path / "out", new=False) == ["left behind .new.x", "tree.npz was replaced"]
+    assert "tree.nwk was not written" in files.find_complaints(tmp_path / "out", new=True)
 
 
 def test_every_case_of_a_fault_is_in_the_table(tmp_path):
     from benchmarks.harness.store import Store
-    from benchmarks.suites import faults
+    from tests.system.faults import suite as faults
 
     store = Store(tmp_path)
     for task in faults.tasks():
         trials = [{"seed": 0, "survived": True, "lost": "nothing"}, {"seed": 3, "survived": False, "lost": "a tree"}]
-        if task.kind != "cost":
-            store.save(task, json.loads(json.dumps({**task.as_dict(), "records": trials, "commit": "abc"})))
+        store.save(task, {"records": trials, "commit": "abc"})
     written = faults.fault_table(store)
     assert written.count("| 2 | 1 | a tree | 0 to 3 | abc |") == sum(
         len(group.CASES) for group in faults.GROUPS.values()

@@ -1,4 +1,4 @@
-"""Readers under fire, a short form of ``python -m benchmarks fuzz``; and the inputs that once broke a rule."""
+"""Fuzzing of all readers, a short form of ``python -m tests.system fuzzing``, and the inputs that once broke a rule."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.fuzzing import seeds
-from benchmarks.fuzzing.campaign import inputs_of, told, tried
-from benchmarks.fuzzing.mutation import mutated
-from benchmarks.fuzzing.readers import READERS
-from benchmarks.fuzzing.rules import judged
 from benchmarks.harness.memory import can_reset_peak
 from hyphc.io import read_points
+from tests.system.fuzzing import seeds
+from tests.system.fuzzing.campaign import generate_inputs, run_campaign, summarize
+from tests.system.fuzzing.mutation import mutate
+from tests.system.fuzzing.readers import READERS
+from tests.system.fuzzing.rules import judge
 
 N_INPUTS = 200
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,8 +29,8 @@ measures_memory = pytest.mark.skipif(
 def test_whatever_a_file_holds_it_is_read_or_refused_in_a_sentence(name):
     pytest.importorskip(READERS[name].needs)
     n = N_INPUTS // READERS[name].costs
-    totals = tried(name, n, seed=1)
-    assert not totals.broken, told(name, totals)
+    totals = run_campaign(name, n, seed=1)
+    assert not totals.broken, summarize(name, totals)
     assert totals.inputs == n
 
 
@@ -38,13 +38,13 @@ def test_whatever_a_file_holds_it_is_read_or_refused_in_a_sentence(name):
 def test_the_files_that_fuzzing_begins_from_are_whole(name, tmp_path):
     reader = READERS[name]
     pytest.importorskip(reader.needs)
-    verdicts = [judged(reader.read, tmp_path, content, reader.calls_it) for content in reader.seeds()]
+    verdicts = [judge(reader.read, tmp_path, content, reader.calls_it) for content in reader.seeds()]
     assert not all(verdict.refused for verdict in verdicts) or name in {"csv as similarities", "npz tree member"}
     assert not any(verdict.broken for verdict in verdicts)
 
 
 def test_the_same_seed_gives_the_same_inputs():
-    first, again, other = (inputs_of("csv", seed) for seed in (3, 3, 4))
+    first, again, other = (generate_inputs("csv", seed) for seed in (3, 3, 4))
     whole = len(READERS["csv"].seeds())
     drawn = [(next(first), next(again), next(other)) for _ in range(whole + 50)]
     assert all(a == b for a, b, _ in drawn)
@@ -53,10 +53,10 @@ def test_the_same_seed_gives_the_same_inputs():
 
 def test_most_inputs_differ_from_the_files_they_come_from():
     whole = seeds.newick()
-    assert sum(mutated(whole, 0, k) in whole for k in range(200)) < 20
+    assert sum(mutate(whole, 0, k) in whole for k in range(200)) < 20
 
 
-# Rules must be able to break: a reader that does what none may do is told of.
+# Rules must be able to break: a reader that does what none may do is reported.
 @pytest.mark.parametrize(
     ("fault", "rule"),
     [
@@ -67,8 +67,8 @@ def test_most_inputs_differ_from_the_files_they_come_from():
         pytest.param(lambda: bytearray(300 << 20), "memory", marks=measures_memory),
     ],
 )
-def test_a_reader_that_breaks_a_rule_is_told_of(fault, rule, tmp_path):
-    verdict = judged(lambda folder, content: fault() and None, tmp_path, b"x", "input")
+def test_a_reader_that_breaks_a_rule_is_reported(fault, rule, tmp_path):
+    verdict = judge(lambda folder, content: fault() and None, tmp_path, b"x", "input")
     assert verdict.broken is not None
     assert rule in verdict.broken
 
@@ -77,16 +77,16 @@ def test_a_reader_that_breaks_a_rule_is_told_of(fault, rule, tmp_path):
 AFTER_A_LARGE_PEAK = """
 import sys
 from pathlib import Path
-from benchmarks.fuzzing.rules import judged
+from tests.system.fuzzing.rules import judge
 from benchmarks.harness.memory import can_reset_peak
 bytearray(1536 << 20)
 for n_bytes in (300 << 20, 1 << 20):
-    print(judged(lambda folder, content: bytearray(n_bytes) and None, Path(), b"x").broken)
+    print(judge(lambda folder, content: bytearray(n_bytes) and None, Path(), b"x").broken)
 """
 
 
 @measures_memory
-def test_memory_is_told_of_however_much_the_process_held_before():
+def test_memory_is_measured_however_much_the_process_held_before():
     command = [sys.executable, "-c", AFTER_A_LARGE_PEAK]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "memory\nNone\n"
 
@@ -169,14 +169,14 @@ def test_a_signalling_nan_in_a_column_of_parquet_is_missing_without_a_warning(tm
     odd = np.array([0x7FF0000000000001, *range(1, 6)], dtype="<u8").view("<f8")
     pq.write_table(pa.table({"odd": odd, "b": np.arange(6.0) ** 2}), tmp_path / "odd.parquet")
     content = (tmp_path / "odd.parquet").read_bytes()
-    assert judged(READERS["parquet"].read, tmp_path, content, READERS["parquet"].calls_it).broken is None
+    assert judge(READERS["parquet"].read, tmp_path, content, READERS["parquet"].calls_it).broken is None
 
 
 def test_a_row_beyond_the_last_of_excel_is_refused_and_not_counted_up_to(tmp_path):
     pytest.importorskip("openpyxl")
     content = seeds.sheet()[0].replace(b'<row r="1">', b'<row r="%s">' % (b"1" * 60))
     assert b"1" * 60 in content
-    verdict = judged(READERS["excel sheet"].read, tmp_path, content, "input")
+    verdict = judge(READERS["excel sheet"].read, tmp_path, content, "input")
     assert verdict.refused
     assert verdict.broken is None
 
@@ -186,8 +186,8 @@ def test_what_once_broke_a_rule_does_so_no_more(what, tmp_path):
     name, content = BROKE[what]
     reader = READERS[name]
     for whole in reader.seeds()[:1]:  # makes the folders that the input is put into
-        judged(reader.read, tmp_path, whole)
-    assert judged(reader.read, tmp_path, content, reader.calls_it).broken is None
+        judge(reader.read, tmp_path, whole)
+    assert judge(reader.read, tmp_path, content, reader.calls_it).broken is None
 
 
 def test_matrix_market_is_read_as_scipy_reads_it(tmp_path):

@@ -62,3 +62,13 @@ def test_security_is_told_where_people_look_and_names_doors_that_are_there():
         assert callable(getattr(hyphc.io, name))
     for name in re.findall(r"`Tree\.(\w+)`", page):
         assert callable(getattr(hyphc.Tree, name))
+
+
+def test_a_release_is_published_without_secrets_by_the_only_job_that_may_identify_itself():
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    before, publish = text.split("  publish:\n")
+    assert "secrets." not in text
+    assert "pypa/gh-action-pypi-publish" in publish
+    assert publish.count("id-token: write") == text.count("id-token: write") == 1
+    assert "needs: [wheel, tests]" in publish
+    assert "permissions:\n  contents: read\n" in before

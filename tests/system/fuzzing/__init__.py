@@ -1,0 +1,1 @@
+"""Fuzzing of all readers: any bytes must give a result or an error of ours, in bounded time and memory."""
