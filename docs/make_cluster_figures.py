@@ -42,7 +42,9 @@ def draw_graph() -> None:
     colors = cluster_colors(model.n_clusters_)[model.labels_]
     figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained", width_ratios=[1.3, 1])
     nx.draw_networkx_edges(graph, places, ax=axes[0], edge_color="0.8", width=0.6)
-    nx.draw_networkx_nodes(graph, places, ax=axes[0], node_color=colors, node_size=60, edgecolors="white", linewidths=0.5)
+    nx.draw_networkx_nodes(
+        graph, places, ax=axes[0], node_color=colors, node_size=60, edgecolors="white", linewidths=0.5
+    )
     axes[0].axis("off")
     axes[0].set_title(f"77 characters, {model.n_clusters_} communities", fontsize=9)
     plot.condensed_tree(model, ax=axes[1])

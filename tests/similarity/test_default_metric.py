@@ -506,3 +506,22 @@ def test_a_graph_made_by_hand_is_still_a_graph():
     similarity = as_similarity(sp.csr_array(squareform(pdist(FEW) < 1.0).astype(float)), "precomputed")
     assert isinstance(similarity, Graph)
     assert not isinstance(similarity, Blend)
+
+
+def spirals(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three thin arms of n points each, evenly spaced."""
+    turn = np.linspace(0.8, 8.0, n)
+    arms = [np.column_stack([turn * np.cos(turn + a), turn * np.sin(turn + a)]) for a in (0.0, 2.1, 4.2)]
+    return np.vstack(arms), np.repeat(np.arange(3), n)
+
+
+def test_few_rows_along_curves_have_eight_neighbours_unless_others_are_asked_for():
+    X, arms = spirals(104)
+    model = fitted(X, n_clusters=3)
+    assert model.similarity_.source.n_neighbors == 8
+    assert adjusted_rand_score(arms, model.labels_) == 1.0
+    assert "8 neighbours of each row, since rows lie along curves" in model.plan_.rows
+    for other in (fitted(X, n_clusters=3, n_neighbors=15), fitted(spirals(200)[0]), fitted(X[:, :1])):
+        assert other.similarity_.source.n_neighbors == 15
+        assert "curves" not in other.plan_.rows
+    assert model.predict(X[::5] + 1e-6).tolist() == model.labels_[::5].tolist()

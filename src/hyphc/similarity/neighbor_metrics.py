@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 # Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
 N_NEIGHBORS = 15
 BACKGROUND = 1e-4
-# Along thin curves, as arms of a spiral, neighbours beyond the eighth lie on the next arm. Curves are what has less than this
-# dimension within eight neighbours, in at most so many rows: with more of them fifteen neighbours stay on the arm.
-CURVE_NEIGHBORS, CURVE_DIMENSION, CURVE_ROWS = 8, 1.25, 10_000
+# Few points along thin curves, as arms of a spiral, have neighbours beyond the eighth on the next arm. Curves have less than this
+# dimension within eight neighbours; with more rows fifteen neighbours stay on the arm, and bridge gaps in it.
+CURVE_NEIGHBORS, CURVE_DIMENSION, CURVE_ROWS = 8, 1.25, 500
 # Distances this small beside the median of the furthest neighbours' are ties: they say nothing of a dimension or a density.
 TIED = 1e-6
 # Sparse rows are seen by the background through so many singular vectors.
