@@ -299,7 +299,7 @@ def test_sparse_rows_stay_sparse(monkeypatch):
 def test_sparse_rows_are_neither_scaled_nor_centred():
     X, _ = documents(n=60)
     blend = as_similarity(X)
-    assert_allclose(blend.graph.to_dense(), neighbor_graph(X.toarray(), 15).toarray(), atol=1e-9)
+    assert_allclose(blend.graph.to_dense(), neighbor_graph(X.toarray(), 10).toarray(), atol=1e-9)
     assert blend.source.scaling is None
 
 
@@ -525,3 +525,16 @@ def test_few_rows_along_curves_have_eight_neighbours_unless_others_are_asked_for
         assert other.similarity_.source.n_neighbors == 15
         assert "curves" not in other.plan_.rows
     assert model.predict(X[::5] + 1e-6).tolist() == model.labels_[::5].tolist()
+
+
+@pytest.mark.parametrize(("n", "expected"), [(2, 1), (5, 4), (12, 4), (30, 5), (60, 10), (90, 15), (400, 15)])
+def test_each_of_few_rows_has_a_sixth_of_them_as_neighbours(n, expected):
+    X = np.random.default_rng(0).normal(size=(n, 4))
+    assert_allclose(as_similarity(X, scale=False).graph.to_dense(), neighbor_graph(X, expected).toarray(), atol=1e-9)
+
+
+def test_clear_groups_of_few_rows_are_found():
+    rng = np.random.default_rng(1)
+    groups = np.arange(30) % 3
+    X = 4 * rng.normal(size=(3, 6))[groups] + rng.normal(size=(30, 6))
+    assert adjusted_rand_score(groups, fitted(X).labels_) == 1.0

@@ -47,7 +47,7 @@ def as_similarity(
     X : array, frame or sparse matrix (n, d), or square (n, n) with ``metric="precomputed"``, or a Similarity (returned)
         Of AnnData its ``X``; a graph of networkx is a similarity, its parallel edges summed.
     metric : str or callable
-        - ``"auto"``: columns scaled where that is right, a graph of 15 nearest neighbours, and a weak background, linear in
+        - ``"auto"``: columns scaled where that is right, a graph of nearest neighbours, and a weak background, linear in
           squared distance, that decides how its pieces are put together. NaN is missing, and columns of a frame may hold
           categories: docs/missing.md.
         - ``"cosine"``: w = (1 + cos) / 2. A zero row has no direction: its cosine is 0, its similarity to every point ½.

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
 N_NEIGHBORS = 15
+# Of few rows each has a sixth of them, and at least so many: with half of all rows as neighbours no group would stand apart.
+SHARE_OF_ROWS, FEWEST_NEIGHBORS = 6, 4
 BACKGROUND = 1e-4
 # Few points along thin curves, as arms of a spiral, have neighbours beyond the eighth on the next arm. Curves have less than this
 # dimension within eight neighbours; with more rows fifteen neighbours stay on the arm, and bridge gaps in it.
@@ -131,6 +133,11 @@ class NeighborsWithGaps(Neighbors):
 
     def closest(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
         return PartlyKnown(old, self.shares).closest(new, k)
+
+
+def default_neighbors(n: int) -> int:
+    """Return how many neighbours each of n rows gets unless a number is asked for: 15, or a sixth of fewer than 90 rows."""
+    return min(N_NEIGHBORS, max(FEWEST_NEIGHBORS, n // SHARE_OF_ROWS))
 
 
 def crowding_of(distances: Floats) -> Crowding | None:
@@ -291,7 +298,7 @@ class Auto(Metric):
     def _graph(self, placed: Placed, sizes: Floats) -> tuple[Graph, int]:
         """Return the graph, and how many neighbours each row has in it."""
         rows, n = placed.rows, placed.rows.shape[0]
-        wanted = N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors
+        wanted = default_neighbors(n) if self.n_neighbors is None else self.n_neighbors
         if n == 1 or rows.shape[1] == 0:
             return Graph(sp.csr_array((n, n)), sizes=sizes), wanted
         metric = self._neighbors(min(wanted, n - 1), placed)

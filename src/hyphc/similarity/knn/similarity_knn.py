@@ -9,19 +9,19 @@ from ..._runtime.arrays import Floats, Ints
 from ..base import Similarity, by_kind
 from ..features import Features
 from ..graph import Graph
-from ..neighbor_metrics import N_NEIGHBORS, crowding_of
+from ..neighbor_metrics import crowding_of, default_neighbors
 from .edge_weights import graph_of
 
 FAINTEST = 1e-12  # similarities below this share of the largest are all alike
 
 
 def knn_graph(similarity: Similarity) -> Graph:
-    """Return the graph of each point's 15 most similar others, with fuzzy weights and densities from the distances.
+    """Return the graph of each point's most similar others, as many as by default, with fuzzy weights and densities.
 
-    Of features these are Euclidean, of matrices √log(w_max / w): of a Gaussian kernel the distances that it was made of.
+    Distances of features are Euclidean, of matrices √log(w_max / w): of a Gaussian kernel the distances that it was made of.
     """
     n, sizes = similarity.n, similarity.sizes
-    neighbours, distances = nearest_by_similarity(similarity, min(N_NEIGHBORS, n - 1))
+    neighbours, distances = nearest_by_similarity(similarity, min(default_neighbors(n), n - 1))
     graph = Graph(graph_of(neighbours, distances, "fuzzy"))
     weighted = graph if (sizes == 1).all() else graph.combined(sp.diags_array(sizes).tocsr(), sizes)
     weighted.crowding = crowding_of(distances)
