@@ -55,7 +55,9 @@ ENOUGH = -np.log(ALPHA)
 STEPS = 8  # of the random walks, and of the averaging of densities: even
 DEEPEST = 6.0  # depths beyond this, and parts that no edge joins, are all alike
 KNEE = 2.15  # the rate grows linearly from here on: an empty strip is as unlikely as it is wide
-LOST_POINTS = 4.0  # of N: walks on thin curves are less independent than their number
+LOST_POINTS = 4.0  # of N: neighbouring walks are less independent than their number
+# Along thin curves, below this local dimension, chance leaves gaps that a handful of points span: so many are lost there.
+THIN_CURVES, LOST_ON_CURVES = 1.3, 8.0
 DENSITY_FALL, WIDEST_CROSSING = 1.0, 0.5  # where D ≤ 0: least δ, and largest −log(c / x) of edges alone
 BALANCED = 0.1  # cross-sections are measured at merges whose smaller side has this share of the points
 HALVED = 0.25  # a side whose merges lose smaller shares of its points is measured between its halves
@@ -181,7 +183,9 @@ def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
     fall = np.minimum(_density_depths(tree, graph), DEEPEST)
     by_density = np.where((fall >= DENSITY_FALL) & ~wide, fall, 0.0)
     depth = np.where(narrowing > 0, np.hypot(np.maximum(narrowing, 0.0), fall), by_density)
-    return np.where(tested, valley_evidence(depth, carriers, total), np.where(is_group, -np.inf, np.nan))
+    is_thin = graph.crowding is not None and graph.crowding.dimension < THIN_CURVES
+    evidence = valley_evidence(depth, carriers, total, LOST_ON_CURVES if is_thin else LOST_POINTS)
+    return np.where(tested, evidence, np.where(is_group, -np.inf, np.nan))
 
 
 def _with_lines(tree: Tree, rows: Floats, evidence: Floats, min_size: float | None) -> Floats:
@@ -237,10 +241,10 @@ def _without_near_pockets(tree: Tree, graph: Graph, rows: Floats, evidence: Floa
     return kept
 
 
-def valley_evidence(depth: Floats, carriers: Floats, n: float) -> Floats:
-    """Return −log p of a valley of this depth in a cross-section of so many points, of n in all."""
+def valley_evidence(depth: Floats, carriers: Floats, n: float, lost: float = LOST_POINTS) -> Floats:
+    """Return −log p of a valley of this depth in a cross-section of so many points, ``lost`` of which count for nothing."""
     places = np.log(n) - np.log(np.clip(carriers, np.finfo(np.float64).tiny, n))
-    return np.asarray(np.maximum(carriers - LOST_POINTS, 0.0) * _rate(depth) - places)
+    return np.asarray(np.maximum(carriers - lost, 0.0) * _rate(depth) - places)
 
 
 def _rate(depth: Floats) -> Floats:
