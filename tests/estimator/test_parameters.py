@@ -115,9 +115,9 @@ def test_a_fit_from_disk_carries_out_or_refuses_every_parameter(tmp_path):
     for name, value in OTHER.items():
         given = {**model.get_params(deep=False), name: value}
         with pytest.raises(ValueError, match=rf"(?s){name}=.* has no meaning for a fit by parts"):
-            fit_from_disk(source, given, model._cut(), defaults)
+            fit_from_disk(source, given, model._make_cut(), defaults)
     given = {**model.get_params(deep=False), "spread_penalty": 0, "refine": np.True_, "n_init": np.int64(1)}
-    fit_from_disk(source, given, model._cut(), defaults).discard()
+    fit_from_disk(source, given, model._make_cut(), defaults).discard()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_fit_from_disk_ignores_no_setting_of_the_metric(given, told, tmp_path)
     np.save(tmp_path / "x.npy", X)
     model = HypHC(memory_limit=1e9, **given)
     with pytest.raises(ValueError, match=told):
-        fit_from_disk(opened(tmp_path / "x.npy"), model.get_params(deep=False), model._cut(), defaults_of(HypHC))
+        fit_from_disk(opened(tmp_path / "x.npy"), model.get_params(deep=False), model._make_cut(), defaults_of(HypHC))
 
 
 # --- one fit after another -------------------------------------------------------------------------------------------

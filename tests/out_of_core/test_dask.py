@@ -19,8 +19,9 @@ import dask  # noqa: E402
 from distributed import Client  # noqa: E402
 from hyphc._runtime.user_warnings import warn  # noqa: E402
 from hyphc.dask import DaskHypHC, scheduling, waiting  # noqa: E402
+from hyphc.fit.flat_cut import FlatCut  # noqa: E402
 from hyphc.out_of_core.job import Problem, Recipe  # noqa: E402
-from hyphc.out_of_core.labels import Cut  # noqa: E402
+from hyphc.out_of_core.labels import labels_stage  # noqa: E402
 from hyphc.out_of_core.row_sources import open_rows  # noqa: E402
 from hyphc.out_of_core.stages import fit_by_parts, on_threads  # noqa: E402
 
@@ -95,7 +96,7 @@ def test_another_cut_of_the_same_storage_is_made_without_a_fit(file, tmp_path, m
     done = []
     monkeypatch.setattr("hyphc._runtime.shard_store.Checkpoint.write", _writing(done))
     second = DaskHypHC(5, metric="cosine", storage=tmp_path / "store", **SMALL).fit(file)
-    assert {stage for stage, _ in done} == {Cut(5).stage().name}
+    assert {stage for stage, _ in done} == {labels_stage(FlatCut(5)).name}
     assert (first.n_clusters_, second.n_clusters_) == (3, 5)
 
 

@@ -9,11 +9,12 @@ import pytest
 from hyphc import HypHC, Tree, dasgupta_cost, datasets
 from hyphc._kernels.tree.passes import smallest_leaves
 from hyphc._runtime.memory import n_bytes
+from hyphc.fit.flat_cut import FlatCut
 from hyphc.fit.weighted_leaves import collapsed, expanded
 from hyphc.out_of_core import partition_trees, search_settings
 from hyphc.out_of_core import stages as parts_module
 from hyphc.out_of_core.job import Problem, Recipe
-from hyphc.out_of_core.labels import Cut, predicted, tree_of
+from hyphc.out_of_core.labels import labels_stage, predicted, tree_of
 from hyphc.out_of_core.local_fit import sizes_within
 from hyphc.out_of_core.npy_source import NpyRows
 from hyphc.out_of_core.partition import parts_of_cells, visits, without_room
@@ -34,7 +35,7 @@ FEW, MANY = "as few rows", "as many rows"  # are searched: beyond a number of th
 
 def fitted(X, folder, n_jobs=1, cut=None, **recipe):
     problem = problem_of(X, folder, **recipe)
-    fit_by_parts(problem, on_threads(n_jobs), *([] if cut is None else [cut.stage()]))
+    fit_by_parts(problem, on_threads(n_jobs), *([] if cut is None else [labels_stage(cut)]))
     return problem
 
 
@@ -60,7 +61,7 @@ def searched_as(request):
 
 @pytest.fixture(scope="module", params=METRICS)
 def fit(request, rows, tmp_path_factory, searched_as):
-    return fitted(rows, tmp_path_factory.mktemp("fit") / "store", metric=request.param, cut=Cut(4))
+    return fitted(rows, tmp_path_factory.mktemp("fit") / "store", metric=request.param, cut=FlatCut(4))
 
 
 def test_the_cost_is_that_of_the_whole_tree(fit):
@@ -75,13 +76,13 @@ def merges_by_cluster(tree):
 
 
 def test_the_tree_carries_what_a_fit_at_once_gives_it(fit):
-    tree, local = tree_of(fit), HypHC.of_parts(fit, Cut(4))
+    tree, local = tree_of(fit), HypHC.from_out_of_core(fit, FlatCut(4))
     assert local.tree_ == tree
     np.testing.assert_allclose(tree.degrees, local.tree_.degrees, rtol=1e-6, atol=1e-6)
     for name in ("heights", "split_weights"):
         values = (getattr(t, name)[merges_by_cluster(t)] for t in (tree, local.tree_))
         np.testing.assert_allclose(*values, rtol=1e-6, atol=1e-6)
-    labels = fit.store.one(Cut(4).stage().name, 0, "labels")
+    labels = fit.store.one(labels_stage(FlatCut(4)).name, 0, "labels")
     np.testing.assert_array_equal(labels, local.labels_)
 
 
@@ -108,7 +109,7 @@ def test_a_tree_by_parts_is_hardly_dearer_than_one_of_all_rows(fit, rows):
 def test_neighbours_are_those_of_all_rows(rows, tmp_path):
     X = np.unique(rows, axis=0)
     graph = whole_similarity(fitted(X, tmp_path / "store", metric="auto")).near
-    truth = HypHC(metric="auto", random_state=0)._metric().similarity(X).near
+    truth = HypHC(metric="auto", random_state=0)._make_metric().similarity(X).near
     found = graph.to_csr().minimum(truth.to_csr()).sum() / truth.to_csr().sum()
     assert found > 0.99
 
@@ -269,8 +270,8 @@ def test_subtrees_that_move_are_small_and_not_too_many(n, d, has_edges, most):
 
 
 def test_new_rows_join_the_clusters_of_rows_like_them(fit, rows):
-    labels = np.array(fit.store.one(Cut(4).stage().name, 0, "labels"))
-    assert (predicted(fit, Cut(4), rows[:100]) == labels[:100]).mean() > 0.9
+    labels = np.array(fit.store.one(labels_stage(FlatCut(4)).name, 0, "labels"))
+    assert (predicted(fit, FlatCut(4), rows[:100]) == labels[:100]).mean() > 0.9
 
 
 def test_other_rows_or_parameters_in_one_storage_are_an_error(rows, tmp_path):

@@ -20,9 +20,10 @@ from .._runtime.base_estimator import fitted_anew, named_parameters
 from .._runtime.storage import Folder, Place, place_of
 from ..estimator import HypHC
 from ..fit.deduplicate import warn_of_few_distinct
+from ..fit.flat_cut import FlatCut
 from ..fit.parameter_checks import JOIN, check_values
 from ..out_of_core.job import PART_SIZE, Problem, Recipe
-from ..out_of_core.labels import Cut, n_distinct, predicted, tree_of
+from ..out_of_core.labels import labels_stage, n_distinct, predicted, tree_of
 from ..out_of_core.npy_source import Rows
 from ..out_of_core.progress import Telling
 from ..out_of_core.row_sources import ParquetRows, PickedRows, Source, open_rows, open_to_fit
@@ -155,15 +156,15 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
                 require_seen(self.client_, place)
                 if blocks is not None:
                     write_rows(blocks, place, self.client_)
-                fit_by_parts(problem, on_dask(self.client_, told), cut.stage())
-            return self._settle(problem, cut)
+                fit_by_parts(problem, on_dask(self.client_, told), labels_stage(cut))
+            return self._set_fitted_attributes(problem, cut)
 
-    def _settle(self, problem: Problem, cut: Cut) -> Self:
+    def _set_fitted_attributes(self, problem: Problem, cut: FlatCut) -> Self:
         self._problem_, self._fitted_cut_ = problem, cut
         self.cost_ = float(problem.store.one("tree", 0, "cost"))
-        self.n_clusters_ = int(problem.store.one(cut.stage().name, 0, "n_clusters"))
+        self.n_clusters_ = int(problem.store.one(labels_stage(cut).name, 0, "n_clusters"))
         self.n_leaves_, self.n_features_in_ = problem.source.shape
-        self.labels_ = labels_array(problem.storage, cut.stage().name, problem.n, problem.block_rows)
+        self.labels_ = labels_array(problem.storage, labels_stage(cut).name, problem.n, problem.block_rows)
         if cut.n_clusters is not None:
             warn_of_few_distinct(n_distinct(problem), self.n_clusters_)
         return self
@@ -196,14 +197,14 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def to_local(self) -> HypHC:
         """A fitted ``HypHC`` with this tree and all rows in memory, independent of cluster and storage."""
         check_is_fitted(self, "cost_")
-        return HypHC.of_parts(self._problem_, self._fitted_cut_)
+        return HypHC.from_out_of_core(self._problem_, self._fitted_cut_)
 
     def _recipe(self) -> Recipe:
         return Recipe.of(self.get_params(deep=False), part_size=self.part_size, sample_size=self.sample_size)
 
-    def _cut(self) -> Cut:
+    def _cut(self) -> FlatCut:
         wanted: Any = None if self.n_clusters == "auto" else self.n_clusters
-        return Cut(wanted, self.distance_threshold, self.criterion, self.min_size, self.outliers)
+        return FlatCut(wanted, self.distance_threshold, self.criterion, self.min_size, self.outliers)
 
     def _place(self) -> Place:
         if self.storage is not None:
@@ -230,11 +231,11 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 _NONE = np.empty(0, dtype=np.int64)
 
 
-def _predict(rows: Rows, problem: Problem, cut: Cut) -> Any:
+def _predict(rows: Rows, problem: Problem, cut: FlatCut) -> Any:
     return predicted(problem, cut, rows)
 
 
-def _predicted_file(problem: Problem, cut: Cut, source: Source) -> Any:
+def _predicted_file(problem: Problem, cut: FlatCut, source: Source) -> Any:
     n, step = source.shape[0], problem.block_rows
     task = dask.delayed(lambda b, e: predicted(problem, cut, source.read(b, e)), pure=False)
     ends = [(b, min(b + step, n)) for b in range(0, n, step)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -12,13 +12,12 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
 from .._runtime.shard_store import Arrays
+from ..fit.flat_cut import FlatCut
 from ..fit.new_points import joined_clusters
-from ..fit.parameter_checks import JOIN, LABEL
+from ..fit.parameter_checks import JOIN
 from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
-from ..tree.condense import FlatClusters
-from ..tree.prunings import CONDENSED, flat_clusters, nearest_possible, own_clusters, require_size
 from .assembly import FOLDER
 from .job import Problem
 from .npy_source import Rows
@@ -27,60 +26,18 @@ from .stages import Stage
 from .top_tree import Frontier, frontier_of
 
 
-@dataclass(frozen=True)
-class Cut:
-    """Which flat clusters: as the parameters of ``HypHC`` say."""
-
-    n_clusters: int | None = None
-    distance_threshold: float | None = None
-    criterion: str = CONDENSED
-    min_size: float | None = None
-    outliers: str = JOIN
-
-    def check(self, n: int) -> None:
-        """Raise for clusters that no tree of n points has, and for settings that would be ignored."""
-        if self.distance_threshold is None:
-            if self.n_clusters is not None and not 1 <= self.n_clusters <= n:
-                raise ValueError(
-                    f"n_clusters={self.n_clusters} is not between 1 and the {n} points; choose one that is."
-                )
-            return
-        if self.n_clusters is not None:
-            raise ValueError("Give n_clusters or distance_threshold, not both.")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name not in ("distance_threshold", "outliers") and value != field.default:
-                raise ValueError(
-                    f"{field.name}={value!r} goes with a number of clusters, not with distance_threshold; leave it out."
-                )
-
-    def clusters(self, tree: Tree, n_found: int | None = None) -> FlatClusters:
-        """Return as many flat clusters as asked for, else those that the tree carries, else as near to ``n_found`` as can be."""
-        if self.distance_threshold is not None:
-            return flat_clusters(tree, height=float(np.nextafter(self.distance_threshold, -np.inf)))
-        require_size(tree, self.min_size)
-        if self.n_clusters is None and tree.found_splits is not None:
-            return own_clusters(tree, self.criterion, self.min_size)
-        n_clusters = (
-            self.n_clusters if n_found is None else nearest_possible(tree, n_found, self.criterion, self.min_size)
-        )
-        return flat_clusters(tree, n_clusters, self.criterion, self.min_size)
-
-    def labels(self, clusters: FlatClusters) -> Ints:
-        """Return the cluster of each leaf, or −1 for those that fell out above the core of their cluster if they are labelled."""
-        return np.where(clusters.joined, -1, clusters.labels) if self.outliers == LABEL else clusters.labels
-
-    def stage(self) -> Stage:
-        """The stage that makes them: another cut of the same tree is another stage."""
-        name = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
-        return Stage(f"labels-{name}", partial(_labels, cut=self), "one")
+def labels_stage(cut: FlatCut) -> Stage:
+    """Return the stage that labels the rows; each cut of a tree is a stage of its own."""
+    name = hashlib.sha256(repr(cut).encode()).hexdigest()[:12]
+    return Stage(f"labels-{name}", partial(_label_rows, cut=cut), "one")
 
 
-def _labels(problem: Problem, _: int, cut: Cut) -> Arrays:
+def _label_rows(problem: Problem, _: int, cut: FlatCut) -> Arrays:
+    """Return the flat cluster of each row, and their number."""
     # unless a number is asked for, as many as the sample's tree has, found as ``HypHC`` finds it
     n_found = None if cut.n_clusters is not None else int(problem.store.one("sample", 0, "n_clusters"))
-    clusters = cut.clusters(tree_of(problem), n_found)
-    arrays = {"labels": cut.labels(clusters).astype(np.int64), "n_clusters": np.array(len(clusters.nodes))}
+    clusters = cut.find_clusters(tree_of(problem), n_found)
+    arrays = {"labels": cut.label_points(clusters).astype(np.int64), "n_clusters": np.array(len(clusters.nodes))}
     return arrays if cut.outliers == JOIN else {**arrays, "clusters": clusters.labels.astype(np.int64)}
 
 
@@ -94,9 +51,9 @@ def n_distinct(problem: Problem) -> int:
     return sum(len(piece["frontier"]) for piece in problem.pieces("fits", problem.n_parts(), "frontier"))
 
 
-def predicted(problem: Problem, cut: Cut, raw: Rows) -> Ints:
+def predicted(problem: Problem, cut: FlatCut, raw: Rows) -> Ints:
     """The flat cluster that each new row would join at its cheapest place among the small subtrees of all parts."""
-    placement = _placement(problem.store.digest(cut.stage().name), problem, cut)
+    placement = _placement(problem.store.digest(labels_stage(cut).name), problem, cut)
     sample, frontier = sample_of(problem), placement.frontier
     rows: Any = placed(raw, sample.columns)
     if isinstance(frontier.similarity, Blend):
@@ -121,11 +78,11 @@ class _Placement:
 
 
 @lru_cache(maxsize=1)
-def _placement(digest: str, problem: Problem, cut: Cut) -> _Placement:
+def _placement(digest: str, problem: Problem, cut: FlatCut) -> _Placement:
     frontier, tree = frontier_of(problem), Tree(np.array(problem.store.one("top", 0, "children")))
     members = np.concatenate([piece["member"] for piece in problem.pieces("fits", problem.n_parts(), "member")])
     kept = "labels" if cut.outliers == JOIN else "clusters"  # a new row joins a cluster, whichever points are outliers
-    names, labels = np.unique(problem.store.one(cut.stage().name, 0, kept)[members], return_inverse=True)
+    names, labels = np.unique(problem.store.one(labels_stage(cut).name, 0, kept)[members], return_inverse=True)
     return _Placement(frontier, tree, labels, names, _nodes_of_sample(problem, frontier.starts))
 
 

@@ -16,9 +16,10 @@ from .._runtime.arrays import Ints
 from .._runtime.memory import available_memory, n_bytes
 from .._runtime.parallel import n_threads
 from .._runtime.storage import place_of
+from ..fit.flat_cut import FlatCut
 from ..tree import Tree
 from .job import PART_SIZE, SAMPLE_SIZE, Problem, Recipe
-from .labels import Cut, predicted, tree_of
+from .labels import labels_stage, predicted, tree_of
 from .npy_source import ArrayRows, Rows
 from .progress import Telling
 from .row_sources import Source, open_to_fit, rows_of_a_block
@@ -99,7 +100,7 @@ class FromDisk:
     """What came of it; its storage is there until ``discard``, or for good if somebody chose the place."""
 
     problem: Problem
-    cut: Cut
+    cut: FlatCut
     is_kept: bool = False
 
     @property
@@ -110,12 +111,12 @@ class FromDisk:
     @property
     def labels(self) -> Ints:
         """Flat clusters."""
-        return self.problem.store.one(self.cut.stage().name, 0, "labels")
+        return self.problem.store.one(labels_stage(self.cut).name, 0, "labels")
 
     @property
     def n_clusters(self) -> int:
         """How many."""
-        return int(self.problem.store.one(self.cut.stage().name, 0, "n_clusters"))
+        return int(self.problem.store.one(labels_stage(self.cut).name, 0, "n_clusters"))
 
     @property
     def cost(self) -> float:
@@ -139,11 +140,11 @@ def _block(rows: Rows, begin: int, step: int) -> Rows:
 
 
 # Parameters of ``HypHC`` that a fit by parts carries out: those of its recipe and of the cut, and these. It refuses all others.
-CARRIED_OUT = {field.name for kind in (Recipe, Cut) for field in fields(kind)}
+CARRIED_OUT = {field.name for kind in (Recipe, FlatCut) for field in fields(kind)}
 CARRIED_OUT |= {"random_state", "memory_limit", "checkpoint", "n_jobs", "verbose"}
 
 
-def fit_from_disk(source: Source, parameters: dict[str, Any], cut: Cut, defaults: dict[str, Any]) -> FromDisk:
+def fit_from_disk(source: Source, parameters: dict[str, Any], cut: FlatCut, defaults: dict[str, Any]) -> FromDisk:
     """Fit by parts, with the parameters of ``HypHC``, in its checkpoint or in a temporary folder."""
     require_carried_out(parameters, defaults)
     sizes = sizes_within(allowed(parameters["memory_limit"]), *source.shape, parameters["n_jobs"])
@@ -156,7 +157,7 @@ def fit_from_disk(source: Source, parameters: dict[str, Any], cut: Cut, defaults
     try:
         with told.shown(parameters["verbose"]):
             problem.open()
-            fit_by_parts(problem, on_threads(sizes.tasks, told), cut.stage())
+            fit_by_parts(problem, on_threads(sizes.tasks, told), labels_stage(cut))
     except BaseException:
         FromDisk(problem, cut, is_kept).discard()
         raise

@@ -11,9 +11,9 @@ import numpy as np
 from .._runtime.run_control import Clock
 from ..baselines.first_tree import quick_tree
 from ..continuous.solver import EmbedSettings
-from ..fit.deduplicate import Distinct
+from ..fit.deduplicate import DistinctPoints
 from ..fit.plan import plan_fit
-from ..fit.run import carry_out
+from ..fit.run import run_plan
 from ..fit.weighted_leaves import twins
 from ..search.coarsening import coarser
 from ..search.refine import refine_by
@@ -30,12 +30,12 @@ def searched(problem: Problem, similarity: Similarity, seed: int, n_jobs: int, s
     """The tree of some leaves of a problem; if it has many rows, by at most so many sweeps."""
     if similarity.n == 1:
         return Tree(np.empty((0, 2), np.int64))
-    distinct = Distinct(similarity, twins(similarity))
+    distinct = DistinctPoints(similarity, twins(similarity))
     if problem.n > LARGE:
         start = quick_tree(distinct.similarity, n_jobs)
-        return distinct.tree(refined(problem, start, distinct.similarity, seed, n_jobs, sweeps))
+        return distinct.expand_tree(refined(problem, start, distinct.similarity, seed, n_jobs, sweeps))
     plan = plan_fit(distinct.similarity, EmbedSettings(), effort=problem.recipe.effort)
-    return carry_out(plan, distinct, Clock(), seed, n_jobs).tree
+    return run_plan(plan, distinct, Clock(), seed, n_jobs).tree
 
 
 def refined(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
