@@ -83,25 +83,25 @@ def _points(case: str) -> tuple[np.ndarray, np.ndarray]:
 def _by_parts(
     X: np.ndarray, metric: str, seed: int, folder: Path
 ) -> tuple[list[tuple[str, int, float]], Tree, float, float]:
-    from hyphc.out_of_core.job import Problem, Recipe
-    from hyphc.out_of_core.labels import tree_of
+    from hyphc.out_of_core.job import Job, JobSettings
+    from hyphc.out_of_core.labels import load_tree
     from hyphc.out_of_core.row_sources import open_rows
-    from hyphc.out_of_core.stages import on_threads, perform, stages
-    from hyphc.out_of_core.to_memory import whole_similarity
+    from hyphc.out_of_core.stages import make_thread_executor, run_task, stages
+    from hyphc.out_of_core.to_memory import load_similarity
 
     np.save(folder / "x.npy", X)
-    recipe = Recipe(metric=metric, seed=seed, **SMALL_PARTS.get(len(X), {}))
-    problem = Problem(open_rows(folder / "x.npy"), recipe, str(folder / "store"))
-    problem.open()
+    settings = JobSettings(metric=metric, seed=seed, **SMALL_PARTS.get(len(X), {}))
+    job = Job(open_rows(folder / "x.npy"), settings, str(folder / "store"))
+    job.open()
     spent = []
-    for stage in stages(problem):
-        begin, count = time.perf_counter(), stage.count(problem)
-        on_threads(-1)(partial(perform, problem, stage), count, stage.name)
+    for stage in stages(job):
+        begin, count = time.perf_counter(), stage.count(job)
+        make_thread_executor(-1)(partial(run_task, job, stage), count, stage.name)
         spent.append((stage.name, count, time.perf_counter() - begin))
-    cost, similarity = float(problem.store.one("tree", 0, "cost")), whole_similarity(problem)
+    cost, similarity = float(job.store.one("tree", 0, "cost")), load_similarity(job)
     alone = HypHC(2, random_state=0).fit(similarity)
     above = (cost - alone.cost_) / dasgupta_cost(alone.tree_, similarity.near)
-    return spent, Tree(np.array(tree_of(problem).children)), cost, above  # the folder goes
+    return spent, Tree(np.array(load_tree(job).children)), cost, above  # the folder goes
 
 
 def cost_table(store: Store) -> str:
@@ -133,13 +133,13 @@ def _percent(shares: list[float]) -> str:
 
 def simulated(costs: list[tuple[str, int, float]], workers: int) -> list[tuple[str, int, float]]:
     """Stages one after the other, each a list of equal tasks that free workers take: (name, tasks, seconds of the stage)."""
-    finished = []
+    wait_for = []
     for name, count, seconds in costs:
         free = [0.0] * workers
         for _ in range(count):
             heapq.heappush(free, heapq.heappop(free) + seconds)
-        finished.append((name, count, max(free)))
-    return finished
+        wait_for.append((name, count, max(free)))
+    return wait_for
 
 
 def billion(stages: list[tuple[str, int, float]], n: int) -> list[tuple[str, int, float]]:

@@ -32,11 +32,11 @@ from .fit.resume import FitCheckpoint, NoCheckpoint, SolvedSubproblems, restore_
 from .fit.row_checks import extend_names, row_names, validate_rows
 from .fit.run import FitResult, Seed, embed_tree, run_plan
 from .fit.weighted_leaves import twins, weighted
-from .out_of_core.job import Problem
-from .out_of_core.labels import n_distinct, tree_of
-from .out_of_core.local_fit import fit_from_disk, is_on_disk, is_too_large, opened
+from .out_of_core.job import Job
+from .out_of_core.labels import count_distinct_rows, load_tree
+from .out_of_core.local_fit import fit_out_of_core, is_on_disk, is_too_large, open_source
 from .out_of_core.row_sources import Source
-from .out_of_core.to_memory import whole_similarity
+from .out_of_core.to_memory import load_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.cluster_number import ClusterNumber, number_of_clusters
 from .scores.differences import Differences, differences
@@ -279,7 +279,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         with fitted_anew(self):
             self._check_parameters()
             if is_on_disk(X):
-                source = opened(X)
+                source = open_source(X)
                 if is_too_large(source, self.memory_limit):
                     return self._fit_out_of_core(source, sample_weight)
                 X = source.read(0, source.shape[0])
@@ -479,7 +479,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             raise ValueError("sample_weight cannot be given for rows that are fitted out of core; raise memory_limit.")
         cut = self._make_cut()
         cut.check(source.shape[0])
-        fitted = fit_from_disk(source, self.get_params(deep=False), cut, defaults_of(type(self)))
+        fitted = fit_out_of_core(source, self.get_params(deep=False), cut, defaults_of(type(self)))
         weakref.finalize(self, fitted.discard)
         self.similarity_ = None
         self._out_of_core_ = fitted
@@ -490,32 +490,32 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self.n_clusters_, self.interrupted_ = fitted.n_clusters, False
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
         if self._n_clusters_given is not None:
-            warn_of_few_distinct(n_distinct(fitted.problem), self.n_clusters_)
+            warn_of_few_distinct(count_distinct_rows(fitted.job), self.n_clusters_)
         return self
 
     @classmethod
-    def from_out_of_core(cls, problem: Problem, cut: FlatCut) -> HypHC:
+    def from_out_of_core(cls, job: Job, cut: FlatCut) -> HypHC:
         """Return a model in memory of a tree that was fitted out of core, with all attributes of a fit in memory."""
-        recipe, similarity = problem.recipe, whole_similarity(problem)
+        settings, similarity = job.settings, load_similarity(job)
         model = cls(
             cut.n_clusters,
             distance_threshold=cut.distance_threshold,
-            metric=recipe.metric,
-            scale=recipe.scale,
+            metric=settings.metric,
+            scale=settings.scale,
             criterion=cut.criterion,
             min_size=cut.min_size,
             outliers=cut.outliers,
-            effort=recipe.effort,
-            random_state=recipe.seed,
+            effort=settings.effort,
+            random_state=settings.seed,
         )
-        if recipe.metric == "auto":
+        if settings.metric == "auto":
             model.set_params(
-                n_neighbors=recipe.n_neighbors, edge_weights=recipe.edge_weights, background=recipe.background
+                n_neighbors=settings.n_neighbors, edge_weights=settings.edge_weights, background=settings.background
             )
-        model.n_features_in_, model.interrupted_ = problem.source.shape[1], False
-        model.plan_ = replace(plan_fit(similarity, EmbedSettings(), effort=recipe.effort), rows="fitted out of core")
+        model.n_features_in_, model.interrupted_ = job.source.shape[1], False
+        model.plan_ = replace(plan_fit(similarity, EmbedSettings(), effort=settings.effort), rows="fitted out of core")
         model.loss_curve_, model.n_iter_ = np.empty(0), 0
-        tree = Tree(np.array(tree_of(problem).children))
+        tree = Tree(np.array(load_tree(job).children))
         model._set_fitted_attributes(tree, similarity, None, is_tested=cut.n_clusters is None)
         return model
 
@@ -580,7 +580,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         X = self._validate_rows(X, reset=False)
         if self.similarity_ is None:
             require_finite(X, "X")
-            return self._out_of_core_.predicted(X)
+            return self._out_of_core_.predict(X)
         if isinstance(X, Similarity):
             return joined_clusters(self.tree_, self._clusters_.labels, X, self.n_jobs)
         rows = metric_of(self.similarity_).rows(self.similarity_, X)

@@ -14,8 +14,8 @@ from distributed import Client
 from .._runtime.shard_store import Checkpoint
 from .._runtime.storage import Storage
 from ..out_of_core.npy_source import Rows
-from ..out_of_core.row_sources import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
-from .waiting import finished
+from ..out_of_core.row_sources import FINGERPRINT_ROWS, StoredRows, rows_per_block
+from .waiting import wait_for
 
 
 def as_array(X: Any) -> Any:
@@ -28,11 +28,11 @@ def as_array(X: Any) -> Any:
     return array
 
 
-def stored_rows(array: Any, storage: Storage, block_rows: int | None) -> tuple[Any, StoredRows]:
+def plan_stored_rows(array: Any, storage: Storage, block_rows: int | None) -> tuple[Any, StoredRows]:
     """The array in blocks of the rows that a fit reads at a time, and what it will be in the storage."""
     n, d = array.shape
     dtype = np.dtype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
-    rows = block_rows or rows_of_a_block(n, d)
+    rows = block_rows or rows_per_block(n, d)
     blocks = array.rechunk((rows, -1)).astype(dtype)
     return blocks, StoredRows(storage, (n, d), str(dtype), rows, _fingerprint(array))
 
@@ -49,21 +49,21 @@ def write_rows(blocks: Any, storage: Storage, client: Client | None) -> None:
     """Compute the blocks that are not in the storage, each on a worker, which writes it."""
     write = dask.delayed(_write, pure=False)
     parts = blocks.to_delayed().ravel()
-    there = _there(storage, len(parts), client)
+    there = _find_written(storage, len(parts), client)
     tasks = [write(part, storage, number) for number, part in enumerate(parts) if not there[number]]
     if client is None:
         dask.compute(*tasks, scheduler="threads")
     else:
-        finished(client, client.compute(tasks), lambda done: None)
+        wait_for(client, client.compute(tasks), lambda done: None)
 
 
-def _there(storage: Storage, count: int, client: Client | None) -> list[bool]:
+def _find_written(storage: Storage, count: int, client: Client | None) -> list[bool]:
     """Whether each block is in the storage; checked by workers, since it is read for that."""
     check = partial(Checkpoint(storage).has, "rows")
     if client is None:
         return list(map(check, range(count)))
     checks = client.map(check, range(count), pure=False)
-    finished(client, checks, lambda done: None)
+    wait_for(client, checks, lambda done: None)
     return [future.result() for future in checks]
 
 

@@ -22,16 +22,16 @@ from ..estimator import HypHC
 from ..fit.deduplicate import warn_of_few_distinct
 from ..fit.flat_cut import FlatCut
 from ..fit.parameter_checks import JOIN, check_values
-from ..out_of_core.job import PART_SIZE, Problem, Recipe
-from ..out_of_core.labels import labels_stage, n_distinct, predicted, tree_of
+from ..out_of_core.job import PART_SIZE, Job, JobSettings
+from ..out_of_core.labels import count_distinct_rows, labels_stage, load_tree, predict_clusters
 from ..out_of_core.npy_source import Rows
-from ..out_of_core.progress import Telling
-from ..out_of_core.row_sources import ParquetRows, PickedRows, Source, open_rows, open_to_fit
-from ..out_of_core.stages import fit_by_parts
+from ..out_of_core.progress import StageProgress
+from ..out_of_core.row_sources import ParquetRows, PickedRows, Source, open_rows, open_with_warnings
+from ..out_of_core.stages import run_stages
 from ..tree import Tree
 from ..tree.prunings import CONDENSED
-from .collections import as_array, labels_array, stored_rows, write_rows
-from .scheduling import chosen_client, on_dask, require_seen
+from .collections import as_array, labels_array, plan_stored_rows, write_rows
+from .scheduling import find_client, make_dask_executor, require_visible
 
 
 class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -144,29 +144,29 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         """
         with fitted_anew(self):
             check_values(self.get_params(deep=False))
-            recipe, cut = self._recipe(), self._cut()
-            self.client_ = chosen_client(self.client)
+            settings, cut = self._recipe(), self._cut()
+            self.client_ = find_client(self.client)
             place = self._place()
             self.storage_ = str(place)
             blocks, source = self._rows(X, place)
             cut.check(source.shape[0])
-            problem, told = Problem(source, recipe, place), Telling()
+            job, told = Job(source, settings, place), StageProgress()
             with told.shown(self.verbose):
-                problem.open()
-                require_seen(self.client_, place)
+                job.open()
+                require_visible(self.client_, place)
                 if blocks is not None:
                     write_rows(blocks, place, self.client_)
-                fit_by_parts(problem, on_dask(self.client_, told), labels_stage(cut))
-            return self._set_fitted_attributes(problem, cut)
+                run_stages(job, make_dask_executor(self.client_, told), labels_stage(cut))
+            return self._set_fitted_attributes(job, cut)
 
-    def _set_fitted_attributes(self, problem: Problem, cut: FlatCut) -> Self:
-        self._problem_, self._fitted_cut_ = problem, cut
-        self.cost_ = float(problem.store.one("tree", 0, "cost"))
-        self.n_clusters_ = int(problem.store.one(labels_stage(cut).name, 0, "n_clusters"))
-        self.n_leaves_, self.n_features_in_ = problem.source.shape
-        self.labels_ = labels_array(problem.storage, labels_stage(cut).name, problem.n, problem.block_rows)
+    def _set_fitted_attributes(self, job: Job, cut: FlatCut) -> Self:
+        self._problem_, self._fitted_cut_ = job, cut
+        self.cost_ = float(job.store.one("tree", 0, "cost"))
+        self.n_clusters_ = int(job.store.one(labels_stage(cut).name, 0, "n_clusters"))
+        self.n_leaves_, self.n_features_in_ = job.source.shape
+        self.labels_ = labels_array(job.storage, labels_stage(cut).name, job.n, job.block_rows)
         if cut.n_clusters is not None:
-            warn_of_few_distinct(n_distinct(problem), self.n_clusters_)
+            warn_of_few_distinct(count_distinct_rows(job), self.n_clusters_)
         return self
 
     @property
@@ -174,7 +174,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         """The tree, its arrays memory-mapped."""
         if not hasattr(self, "_problem_"):
             raise AttributeError("This DaskHypHC is not fitted yet and has no tree_; call fit first.")
-        return tree_of(self._problem_)
+        return load_tree(self._problem_)
 
     def predict(self, X: Any) -> Any:
         """The flat cluster that each new row would join: of a Dask array or frame, or a path, as a Dask array.
@@ -184,7 +184,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         check_is_fitted(self, "cost_")
         if isinstance(X, str | os.PathLike):
             source = open_rows(X)
-            return _predicted_file(self._problem_, self._fitted_cut_, source)
+            return _predict_file(self._problem_, self._fitted_cut_, source)
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
             rows = as_array(X).rechunk({1: -1})
             return rows.map_blocks(_predict, self._problem_, self._fitted_cut_, drop_axis=1, dtype=np.int64, meta=_NONE)
@@ -199,8 +199,8 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         check_is_fitted(self, "cost_")
         return HypHC.from_out_of_core(self._problem_, self._fitted_cut_)
 
-    def _recipe(self) -> Recipe:
-        return Recipe.of(self.get_params(deep=False), part_size=self.part_size, sample_size=self.sample_size)
+    def _recipe(self) -> JobSettings:
+        return JobSettings.of(self.get_params(deep=False), part_size=self.part_size, sample_size=self.sample_size)
 
     def _cut(self) -> FlatCut:
         wanted: Any = None if self.n_clusters == "auto" else self.n_clusters
@@ -217,11 +217,11 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def _rows(self, X: Any, place: Place) -> tuple[Any, Source]:
         """Blocks of a Dask collection, None of a file, and the rows as tasks read them."""
         if isinstance(X, str | os.PathLike):
-            return None, open_to_fit(X)
+            return None, open_with_warnings(X)
         if isinstance(X, ParquetRows | PickedRows):
             return None, X
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
-            return stored_rows(as_array(X), place, None)
+            return plan_stored_rows(as_array(X), place, None)
         raise TypeError(
             f"X is a {type(X).__name__}; pass a Dask array or frame, or the path of a .npy, .parquet or .zarr file. "
             "hyphc.HypHC takes what fits into memory."
@@ -231,12 +231,12 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 _NONE = np.empty(0, dtype=np.int64)
 
 
-def _predict(rows: Rows, problem: Problem, cut: FlatCut) -> Any:
-    return predicted(problem, cut, rows)
+def _predict(rows: Rows, job: Job, cut: FlatCut) -> Any:
+    return predict_clusters(job, cut, rows)
 
 
-def _predicted_file(problem: Problem, cut: FlatCut, source: Source) -> Any:
-    n, step = source.shape[0], problem.block_rows
-    task = dask.delayed(lambda b, e: predicted(problem, cut, source.read(b, e)), pure=False)
+def _predict_file(job: Job, cut: FlatCut, source: Source) -> Any:
+    n, step = source.shape[0], job.block_rows
+    task = dask.delayed(lambda b, e: predict_clusters(job, cut, source.read(b, e)), pure=False)
     ends = [(b, min(b + step, n)) for b in range(0, n, step)]
     return da.concatenate([da.from_delayed(task(b, e), (e - b,), np.int64) for b, e in ends])

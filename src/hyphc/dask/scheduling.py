@@ -13,14 +13,14 @@ from .._runtime.shard_store import MANIFEST, named_storage
 from .._runtime.storage import Storage, place_of
 from ..out_of_core.progress import Listener
 from ..out_of_core.stages import Executor
-from .waiting import finished
+from .waiting import wait_for
 
 # A task that a worker left undone is done by another by itself; one that raised is tried again so often: a storage may be slow to
 # show what another machine wrote.
 RETRIES = 2
 
 
-def chosen_client(client: Client | None) -> Client | None:
+def find_client(client: Client | None) -> Client | None:
     """The client given, else the default one; None if there is none."""
     if client is not None:
         return client
@@ -31,7 +31,7 @@ def chosen_client(client: Client | None) -> Client | None:
     return found
 
 
-def on_dask(client: Client | None, tell: Listener) -> Executor:
+def make_dask_executor(client: Client | None, tell: Listener) -> Executor:
     """Tasks on a client's workers; without a client, on Dask's threads in this process."""
     return partial(_on_threads if client is None else partial(_on_cluster, client), tell)
 
@@ -41,7 +41,7 @@ def _on_cluster(client: Client, tell: Listener, task: Callable[[int], None], cou
     # keys of their own: a scheduler that still knows tasks of an earlier fit must not take them for these
     keys = [f"hyphc-{stage}-{uuid4().hex[:8]}-{number}" for number in range(count)]
     futures = client.map(task, range(count), key=keys, pure=False, retries=RETRIES)
-    finished(client, futures, lambda done: tell(stage, done, count))
+    wait_for(client, futures, lambda done: tell(stage, done, count))
 
 
 def _on_threads(tell: Listener, task: Callable[[int], None], count: int, stage: str) -> None:
@@ -50,9 +50,9 @@ def _on_threads(tell: Listener, task: Callable[[int], None], count: int, stage: 
     tell(stage, count, count)
 
 
-def require_seen(client: Client | None, storage: Storage) -> None:
+def require_visible(client: Client | None, storage: Storage) -> None:
     """Raise unless every worker sees the storage."""
-    seen = {} if client is None else client.run(_sees, storage)
+    seen = {} if client is None else client.run(_sees_storage, storage)
     blind = sorted(worker for worker, found in seen.items() if not found)
     if blind:
         raise OSError(
@@ -61,6 +61,6 @@ def require_seen(client: Client | None, storage: Storage) -> None:
         )
 
 
-def _sees(storage: Storage) -> bool:
+def _sees_storage(storage: Storage) -> bool:
     with named_storage(storage):
         return place_of(storage).exists(MANIFEST)

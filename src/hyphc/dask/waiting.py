@@ -23,14 +23,14 @@ ALONE = 30.0  # seconds without any worker after which the user is told
 _STAYS = "What is finished stays: fit again with the same storage to go on."
 
 
-def finished(client: Client, futures: list[Any], tell: Callable[[int], object]) -> None:
+def wait_for(client: Client, futures: list[Any], tell: Callable[[int], object]) -> None:
     """Wait for all; the first error is raised, and what has not begun is not begun."""
     done: SimpleQueue[Any] = SimpleQueue()
     for future in futures:
         future.add_done_callback(done.put)
     workers = _Workers(client)
     try:
-        with _told():
+        with _translate_errors():
             for count in range(1, len(futures) + 1):
                 _next(done, workers).result()
                 tell(count)
@@ -51,7 +51,7 @@ def _next(done: SimpleQueue[Any], workers: _Workers) -> Any:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Errors of the cluster, not of a task, as one sentence that says what to do."""
     try:
         yield

@@ -15,7 +15,7 @@ from ..similarity.build import metric_named
 from ..similarity.neighbor_metrics import BACKGROUND, N_NEIGHBORS
 from ..similarity.scaling import SCALES
 from .npy_source import Rows
-from .row_sources import Source, checked_block, fingerprint, rows_of_a_block
+from .row_sources import Source, fingerprint, read_block, rows_per_block
 
 METRICS = ("auto", "cosine")  # those whose similarity between parts is exact without looking at all pairs
 EDGE_WEIGHTS = ("fuzzy", "binary")  # those that a row decides from its own neighbours
@@ -23,11 +23,11 @@ EDGE_WEIGHTS = ("fuzzy", "binary")  # those that a row decides from its own neig
 PART_SIZE = 20_000
 SAMPLE_SIZE, SAMPLED_A_PART = 20_000, 256
 MOST_SAMPLED = 400_000
-TURNS = 2  # each leaves about a third of the misplaced; a turn takes little beside the fits of the parts
+ROUNDS = 2  # each leaves about a third of the misplaced; a turn takes little beside the fits of the parts
 
 
 @dataclass(frozen=True)
-class Recipe:
+class JobSettings:
     """Parameters that decide the tree, besides the rows."""
 
     metric: str = "auto"
@@ -43,7 +43,7 @@ class Recipe:
     top_size: int | None = None  # subtrees at most whose tree is made above the parts
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any], **sizes: Any) -> Recipe:
+    def of(cls, parameters: Mapping[str, Any], **sizes: Any) -> JobSettings:
         """Return the recipe of an estimator's parameters; None stands for the defaults here."""
         given = {name: parameters[name] for name in ("metric", "n_neighbors", "edge_weights", "scale", "background")}
         if given["metric"] in METRICS:
@@ -74,11 +74,11 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Job:
     """Rows, recipe and storage. Tasks get nothing else, and read what they need."""
 
     source: Source
-    recipe: Recipe
+    settings: JobSettings
     storage: Storage
 
     @cached_property
@@ -88,11 +88,11 @@ class Problem:
 
     def open(self) -> None:
         """Make the storage ready, or raise if it holds something else."""
-        self.recipe.check()
+        self.settings.check()
         n, d = self.source.shape
         if n < 1 or d < 1:
             raise ValueError(f"The table has shape {(n, d)}; it needs at least one row and one column.")
-        Checkpoint.opened(self.storage, {"data": fingerprint(self.source), **asdict(self.recipe)})
+        Checkpoint.opened(self.storage, {"data": fingerprint(self.source), **asdict(self.settings)})
 
     @property
     def n(self) -> int:
@@ -102,48 +102,48 @@ class Problem:
     @property
     def block_rows(self) -> int:
         """Rows of a block."""
-        return self.recipe.block_rows or rows_of_a_block(*self.source.shape)
+        return self.settings.block_rows or rows_per_block(*self.source.shape)
 
     @property
     def n_blocks(self) -> int:
         """Blocks of rows."""
         return -(-self.n // self.block_rows)
 
-    def n_parts(self, turn: int | None = None) -> int:
+    def n_parts(self, round_number: int | None = None) -> int:
         """Parts; known once they are divided, and fewer if rows leave one altogether."""
-        return len(self.store.one(self.stage("parts", turn), 0, "counts"))
+        return len(self.store.one(self.stage("parts", round_number), 0, "counts"))
 
     @property
-    def n_turns(self) -> int:
+    def n_rounds(self) -> int:
         """How often rows move to the part in which most of their neighbours are."""
-        return TURNS if self.has_edges else 0
+        return ROUNDS if self.has_edges else 0
 
-    def stage(self, name: str, turn: int | None = None) -> str:
-        """A stage's name at a turn; by default after the last."""
-        return f"{name}-{self.n_turns if turn is None else turn}"
+    def stage(self, name: str, round_number: int | None = None) -> str:
+        """A stage's name in a round, by default the last."""
+        return f"{name}-{self.n_rounds if round_number is None else round_number}"
 
     @property
     def has_edges(self) -> bool:
         """Whether there is a graph of neighbours."""
-        return self.recipe.metric == "auto"
+        return self.settings.metric == "auto"
 
     @property
     def sample_size(self) -> int:
         """Rows of the sample: enough for cells that are small beside a part."""
-        wanted = self.recipe.sample_size
+        wanted = self.settings.sample_size
         if wanted is None:
-            wanted = int(np.clip(SAMPLED_A_PART * self.n / self.recipe.part_size, SAMPLE_SIZE, MOST_SAMPLED))
+            wanted = int(np.clip(SAMPLED_A_PART * self.n / self.settings.part_size, SAMPLE_SIZE, MOST_SAMPLED))
         return min(self.n, wanted)
 
     def block(self, number: int) -> tuple[Rows, int]:
         """The rows of a block as they are, and the number of the first."""
         start = number * self.block_rows
-        return checked_block(self.source, start, min(start + self.block_rows, self.n)), start
+        return read_block(self.source, start, min(start + self.block_rows, self.n)), start
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def pieces(self, stage: str, count: int, *names: str) -> Iterator[dict[str, Any]]:
+    def shards(self, stage: str, count: int, *names: str) -> Iterator[dict[str, Any]]:
         """The named arrays of all pieces of a stage, in order."""
         for number in range(count):
             yield self.store.read(stage, number, *names)

@@ -16,9 +16,9 @@ from ..similarity import Background, Blend, Features, Graph, Similarity
 from ..similarity.group_sums import indicator
 from ..tree import Tree
 from ..tree.prunings import by_smallest_leaf, labels_of, tops
-from .job import Problem
-from .partition import sums_of_leaves
-from .search_settings import SWEEPS, searched
+from .job import Job
+from .partition import sum_leaves
+from .search_settings import SWEEPS, search_tree
 
 # A leaf with more than so many times as much weight of edges to other parts as to its own may move by itself.
 STRAY = 0.5
@@ -42,37 +42,41 @@ FEWEST, MOST_NUMBERS = 2_500, 1 << 24
 FEW_SWEEPS = 4
 
 
-def weights(problem: Problem, _: int = 0) -> Arrays:
+def weights(job: Job, _: int = 0) -> Arrays:
     """The strength of the background: its slope and level, from all edges and all rows; of cosines, nothing.
 
     As in ``metric="auto"``: β·W / Σ‖x − y‖² with W the total weight of the graph, and the mean squared distance.
     """
-    pieces = list(problem.pieces("graph", problem.n_parts(), "sums", "total"))
-    edges, n, same, squares = np.sum([piece["sums"] for piece in pieces], axis=0).tolist()
-    total = np.sum([piece["total"] for piece in pieces], axis=0)
+    shards = list(job.shards("graph", job.n_parts(), "sums", "total"))
+    edges, n, same, squares = np.sum([shard["sums"] for shard in shards], axis=0).tolist()
+    total = np.sum([shard["total"] for shard in shards], axis=0)
     apart = max(0.0, n * squares - float(np.dot(total, total)))
     pairs = (n * n - same) / 2
-    slope = problem.recipe.background * edges / apart if apart > 0 else 0.0
+    slope = job.settings.background * edges / apart if apart > 0 else 0.0
     return {"slope": np.array(slope), "level": np.array(apart / pairs if pairs > 0 else 0.0)}
 
 
-class Ground(NamedTuple):
+class BackgroundStrength(NamedTuple):
     """What turns sums of rows into a similarity: of cosines, nothing is needed."""
 
     slope: float
     level: float
 
 
-def ground(problem: Problem) -> Ground | None:
+def load_background(job: Job) -> BackgroundStrength | None:
     """As ``weights`` left it; None of cosines."""
-    if not problem.has_edges:
+    if not job.has_edges:
         return None
-    piece = problem.store.read("weights")
-    return Ground(float(piece["slope"]), float(piece["level"]))
+    shard = job.store.read("weights")
+    return BackgroundStrength(float(shard["slope"]), float(shard["level"]))
 
 
-def similarity_of(
-    sums: Floats, squares: Floats, sizes: Floats, graph: sp.csr_array[np.float64] | None, background: Ground | None
+def build_similarity(
+    sums: Floats,
+    squares: Floats,
+    sizes: Floats,
+    graph: sp.csr_array[np.float64] | None,
+    background: BackgroundStrength | None,
 ) -> Similarity:
     """The similarity of leaves of several points, from the sums of their rows and of their edges."""
     if background is None or graph is None:
@@ -83,21 +87,21 @@ def similarity_of(
     )
 
 
-def part_similarity(problem: Problem, part: int) -> Similarity:
+def load_part_similarity(job: Job, part: int) -> Similarity:
     """The similarity of a part's leaves."""
-    leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
+    leaves = job.store.read(job.stage("leaves"), part, "rows", "sizes")
     sizes = np.array(leaves["sizes"])
-    sums, squares = sums_of_leaves(leaves["rows"], sizes)
+    sums, squares = sum_leaves(leaves["rows"], sizes)
     graph = None
-    if problem.has_edges:
-        piece = problem.store.read("graph", part, "data", "indices", "indptr")
-        graph = sp.csr_array((piece["data"], piece["indices"], piece["indptr"]), shape=(len(sizes), len(sizes)))
+    if job.has_edges:
+        shard = job.store.read("graph", part, "data", "indices", "indptr")
+        graph = sp.csr_array((shard["data"], shard["indices"], shard["indptr"]), shape=(len(sizes), len(sizes)))
     else:  # as they are, when no row is there twice
         sums = np.array(leaves["rows"]) if (sizes == 1).all() else sums
-    return similarity_of(sums, squares, sizes, graph, ground(problem))
+    return build_similarity(sums, squares, sizes, graph, load_background(job))
 
 
-def fit_part(problem: Problem, part: int) -> Arrays:
+def fit_part(job: Job, part: int) -> Arrays:
     """The tree of a part, in two: above its frontier of small subtrees, which may move to other parts, and below it.
 
     Below, with rows numbered by their place in the part: ``children``, similarities across each merge (``near`` of neighbours
@@ -105,21 +109,21 @@ def fit_part(problem: Problem, part: int) -> Arrays:
     ``frontier`` is the subtree of each leaf, ``member`` a row of each; ``sums``, ``squares`` and ``sizes`` are of their points.
     """
     similarity, leaf = (
-        part_similarity(problem, part),
-        np.array(problem.store.one(problem.stage("leaves"), part, "leaf")),
+        load_part_similarity(job, part),
+        np.array(job.store.one(job.stage("leaves"), part, "leaf")),
     )
-    seed = (problem.recipe.seed + part) % 2**31
-    tree = searched(problem, similarity, seed, 1, SWEEPS if problem.has_edges else FEW_SWEEPS)
-    groups = _frontier(problem, part, tree, similarity)
-    leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
-    sums, squares = sums_of_leaves(leaves["rows"], leaves["sizes"])
+    seed = (job.settings.seed + part) % 2**31
+    tree = search_tree(job, similarity, seed, 1, SWEEPS if job.has_edges else FEW_SWEEPS)
+    groups = _frontier(job, part, tree, similarity)
+    leaves = job.store.read(job.stage("leaves"), part, "rows", "sizes")
+    sums, squares = sum_leaves(leaves["rows"], leaves["sizes"])
     mix = indicator(groups)
     above: Arrays = {"frontier": groups, "sums": np.asarray(mix @ sums), "squares": np.asarray(mix @ squares)}
-    if problem.has_edges:
+    if job.has_edges:
         above["upper"] = collapsed(tree, groups).children
     above["sizes"] = np.asarray(mix @ leaves["sizes"])
-    above["member"] = problem.store.one(problem.stage("leaves"), part, "ids")[_first_rows(groups[leaf])]
-    return {**above, **_below(tree, similarity, groups, leaf)}
+    above["member"] = job.store.one(job.stage("leaves"), part, "ids")[_first_rows(groups[leaf])]
+    return {**above, **_merges_below_frontier(tree, similarity, groups, leaf)}
 
 
 def _first_rows(groups: Ints) -> Ints:
@@ -139,21 +143,21 @@ def frontier_size(n: int, d: int, has_edges: bool, most: int | None = None) -> f
     return max(1.0, n / min(usual, most or np.inf))
 
 
-def _frontier(problem: Problem, part: int, tree: Tree, similarity: Similarity) -> Ints:
+def _frontier(job: Job, part: int, tree: Tree, similarity: Similarity) -> Ints:
     """The subtree of each leaf: the largest of few points, in which no leaf belongs elsewhere by its edges."""
     strays = np.zeros(tree.n_leaves)
-    if problem.has_edges:
-        graph = problem.store.read("graph", part, "leaf", "weight")
+    if job.has_edges:
+        graph = job.store.read("graph", part, "leaf", "weight")
         across = np.bincount(graph["leaf"], graph["weight"], minlength=tree.n_leaves)
         strays[across > STRAY * similarity.near.degrees()] = 1.0
     children = np.array(tree.children)
-    size = frontier_size(*problem.source.shape, problem.has_edges, problem.recipe.top_size)
+    size = frontier_size(*job.source.shape, job.has_edges, job.settings.top_size)
     small = subtree_sums(children, similarity.sizes) <= size
     kept = small & (subtree_sums(children, strays) == 0)
     return labels_of(tree, by_smallest_leaf(tree, tops(tree, kept[tree.n_leaves :])))
 
 
-def _below(tree: Tree, similarity: Similarity, groups: Ints, leaf: Ints) -> Arrays:
+def _merges_below_frontier(tree: Tree, similarity: Similarity, groups: Ints, leaf: Ints) -> Arrays:
     """Merges below the frontier, of single rows: those of copies first, then those of leaves."""
     full = expanded(tree, leaf)
     n, n_copies = len(leaf), len(leaf) - tree.n_leaves

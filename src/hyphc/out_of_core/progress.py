@@ -12,12 +12,12 @@ from .._runtime.progress import WIDTH, Display, minutes
 Listener = Callable[[str, int, int], object]  # stage, tasks done, tasks in all
 
 
-class Telling:
+class StageProgress:
     """The line of a stage, for whoever asks; a listener to be told.
 
     Examples
     --------
-    >>> told = Telling()
+    >>> told = StageProgress()
     >>> told("fits", 1, 4)
     >>> told.line(seconds=10.0)
     '[######..................] fits 1 of 4  0:30 left in this stage'

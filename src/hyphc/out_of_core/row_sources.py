@@ -248,7 +248,7 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
     return kind(str(Path(text).resolve()))
 
 
-def open_to_fit(path: str | os.PathLike[str]) -> Source:
+def open_with_warnings(path: str | os.PathLike[str]) -> Source:
     """Open the rows of a file or folder, and warn of columns that are left out or that seem to be no features.
 
     Columns of a Parquet file that hold no numbers are left out; identifiers and batches are warned of, as in frames.
@@ -278,13 +278,13 @@ def _rows_at(address: str) -> Source:
     return FetchedNpyRows(address) if suffix == ".npy" else _FORMATS.get(suffix, ParquetRows)(address)
 
 
-def rows_of_a_block(n: int, d: int) -> int:
+def rows_per_block(n: int, d: int) -> int:
     """How many rows of a table (n, d) are read at a time."""
     wanted = max(BLOCK_ROWS, ROOTS_OF_ROWS * math.isqrt(n))
     return max(1, min(wanted, BLOCK_BYTES // (8 * max(1, d))))
 
 
-def checked_block(source: Source, start: int, stop: int) -> Rows:
+def read_block(source: Source, start: int, stop: int) -> Rows:
     """The rows of a block, if all are finite."""
     rows = source.read(start, stop)
     try:
@@ -307,10 +307,10 @@ def fingerprint(source: Source) -> str:
         return source.fingerprint
     n, d = source.shape
     digest = hashlib.sha256(f"{n} {d} {source.dtype}".encode())
-    for row in _spread(n):
+    for row in _spread_rows(n):
         digest.update(source.read(row, row + 1).tobytes())
     return digest.hexdigest()
 
 
-def _spread(n: int) -> Iterator[int]:
+def _spread_rows(n: int) -> Iterator[int]:
     yield from np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64)).tolist()

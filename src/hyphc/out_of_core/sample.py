@@ -25,10 +25,10 @@ from ..similarity.knn.search import EXACT_LIMIT, Index, closest_of
 from ..similarity.neighbor_metrics import Auto
 from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
 from ..tree import Tree
-from .job import Problem
+from .job import Job
 from .npy_source import Rows
 from .row_sources import StoredRows
-from .search_settings import searched
+from .search_settings import search_tree
 
 CELL = 8  # leaves of the sample's tree at most, in the smallest subtree that a row is assigned to
 # Candidates of a sample of m rows: so many standard deviations above m, so that hardly ever too few are kept.
@@ -38,26 +38,26 @@ NEAR = 16  # cells near a row, in whose parts its neighbours may be: 99.9 % were
 MOMENTS = ("centre", "squares", "smallest", "largest", "binary")
 
 
-def survey(problem: Problem, number: int) -> Arrays:
+def collect_statistics(job: Job, number: int) -> Arrays:
     """A block's columns, and its candidates for the sample."""
-    rows, start = problem.block(number)
+    rows, start = job.block(number)
     moments = moments_of(rows)
     ids = np.arange(start, start + len(rows))
-    hashes = hashed(ids, problem.recipe.seed)
-    m, n = problem.sample_size, problem.n
+    hashes = hash_ids(ids, job.settings.seed)
+    m, n = job.sample_size, job.n
     chosen = np.flatnonzero(hashes <= min(1.0, (m + SURPLUS * np.sqrt(m)) / n) * float(np.iinfo(np.uint64).max))
     told = {name: getattr(moments, name) for name in MOMENTS}
     return {**told, "ids": ids[chosen], "hashes": hashes[chosen], "rows": rows[chosen], "digest": _digest(rows)}
 
 
-def require_same_rows(problem: Problem, number: int) -> None:
+def require_same_rows(job: Job, number: int) -> None:
     """Raise if the rows of a block are not those that were surveyed when the fit began."""
-    if isinstance(problem.source, StoredRows):
+    if isinstance(job.source, StoredRows):
         return  # in the storage itself, with checksums
-    rows, start = problem.block(number)
-    if not np.array_equal(_digest(rows), problem.store.one("survey", number, "digest")):
+    rows, start = job.block(number)
+    if not np.array_equal(_digest(rows), job.store.one("survey", number, "digest")):
         raise ValueError(
-            f"{str(problem.store.place)!r} holds a fit of other data: not all rows from {start} to {start + len(rows) - 1} are "
+            f"{str(job.store.place)!r} holds a fit of other data: not all rows from {start} to {start + len(rows) - 1} are "
             "the same; choose another folder, or remove it to begin anew."
         )
 
@@ -67,7 +67,7 @@ def _digest(rows: Rows) -> npt.NDArray[np.uint8]:
     return np.frombuffer(hashlib.sha256(content.data).digest(), dtype=np.uint8)
 
 
-def hashed(ids: Ints, seed: int) -> npt.NDArray[np.uint64]:
+def hash_ids(ids: Ints, seed: int) -> npt.NDArray[np.uint64]:
     """A number between 0 and 2^64 for each row, as good as random (the finaliser of SplitMix64).
 
     Examples
@@ -83,26 +83,26 @@ def hashed(ids: Ints, seed: int) -> npt.NDArray[np.uint64]:
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
-def scaling(problem: Problem) -> ColumnScaling:
+def compute_scaling(job: Job) -> ColumnScaling:
     """What is done to columns, decided from all rows."""
     found = []
-    for number, piece in enumerate(problem.pieces("survey", problem.n_blocks, *MOMENTS)):
-        start = number * problem.block_rows
-        found.append(Moments(float(min(problem.block_rows, problem.n - start)), **piece))
-    return scaling_of(reduce(Moments.together, found), problem.recipe.scale)
+    for number, shard in enumerate(job.shards("survey", job.n_blocks, *MOMENTS)):
+        start = number * job.block_rows
+        found.append(Moments(float(min(job.block_rows, job.n - start)), **shard))
+    return scaling_of(reduce(Moments.together, found), job.settings.scale)
 
 
-def sample_tree(problem: Problem, _: int = 0) -> Arrays:
+def fit_sample(job: Job, _: int = 0) -> Arrays:
     """The sample, its similarity and its tree, and the cells in which rows are gathered: its subtrees of a few leaves."""
-    pieces = list(problem.pieces("survey", problem.n_blocks, "ids", "hashes", "rows"))
-    hashes, ids, raw = (np.concatenate([piece[name] for piece in pieces]) for name in ("hashes", "ids", "rows"))
-    chosen = np.sort(np.argsort(hashes, kind="stable")[: problem.sample_size])
-    columns = scaling(problem) if problem.has_edges else None
-    rows = placed(raw[chosen], columns)
+    shards = list(job.shards("survey", job.n_blocks, "ids", "hashes", "rows"))
+    hashes, ids, raw = (np.concatenate([shard[name] for shard in shards]) for name in ("hashes", "ids", "rows"))
+    chosen = np.sort(np.argsort(hashes, kind="stable")[: job.sample_size])
+    columns = compute_scaling(job) if job.has_edges else None
+    rows = scale_rows(raw[chosen], columns)
     if rows.shape[1] == 0:
         raise ValueError("No column varies: all rows are equal, and every tree of them is as good.")
-    similarity = _similarity(problem, rows)
-    tree = with_similarity_heights(searched(problem, similarity, problem.recipe.seed, -1), similarity)
+    similarity = _similarity(job, rows)
+    tree = with_similarity_heights(search_tree(job, similarity, job.settings.seed, -1), similarity)
     cells = tree.cut(max_size=CELL)
     told: Arrays = {"ids": ids[chosen], "rows": rows, "children": tree.children, "cells": cells}
     told["n_clusters"] = np.array(number_of_clusters(similarity, tree).n_clusters)
@@ -115,19 +115,19 @@ def sample_tree(problem: Problem, _: int = 0) -> Arrays:
     return told
 
 
-def placed(rows: Rows, columns: ColumnScaling | None) -> Rows:
+def scale_rows(rows: Rows, columns: ColumnScaling | None) -> Rows:
     """Rows as the similarity sees them, in the precision in which they came: columns scaled, or of unit length."""
     return unit_rows(rows) if columns is None else columns(rows).astype(rows.dtype)
 
 
-def _similarity(problem: Problem, rows: Rows) -> Similarity:
-    recipe = problem.recipe
-    if not problem.has_edges:
+def _similarity(job: Job, rows: Rows) -> Similarity:
+    settings = job.settings
+    if not job.has_edges:
         return Features(rows, offset=0.5, scale=0.5)
     n_jobs = (
         -1 if len(rows) > EXACT_LIMIT else None
     )  # few rows are searched by scikit-learn, which has threads of its own
-    metric = Auto(recipe.n_neighbors, recipe.edge_weights, False, recipe.background, n_jobs, recipe.seed)
+    metric = Auto(settings.n_neighbors, settings.edge_weights, False, settings.background, n_jobs, settings.seed)
     return metric.build(rows)
 
 
@@ -170,30 +170,30 @@ class Sample:
         return closest_of(self.rows, rows, min(k, len(self.rows)), "euclidean", self.index)
 
 
-def sample_of(problem: Problem) -> Sample:
+def load_sample(job: Job) -> Sample:
     """What ``sample_tree`` left, made ready; a process that has many tasks does that once."""
-    return _sample_of(problem.store.digest("sample"), problem)
+    return _sample_of(job.store.digest("sample"), job)
 
 
 @lru_cache(maxsize=1)
-def _sample_of(digest: str, problem: Problem) -> Sample:
-    piece, recipe = problem.store.read("sample"), problem.recipe
-    rows, tree = np.array(piece["rows"]), Tree(np.array(piece["children"]))
-    cells = np.array(piece["cells"])
+def _sample_of(digest: str, job: Job) -> Sample:
+    shard, settings = job.store.read("sample"), job.settings
+    rows, tree = np.array(shard["rows"]), Tree(np.array(shard["children"]))
+    cells = np.array(shard["cells"])
     members = indicator(cells)
     centres = np.asarray(members @ rows.astype(np.float64)) / np.bincount(cells)[:, None]
-    if not problem.has_edges:
+    if not job.has_edges:
         features = Features(rows, offset=0.5, scale=0.5)
-        return Sample(tree, cells, None, features, rows, None, centres, None, recipe.edge_weights)
+        return Sample(tree, cells, None, features, rows, None, centres, None, settings.edge_weights)
     shape = (len(rows), len(rows))
-    graph = Graph(sp.csr_array((piece["data"], piece["indices"], piece["indptr"]), shape=shape))
-    background = Background(rows, slope=float(piece["slope"]), level=float(piece["level"]))
-    columns = ColumnScaling(np.array(piece["centre"]), np.array(piece["factor"]), "")
-    index, centre_index = index_of(rows, recipe.n_neighbors), index_of(centres, NEAR)
+    graph = Graph(sp.csr_array((shard["data"], shard["indices"], shard["indptr"]), shape=shape))
+    background = Background(rows, slope=float(shard["slope"]), level=float(shard["level"]))
+    columns = ColumnScaling(np.array(shard["centre"]), np.array(shard["factor"]), "")
+    index, centre_index = build_index(rows, settings.n_neighbors), build_index(centres, NEAR)
     similarity = Blend(graph, background)
-    return Sample(tree, cells, columns, similarity, rows, index, centres, centre_index, recipe.edge_weights)
+    return Sample(tree, cells, columns, similarity, rows, index, centres, centre_index, settings.edge_weights)
 
 
-def index_of(rows: Rows, k: int) -> Index | None:
+def build_index(rows: Rows, k: int) -> Index | None:
     """Rows made ready to be searched by one thread for the k nearest; None of few, which are compared one by one."""
     return Index(rows, k, "euclidean", 1) if len(rows) > max(EXACT_UP_TO, k) else None

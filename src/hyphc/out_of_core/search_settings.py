@@ -20,33 +20,33 @@ from ..search.refine import refine_by
 from ..search.search_context import LARGE
 from ..similarity import Similarity
 from ..tree import Tree
-from .job import Problem
+from .job import Job
 
 SWEEPS = 100  # of a tree at most; they end by themselves long before
 LEVELS = (16, 128)  # leaves of subtrees that are moved as one, on levels above those of a large tree
 
 
-def searched(problem: Problem, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
+def search_tree(job: Job, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
     """The tree of some leaves of a problem; if it has many rows, by at most so many sweeps."""
     if similarity.n == 1:
         return Tree(np.empty((0, 2), np.int64))
     distinct = DistinctPoints(similarity, twins(similarity))
-    if problem.n > LARGE:
+    if job.n > LARGE:
         start = quick_tree(distinct.similarity, n_jobs)
-        return distinct.expand_tree(refined(problem, start, distinct.similarity, seed, n_jobs, sweeps))
-    plan = plan_fit(distinct.similarity, EmbedSettings(), effort=problem.recipe.effort)
+        return distinct.expand_tree(refine_tree(job, start, distinct.similarity, seed, n_jobs, sweeps))
+    plan = plan_fit(distinct.similarity, EmbedSettings(), effort=job.settings.effort)
     return run_plan(plan, distinct, Clock(), seed, n_jobs).tree
 
 
-def refined(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
+def refine_tree(job: Job, tree: Tree, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
     """A tree of some leaves of a problem, improved; if it has many rows, by at most so many sweeps."""
-    limit = sweeps if problem.n > LARGE else None
-    return refine_by(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=problem.recipe.effort)
+    limit = sweeps if job.n > LARGE else None
+    return refine_by(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=job.settings.effort)
 
 
-def swept_above(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_jobs: int) -> Tree:
+def refine_coarse_levels(job: Job, tree: Tree, similarity: Similarity, seed: int, n_jobs: int) -> Tree:
     """A tree of some leaves of a problem, improved by moves of its larger subtrees, which sweeps of many leaves hardly try."""
     for size in LEVELS:
         level = coarser(tree, similarity, size)
-        tree = level.whole(refined(problem, level.tree, level.similarity, seed, n_jobs))
+        tree = level.whole(refine_tree(job, level.tree, level.similarity, seed, n_jobs))
     return tree

@@ -28,14 +28,20 @@ from typing import Literal, Protocol
 
 from .._runtime.parallel import thread_map
 from .._runtime.shard_store import Arrays
-from .assembly import assemble, settle
-from .cross_partition_knn import answer, ask, choose, meet, weigh
-from .job import Problem
-from .partition import assign, count_moved, distribute, divide, gather
+from .assembly import assemble_tree, compute_degrees
+from .cross_partition_knn import (
+    find_adjacent_parts,
+    merge_candidates,
+    refine_neighbors,
+    search_candidates,
+    symmetrize_edges,
+)
+from .job import Job
+from .partition import assign_cells, count_moves, form_parts, gather_leaves, shuffle_rows
 from .partition_trees import fit_part, weights
 from .progress import Listener
-from .sample import require_same_rows, sample_tree, survey
-from .top_tree import coarsen, top_tree
+from .sample import collect_statistics, fit_sample, require_same_rows
+from .top_tree import coarsen_edges, fit_top_tree
 
 
 @dataclass(frozen=True)
@@ -43,54 +49,60 @@ class Stage:
     """A stage: its name, what a task of it does, and over what there are tasks."""
 
     name: str
-    task: Callable[[Problem, int], Arrays]
+    task: Callable[[Job, int], Arrays]
     over: Literal["blocks", "parts", "one"]
-    turn: int | None = None
+    round_number: int | None = None
     releases: tuple[str, ...] = ()  # stages that nothing reads again once this one is finished
-    check: Callable[[Problem, int], None] | None = None  # of a piece that an earlier process has made
+    check: Callable[[Job, int], None] | None = None  # of a piece that an earlier process has made
 
-    def count(self, problem: Problem) -> int:
+    def count(self, job: Job) -> int:
         """How many tasks it has; of parts, known once they are divided."""
         if self.over == "parts":
-            return problem.n_parts(self.turn)
-        return problem.n_blocks if self.over == "blocks" else 1
+            return job.n_parts(self.round_number)
+        return job.n_blocks if self.over == "blocks" else 1
 
 
-def stages(problem: Problem) -> Iterator[Stage]:
+def stages(job: Job) -> Iterator[Stage]:
     """All stages of a fit, in order."""
-    yield Stage("survey", survey, "blocks", check=require_same_rows)
-    yield Stage("sample", sample_tree, "one")
-    yield Stage("assignment", assign, "blocks")
-    yield Stage("parts-0", divide, "one")
-    for turn in range(problem.n_turns + 1):
-        yield from _turn(problem, turn)
-    if problem.has_edges:
-        yield Stage("edges", ask, "parts", releases=_of_turn(problem.n_turns, "shuffle", "answers", "lists"))
-        yield Stage("borders", meet, "one")
-        yield Stage("graph", weigh, "parts", releases=("edges",))
+    yield Stage("survey", collect_statistics, "blocks", check=require_same_rows)
+    yield Stage("sample", fit_sample, "one")
+    yield Stage("assignment", assign_cells, "blocks")
+    yield Stage("parts-0", form_parts, "one")
+    for round_number in range(job.n_rounds + 1):
+        yield from _round_stages(job, round_number)
+    if job.has_edges:
+        yield Stage(
+            "edges", refine_neighbors, "parts", releases=_round_names(job.n_rounds, "shuffle", "answers", "lists")
+        )
+        yield Stage("borders", find_adjacent_parts, "one")
+        yield Stage("graph", symmetrize_edges, "parts", releases=("edges",))
         yield Stage("weights", weights, "one")
     yield Stage("fits", fit_part, "parts")
-    if problem.has_edges:
-        yield Stage("coarse", coarsen, "parts")
-    yield Stage("top", top_tree, "one")
-    yield Stage("settled", settle, "parts")
-    yield Stage("tree", assemble, "one")
+    if job.has_edges:
+        yield Stage("coarse", coarsen_edges, "parts")
+    yield Stage("top", fit_top_tree, "one")
+    yield Stage("settled", compute_degrees, "parts")
+    yield Stage("tree", assemble_tree, "one")
 
 
-def _turn(problem: Problem, turn: int) -> Iterator[Stage]:
+def _round_stages(job: Job, round_number: int) -> Iterator[Stage]:
     """Rows to their parts, and neighbours within and across these."""
-    if turn > 0:
-        yield Stage(f"parts-{turn}", partial(count_moved, turn=turn), "one")
-    before = ("assignment",) if turn == 0 else _of_turn(turn - 1, "shuffle", "leaves", "answers", "lists")
-    yield Stage(f"shuffle-{turn}", partial(distribute, turn=turn), "blocks", releases=before)
-    yield Stage(f"leaves-{turn}", partial(gather, turn=turn), "parts", turn)
-    if problem.has_edges:
-        yield Stage(f"answers-{turn}", partial(answer, turn=turn), "parts", turn)
-        yield Stage(f"lists-{turn}", partial(choose, turn=turn), "parts", turn)
+    if round_number > 0:
+        yield Stage(f"parts-{round_number}", partial(count_moves, round_number=round_number), "one")
+    before = (
+        ("assignment",)
+        if round_number == 0
+        else _round_names(round_number - 1, "shuffle", "leaves", "answers", "lists")
+    )
+    yield Stage(f"shuffle-{round_number}", partial(shuffle_rows, round_number=round_number), "blocks", releases=before)
+    yield Stage(f"leaves-{round_number}", partial(gather_leaves, round_number=round_number), "parts", round_number)
+    if job.has_edges:
+        yield Stage(f"answers-{round_number}", partial(search_candidates, round_number=round_number), "parts", round_number)
+        yield Stage(f"lists-{round_number}", partial(merge_candidates, round_number=round_number), "parts", round_number)
 
 
-def _of_turn(turn: int, *names: str) -> tuple[str, ...]:
-    return tuple(f"{name}-{turn}" for name in names)
+def _round_names(round_number: int, *names: str) -> tuple[str, ...]:
+    return tuple(f"{name}-{round_number}" for name in names)
 
 
 class Executor(Protocol):
@@ -99,15 +111,15 @@ class Executor(Protocol):
     def __call__(self, task: Callable[[int], None], count: int, stage: str) -> None: ...
 
 
-def perform(problem: Problem, stage: Stage, number: int) -> None:
+def run_task(job: Job, stage: Stage, number: int) -> None:
     """Do one task, unless its piece is there; then make sure that it is of this problem, if there is any doubt."""
-    if not problem.store.has(stage.name, number):
-        problem.store.write(stage.name, number, stage.task(problem, number))
+    if not job.store.has(stage.name, number):
+        job.store.write(stage.name, number, stage.task(job, number))
     elif stage.check is not None:
-        stage.check(problem, number)
+        stage.check(job, number)
 
 
-def on_threads(n_jobs: int | None, tell: Listener = lambda stage, done, count: None) -> Executor:
+def make_thread_executor(n_jobs: int | None, tell: Listener = lambda stage, done, count: None) -> Executor:
     """Tasks on threads of this process."""
 
     def execute(task: Callable[[int], None], count: int, stage: str) -> None:
@@ -123,11 +135,11 @@ def on_threads(n_jobs: int | None, tell: Listener = lambda stage, done, count: N
     return execute
 
 
-def fit_by_parts(problem: Problem, execute: Executor, *more: Stage) -> None:
+def run_stages(job: Job, execute: Executor, *more: Stage) -> None:
     """All stages, one after the other, and ``more``; what comes of them is in the problem's storage, which is open."""
-    for stage in (*stages(problem), *more):
-        if problem.store.is_released(stage.name):
+    for stage in (*stages(job), *more):
+        if job.store.is_released(stage.name):
             continue
-        execute(partial(perform, problem, stage), stage.count(problem), stage.name)
+        execute(partial(run_task, job, stage), stage.count(job), stage.name)
         for name in stage.releases:
-            problem.store.release(name)
+            job.store.release(name)

@@ -17,22 +17,22 @@ from ..fit.weighted_leaves import expanded, grouped
 from ..scores.costs import splits
 from ..similarity import Similarity
 from ..tree import Tree
-from .job import Problem
-from .partition_trees import ground, similarity_of
-from .search_settings import refined, searched, swept_above
+from .job import Job
+from .partition_trees import build_similarity, load_background
+from .search_settings import refine_coarse_levels, refine_tree, search_tree
 
 
-def coarsen(problem: Problem, part: int) -> Arrays:
+def coarsen_edges(job: Job, part: int) -> Arrays:
     """Edges of a part between subtrees of the frontier, summed, each pair of subtrees once: subtree, part, subtree, weight."""
-    graph, own = problem.store.read("graph", part), np.array(problem.store.one("fits", part, "frontier"))
+    graph, own = job.store.read("graph", part), np.array(job.store.one("fits", part, "frontier"))
     inner = sp.csr_array((graph["data"], graph["indices"], graph["indptr"]), shape=(len(own), len(own))).tocoo()
     once = inner.row < inner.col
-    edges = [_summed(own[inner.row[once]], own[inner.col[once]], inner.data[once])]
+    edges = [_sum_edges(own[inner.row[once]], own[inner.col[once]], inner.data[once])]
     parts = [np.full(len(edges[0].weight), part)]
     for other in np.unique(graph["part"][graph["part"] > part]).tolist():
         run = slice(*np.searchsorted(graph["part"], [other, other + 1]))
-        theirs = np.array(problem.store.one("fits", other, "frontier"))
-        edges.append(_summed(own[graph["leaf"][run]], theirs[graph["other"][run]], graph["weight"][run]))
+        theirs = np.array(job.store.one("fits", other, "frontier"))
+        edges.append(_sum_edges(own[graph["leaf"][run]], theirs[graph["other"][run]], graph["weight"][run]))
         parts.append(np.full(len(edges[-1].weight), other))
     told = {name: np.concatenate(values) for name, values in zip(_Edges._fields, zip(*edges, strict=True), strict=True)}
     return {**told, "part": np.concatenate(parts)}
@@ -44,7 +44,7 @@ class _Edges(NamedTuple):
     weight: Floats
 
 
-def _summed(one: Ints, other: Ints, weight: Floats) -> _Edges:
+def _sum_edges(one: Ints, other: Ints, weight: Floats) -> _Edges:
     """Edges of the same two ends as one."""
     if len(one) == 0:
         return _Edges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -60,21 +60,21 @@ class Frontier(NamedTuple):
     starts: Ints
 
 
-def frontier_of(problem: Problem) -> Frontier:
+def load_frontier(job: Job) -> Frontier:
     """The leaves of the tree above, with their exact similarities."""
-    fits = list(problem.pieces("fits", problem.n_parts(), "sums", "squares", "sizes"))
-    sums, squares, sizes = (np.concatenate([piece[name] for piece in fits]) for name in ("sums", "squares", "sizes"))
-    counts = [len(piece["sizes"]) for piece in fits]
+    fits = list(job.shards("fits", job.n_parts(), "sums", "squares", "sizes"))
+    sums, squares, sizes = (np.concatenate([shard[name] for shard in fits]) for name in ("sums", "squares", "sizes"))
+    counts = [len(shard["sizes"]) for shard in fits]
     starts = np.append(0, np.cumsum(counts))
-    graph = _graph(problem, starts) if problem.has_edges else None
-    similarity = similarity_of(sums, squares, sizes, graph, ground(problem))
+    graph = _graph(job, starts) if job.has_edges else None
+    similarity = build_similarity(sums, squares, sizes, graph, load_background(job))
     return Frontier(similarity, np.repeat(np.arange(len(counts)), counts), starts)
 
 
-def _graph(problem: Problem, starts: Ints) -> sp.csr_array[np.float64]:
+def _graph(job: Job, starts: Ints) -> sp.csr_array[np.float64]:
     ends = []
-    for part, piece in enumerate(problem.pieces("coarse", problem.n_parts())):
-        ends.append((starts[part] + piece["one"], starts[piece["part"]] + piece["other"], piece["weight"]))
+    for part, shard in enumerate(job.shards("coarse", job.n_parts())):
+        ends.append((starts[part] + shard["one"], starts[shard["part"]] + shard["other"], shard["weight"]))
     i, j, weight = (np.concatenate(values) for values in zip(*ends, strict=True))
     different = i != j  # what lies within a subtree stays there
     edges = (weight[different], (i[different], j[different]))
@@ -82,29 +82,29 @@ def _graph(problem: Problem, starts: Ints) -> sp.csr_array[np.float64]:
     return sp.csr_array(upper + upper.T)
 
 
-def top_tree(problem: Problem, _: int = 0) -> Arrays:
+def fit_top_tree(job: Job, _: int = 0) -> Arrays:
     """The tree of the frontier, and similarities across its merges."""
-    frontier = frontier_of(problem)
+    frontier = load_frontier(job)
     similarity = frontier.similarity
-    tree = _repaired(problem, frontier) if problem.has_edges else _bisected(problem, similarity)
+    tree = _repair_across_parts(job, frontier) if job.has_edges else _search_frontier(job, similarity)
     told = {"children": tree.children, "near": splits(similarity.near, tree), "whole": splits(similarity, tree)}
     total = np.asarray(similarity.features()).sum(axis=0, dtype=np.float64)
     return {**told, "sizes": similarity.sizes, "starts": frontier.starts, "total": total}
 
 
-def _repaired(problem: Problem, frontier: Frontier) -> Tree:
+def _repair_across_parts(job: Job, frontier: Frontier) -> Tree:
     """The tree of the parts, with theirs above the frontier, improved by moves across borders.
 
     Parts know more than what is left of their edges between subtrees: this costs less than a tree made of those.
     """
-    seed = problem.recipe.seed
+    seed = job.settings.seed
     parts = grouped(frontier.similarity, frontier.part)
-    uppers = [Tree(np.array(piece["upper"])) for piece in problem.pieces("fits", problem.n_parts(), "upper")]
-    start = expanded(searched(problem, parts, seed, -1), frontier.part, uppers)
-    return refined(problem, start, frontier.similarity, seed, -1)
+    uppers = [Tree(np.array(shard["upper"])) for shard in job.shards("fits", job.n_parts(), "upper")]
+    start = expanded(search_tree(job, parts, seed, -1), frontier.part, uppers)
+    return refine_tree(job, start, frontier.similarity, seed, -1)
 
 
-def _bisected(problem: Problem, similarity: Similarity) -> Tree:
+def _search_frontier(job: Job, similarity: Similarity) -> Tree:
     """A tree made as of all rows at once: without edges sums tell all, and where the sample drew borders has no meaning."""
-    seed = problem.recipe.seed
-    return swept_above(problem, searched(problem, similarity, seed, -1), similarity, seed, -1)
+    seed = job.settings.seed
+    return refine_coarse_levels(job, search_tree(job, similarity, seed, -1), similarity, seed, -1)
