@@ -85,6 +85,7 @@ def _by_parts(
 ) -> tuple[list[tuple[str, int, float]], Tree, float, float]:
     from hyphc.out_of_core.job import Job, JobSettings
     from hyphc.out_of_core.labels import load_tree
+    from hyphc.out_of_core.records import FinishedTree
     from hyphc.out_of_core.row_sources import open_rows
     from hyphc.out_of_core.stages import make_thread_executor, run_task, stages
     from hyphc.out_of_core.to_memory import load_similarity
@@ -96,9 +97,9 @@ def _by_parts(
     spent = []
     for stage in stages(job):
         begin, count = time.perf_counter(), stage.count(job)
-        make_thread_executor(-1)(partial(run_task, job, stage), count, stage.name)
+        make_thread_executor(-1)(partial(run_task, job, stage), count, stage)
         spent.append((stage.name, count, time.perf_counter() - begin))
-    cost, similarity = float(job.store.one("tree", 0, "cost")), load_similarity(job)
+    cost, similarity = float(job.shard(FinishedTree).cost), load_similarity(job)
     alone = HypHC(2, random_state=0).fit(similarity)
     above = (cost - alone.cost_) / dasgupta_cost(alone.tree_, similarity.near)
     return spent, Tree(np.array(load_tree(job).children)), cost, above  # the folder goes
@@ -142,6 +143,21 @@ def simulated(costs: list[tuple[str, int, float]], workers: int) -> list[tuple[s
     return wait_for
 
 
+# Names of stages in results that were measured before they were renamed.
+FORMER_NAMES = {
+    "survey": "statistics",
+    "parts": "partition",
+    "answers": "candidates",
+    "lists": "neighbors",
+    "borders": "adjacent-parts",
+    "weights": "background",
+    "fits": "part-trees",
+    "coarse": "coarse-edges",
+    "top": "top-tree",
+    "settled": "degrees",
+}
+
+
 def billion(stages: list[tuple[str, int, float]], n: int) -> list[tuple[str, int, float]]:
     """Tasks of a fit of 10⁹ rows and the seconds of each, from those of a fit of n rows on two cores.
 
@@ -149,14 +165,16 @@ def billion(stages: list[tuple[str, int, float]], n: int) -> list[tuple[str, int
     rows, and the tree of the frontier as many leaves as at some 10⁶ rows. What one task does with the whole tree grows with n.
     """
     costs = []
-    for name, count, spent in stages:
+    for measured, count, spent in stages:
         processor = 2 * spent if count > 1 else spent
-        kind = name.split("-")[0]
-        if kind in ("survey", "assignment", "shuffle"):
+        kind, dash, number = measured.partition("-") if measured[-1].isdigit() else (measured, "", "")
+        kind = FORMER_NAMES.get(kind, kind)
+        name = f"{kind}{dash}{number}"
+        if kind in ("statistics", "assignment", "shuffle"):
             costs.append((name, 1_000, processor * 1e6 / n))
-        elif kind in ("sample", "top"):
+        elif kind in ("sample", "top-tree"):
             costs.append((name, 1, processor * 20))
-        elif kind in ("parts", "borders", "weights", "tree"):
+        elif kind in ("partition", "adjacent-parts", "background", "tree"):
             costs.append((name, 1, processor * 1e9 / n))
         else:
             costs.append((name, 50_000, processor * 2e4 / n))

@@ -114,7 +114,7 @@ def test_a_fit_from_disk_carries_out_or_refuses_every_parameter(tmp_path):
     source, model, defaults = open_source(tmp_path / "x.npy"), HypHC(memory_limit=1e9), defaults_of(HypHC)
     for name, value in OTHER.items():
         given = {**model.get_params(deep=False), name: value}
-        with pytest.raises(ValueError, match=rf"(?s){name}=.* has no meaning for a fit by parts"):
+        with pytest.raises(ValueError, match=rf"(?s){name}=.* has no meaning for an out-of-core fit"):
             fit_out_of_core(source, given, model._make_cut(), defaults)
     given = {**model.get_params(deep=False), "spread_penalty": 0, "refine": np.True_, "n_init": np.int64(1)}
     fit_out_of_core(source, given, model._make_cut(), defaults).discard()
@@ -123,10 +123,13 @@ def test_a_fit_from_disk_carries_out_or_refuses_every_parameter(tmp_path):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"metric": "cosine", "n_neighbors": 5}, "n_neighbors=5 with metric='cosine' cannot be fitted by parts"),
+        ({"metric": "cosine", "n_neighbors": 5}, "n_neighbors=5 with metric='cosine' cannot be fitted out of core"),
         ({"metric": "cosine", "background": 0.1}, "background=0.1 goes with metric='auto'"),
         ({"metric": "cosine", "edge_weights": "binary"}, "edge_weights='binary' goes with a graph"),
-        ({"random_state": np.random.RandomState(0)}, "random_state=.* cannot be fitted by parts; give a whole number"),
+        (
+            {"random_state": np.random.RandomState(0)},
+            "random_state=.* cannot be fitted out of core; give a whole number",
+        ),
     ],
 )
 def test_a_fit_from_disk_ignores_no_setting_of_the_metric(given, told, tmp_path):

@@ -22,6 +22,7 @@ from hyphc.dask import DaskHypHC, scheduling, waiting  # noqa: E402
 from hyphc.fit.flat_cut import FlatCut  # noqa: E402
 from hyphc.out_of_core.job import Job, JobSettings  # noqa: E402
 from hyphc.out_of_core.labels import labels_stage  # noqa: E402
+from hyphc.out_of_core.records import FinishedTree  # noqa: E402
 from hyphc.out_of_core.row_sources import open_rows  # noqa: E402
 from hyphc.out_of_core.stages import make_thread_executor, run_stages  # noqa: E402
 
@@ -144,7 +145,7 @@ def test_other_rows_in_one_storage_are_an_error(file, rows, tmp_path):
         (da.zeros((5,)), {}, "a table .n, d. of rows is needed"),
         (da.zeros((5, 2)), {"n_clusters": 9}, "n_clusters=9 is not between 1 and the 5 points"),
         (da.zeros((5, 2)), {"storage": "nowhere://fit"}, "cannot be opened: Protocol not known: nowhere"),
-        (da.zeros((5, 2)), {"metric": "rbf"}, "cannot be fitted by parts"),
+        (da.zeros((5, 2)), {"metric": "rbf"}, "cannot be fitted out of core"),
     ],
 )
 def test_mistakes_are_told_before_the_work(X, parameters, told):
@@ -221,7 +222,7 @@ def test_a_fit_on_threads_of_the_pipeline_is_the_same(alone, file, tmp_path):
     job = Job(open_rows(file), JobSettings(metric=alone.metric, **SMALL), str(tmp_path / "store"))
     job.open()
     run_stages(job, make_thread_executor(2))
-    assert float(job.store.one("tree", 0, "cost")) == alone.cost_
+    assert float(job.shard(FinishedTree).cost) == alone.cost_
 
 
 @pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])

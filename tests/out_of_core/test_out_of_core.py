@@ -18,6 +18,7 @@ from hyphc.out_of_core.labels import labels_stage, load_tree, predict_clusters
 from hyphc.out_of_core.local_fit import choose_sizes
 from hyphc.out_of_core.npy_source import NpyRows
 from hyphc.out_of_core.partition import assign_cells_to_parts, deny_moves, find_queries
+from hyphc.out_of_core.records import AdjacentParts, DirectedEdges, FinishedTree, Leaves, Neighbors
 from hyphc.out_of_core.row_sources import ParquetRows, ZarrRows, open_rows, rows_per_block
 from hyphc.out_of_core.sample import compute_scaling, hash_ids
 from hyphc.out_of_core.stages import Stage, make_thread_executor, run_stages, run_task, stages
@@ -40,7 +41,7 @@ def fitted(X, folder, n_jobs=1, cut=None, **parameters):
 
 
 def cost_of(job):
-    return float(job.store.one("tree", 0, "cost"))
+    return float(job.shard(FinishedTree).cost)
 
 
 @pytest.fixture(scope="module")
@@ -115,27 +116,27 @@ def test_neighbours_are_those_of_all_rows(rows, tmp_path):
 
 
 def directed_edges(job):
-    """Row → rows: lists before and edges after leaves have asked their neighbours. No row is there twice."""
-    ids = [job.store.one(job.stage("leaves"), part, "ids") for part in range(job.n_parts())]
+    """Row → rows: lists before and edges after the NN-descent step. No row is there twice."""
+    ids = [job.shard(Leaves, part).ids for part in range(job.n_parts())]
     X, before, after = job.source.read(0, job.n), {}, {}
     for part, own in enumerate(ids):
-        lists, edges = job.store.read(job.stage("lists"), part), job.store.read("edges", part)
+        lists, edges = job.shard(Neighbors, part), job.shard(DirectedEdges, part)
         for leaf, row in enumerate(own):
-            kept, there = lists["near"][leaf] >= 0, edges["leaf"] == leaf
-            ends = zip(lists["where"][leaf][kept], lists["near"][leaf][kept], strict=True)
+            kept, there = lists.neighbors[leaf] >= 0, edges.leaf == leaf
+            ends = zip(lists.neighbor_parts[leaf][kept], lists.neighbors[leaf][kept], strict=True)
             before[row] = {ids[q][j] for q, j in ends}
-            after[row] = {ids[q][j] for q, j in zip(edges["part"][there], edges["other"][there], strict=True)}
+            after[row] = {ids[q][j] for q, j in zip(edges.other_part[there], edges.other_leaf[there], strict=True)}
     return X, before, after
 
 
-def test_leaves_that_ask_their_neighbours_find_what_they_missed_beyond_borders(tmp_path, monkeypatch):
+def test_neighbours_of_neighbours_find_what_was_missed_in_other_parts(tmp_path, monkeypatch):
     """Rows that visit one part at most, and their neighbours' parts; compared with all rows, one by one."""
-    monkeypatch.setattr("hyphc.out_of_core.partition.NEAR", 1)
+    monkeypatch.setattr("hyphc.out_of_core.partition.NEARBY", 1)
     monkeypatch.setattr("hyphc.out_of_core.job.ROUNDS", 0)
     X = np.random.default_rng(0).normal(size=(800, 6))
     job = make_job(X, tmp_path / "store", n_neighbors=10, scale=False)
     for stage in stages(job):
-        make_thread_executor(1)(partial(run_task, job, stage), stage.count(job), stage.name)
+        make_thread_executor(1)(partial(run_task, job, stage), stage.count(job), stage)
         if stage.name == "edges":
             break
     X, before, after = directed_edges(job)
@@ -155,9 +156,9 @@ def test_an_edge_is_the_same_from_both_of_its_ends(fit):
     if fit.has_edges:
         graph = load_similarity(fit).near.to_csr()
         assert abs(graph - graph.T).max() <= 1e-12
-        told = fit.store.read("borders")
-        one = np.repeat(np.arange(fit.n_parts()), np.diff(told["starts"]))
-        pairs = set(zip(one.tolist(), told["other"].tolist(), strict=True))
+        adjacent = fit.shard(AdjacentParts)
+        one = np.repeat(np.arange(fit.n_parts()), np.diff(adjacent.starts))
+        pairs = set(zip(one.tolist(), adjacent.parts.tolist(), strict=True))
         assert pairs == {(q, p) for p, q in pairs}
 
 
@@ -197,8 +198,8 @@ def test_what_is_finished_is_not_done_again(rows, tmp_path, metric, monkeypatch)
     for last in names:
 
         def until(task, count, stage, last=last):
-            make_thread_executor(1)(task, (count + 1) // 2 if stage == last else count, stage)
-            if stage == last:
+            make_thread_executor(1)(task, (count + 1) // 2 if stage.name == last else count, stage)
+            if stage.name == last:
                 raise Stopped
 
         with pytest.raises(Stopped):
@@ -213,8 +214,8 @@ def test_what_nothing_reads_again_is_removed_and_a_fit_that_needs_it_says_so(row
     fitted(rows, tmp_path / "store")
     kept = {path.parent.name for path in (tmp_path / "store").glob("*/000000.json")}
     assert "assignment" not in kept
-    assert not any(name.startswith(("shuffle", "answers", "lists", "edges")) for name in kept)
-    assert {"leaves-2", "graph", "fits", "tree"} <= kept
+    assert not any(name.startswith(("shuffle", "candidates", "neighbors", "edges")) for name in kept)
+    assert {"leaves-2", "graph", "part-trees", "tree"} <= kept
     run_stages(make_job(rows, tmp_path / "store"), make_thread_executor(1))  # nothing to do
     next((tmp_path / "store" / "graph").glob("*.npy")).write_bytes(b"")
     with pytest.raises(ValueError, match=r"is damaged: what came of 'edges' is needed again"):
@@ -224,7 +225,7 @@ def test_what_nothing_reads_again_is_removed_and_a_fit_that_needs_it_says_so(row
 def test_a_damaged_piece_is_made_again(rows, tmp_path):
     job = fitted(rows, tmp_path / "store", metric="cosine")
     before = np.array(load_tree(job).children)
-    path = next((tmp_path / "store" / "fits").glob("*.children.npy"))
+    path = next((tmp_path / "store" / "part-trees").glob("*.children.npy"))
     path.write_bytes(path.read_bytes()[:-8])
     run_stages(job, make_thread_executor(1))
     np.testing.assert_array_equal(load_tree(job).children, before)
@@ -308,8 +309,8 @@ def test_a_row_that_was_changed_is_found_when_a_fit_goes_on(rows, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"metric": "rbf"}, "metric='rbf' cannot be fitted by parts"),
-        ({"edge_weights": "shared"}, "edge_weights='shared' cannot be fitted by parts"),
+        ({"metric": "rbf"}, "metric='rbf' cannot be fitted out of core"),
+        ({"edge_weights": "shared"}, "edge_weights='shared' cannot be fitted out of core"),
         ({"part_size": 0}, "part_size=0 is no whole number"),
         ({"top_size": 0.5}, "top_size=0.5 is no whole number"),
         ({"background": -1.0}, "background=-1.0 must be"),

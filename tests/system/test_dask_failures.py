@@ -21,6 +21,7 @@ from distributed import Client, LocalCluster
 from distributed.utils_test import gen_cluster
 from hyphc.dask import DaskHypHC, scheduling, waiting
 from hyphc.out_of_core.job import Job, JobSettings
+from hyphc.out_of_core.records import FinishedTree
 from hyphc.out_of_core.row_sources import open_rows
 from hyphc.out_of_core.stages import run_stages, stages
 
@@ -103,13 +104,13 @@ def killing(execute, folder, wanted):
             os.kill(os.getpid(), signal.SIGKILL)
 
     def executed(task, count, stage):
-        execute(partial(deadly, task, f"{folder}/{stage}") if stage in wanted else task, count, stage)
+        execute(partial(deadly, task, f"{folder}/{stage.name}") if stage.name in wanted else task, count, stage)
 
     return executed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wanted", [{"fits"}, None])
+@pytest.mark.parametrize("wanted", [{"part-trees"}, None])
 def test_a_worker_that_is_killed_costs_only_its_tasks(wanted, file, tmp_path):
     """By SIGKILL in the midst of a task of the stages wanted, or of all."""
     costs, wanted = [], wanted or set(stage_names("auto", file, tmp_path))
@@ -119,7 +120,7 @@ def test_a_worker_that_is_killed_costs_only_its_tasks(wanted, file, tmp_path):
             job.open()
             execute = scheduling.make_dask_executor(client, lambda stage, done, count: None)
             run_stages(job, killing(execute, tmp_path, stages_killed))
-            costs.append(float(job.store.one("tree", 0, "cost")))
+            costs.append(float(job.shard(FinishedTree).cost))
     assert costs[0] == costs[1]
     assert all((tmp_path / stage).exists() for stage in wanted)
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 from hyphc.out_of_core.partition import GROWTH
+from hyphc.out_of_core.records import Leaves, Partition
 from hyphc.out_of_core.stages import make_thread_executor, run_task, stages
 
 from small_jobs import make_job
@@ -18,13 +19,13 @@ def test_parts_do_not_outgrow_their_size_when_rows_move_to_hubs(tmp_path):
     for stage in stages(job):
         if stage.name == "graph":
             break
-        make_thread_executor(1)(partial(run_task, job, stage), stage.count(job), stage.name)
-    denied = [len(job.store.one(f"parts-{turn}", 0, "denied")) for turn in (1, 2)]
+        make_thread_executor(1)(partial(run_task, job, stage), stage.count(job), stage)
+    denied = [len(job.shard(Partition, 0, round_number).denied) for round_number in (1, 2)]
     assert sum(denied) > 0  # some would have
-    for turn in (0, 1, 2):
-        counts = job.store.one(f"parts-{turn}", 0, "counts")
+    for round_number in (0, 1, 2):
+        counts = job.shard(Partition, 0, round_number).counts
         assert counts.sum() == 3_000
         assert counts.max() <= GROWTH * 200
-    ids = [job.store.one("leaves-2", part, "ids") for part in range(job.n_parts())]
+    ids = [job.shard(Leaves, part, 2).ids for part in range(job.n_parts())]
     np.testing.assert_array_equal([len(own) for own in ids], counts)
     np.testing.assert_array_equal(np.sort(np.concatenate(ids)), np.arange(3_000))

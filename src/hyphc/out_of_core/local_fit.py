@@ -1,4 +1,4 @@
-"""A fit of rows that memory cannot hold, on threads of one process, within a limit of memory."""
+"""Out-of-core fit on threads of one process, within a memory limit."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from .._runtime.storage import place_of
 from ..fit.flat_cut import FlatCut
 from ..tree import Tree
 from .job import PART_SIZE, SAMPLE_SIZE, Job, JobSettings
-from .labels import labels_stage, load_tree, predict_clusters
+from .labels import labels_stage, load_labels, load_tree, predict_clusters
 from .npy_source import ArrayRows, Rows
 from .progress import StageProgress
+from .records import FinishedTree
 from .row_sources import Source, open_with_warnings, rows_per_block
 from .stages import make_thread_executor, run_stages
 
@@ -29,27 +30,27 @@ from .stages import make_thread_executor, run_stages
 # so many bytes for its node of the tree, its edges and the search: at least what `python -m benchmarks memory` measures. Some
 # 100 MB that do not grow with the rows come on top, and are not counted: they matter for limits that no machine has.
 COPIES, BYTES = 6, 3_700
-TREE_BYTES = 120  # a row, when the whole tree is put together
+TREE_BYTES = 120  # per row, when the tree is assembled
 SMALLEST_PART = 1_000
 
 
 def is_on_disk(X: Any) -> bool:
-    """Whether X is a path or a memory-mapped array."""
+    """Return whether X is a path or a memory-mapped array."""
     return isinstance(X, str | os.PathLike | np.memmap)
 
 
 def open_source(X: Any) -> Source:
-    """The rows of a path or of a memory-mapped array."""
+    """Return the rows of a path or of a memory-mapped array."""
     return ArrayRows(X) if isinstance(X, np.memmap) else open_with_warnings(X)
 
 
 def resolve_memory_limit(memory_limit: float | str | None) -> float:
-    """Bytes that a fit may use: half of what is free where nobody says."""
+    """Return the bytes that a fit may use, by default half of the free memory."""
     return available_memory() / 2 if memory_limit is None else n_bytes(memory_limit)
 
 
 def is_too_large(source: Source, memory_limit: float | str | None) -> bool:
-    """Whether a fit of all rows at once needs more than the limit."""
+    """Return whether a fit of all rows in memory needs more than the limit."""
     n, d = source.shape
     return n * bytes_per_row(d) > resolve_memory_limit(memory_limit)
 
@@ -74,7 +75,7 @@ class Sizes:
 
 
 def choose_sizes(limit: float, n: int, d: int, n_jobs: int | None) -> Sizes:
-    """Parts, sample and blocks that a limit of memory allows; the tree itself must fit as well.
+    """Return the sizes of parts, sample and blocks within a memory limit, which must also hold the tree.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def choose_sizes(limit: float, n: int, d: int, n_jobs: int | None) -> Sizes:
     Sizes(part=20000, sample=128000, block=47746, top=190985, tasks=2)
     """
     row = bytes_per_row(d)
-    # the tree is put together when nothing else is there
+    # the tree is assembled when no other arrays are in memory
     least = max(TREE_BYTES * n, 4 * row * SMALLEST_PART)
     if limit < least:
         raise MemoryError(
@@ -97,7 +98,7 @@ def choose_sizes(limit: float, n: int, d: int, n_jobs: int | None) -> Sizes:
 
 @dataclass(frozen=True, eq=False)
 class OutOfCoreFit:
-    """What came of it; its storage is there until ``discard``, or for good if somebody chose the place."""
+    """A finished fit; its storage is removed by ``discard`` unless it is a checkpoint."""
 
     job: Job
     cut: FlatCut
@@ -110,27 +111,27 @@ class OutOfCoreFit:
 
     @property
     def labels(self) -> Ints:
-        """Flat clusters."""
-        return self.job.store.one(labels_stage(self.cut).name, 0, "labels")
+        """Flat clusters (n,)."""
+        return load_labels(self.job, self.cut).labels
 
     @property
     def n_clusters(self) -> int:
-        """How many."""
-        return int(self.job.store.one(labels_stage(self.cut).name, 0, "n_clusters"))
+        """The number of flat clusters."""
+        return int(load_labels(self.job, self.cut).n_clusters)
 
     @property
     def cost(self) -> float:
-        """Exact."""
-        return float(self.job.store.one("tree", 0, "cost"))
+        """Dasgupta's cost, exact."""
+        return float(self.job.shard(FinishedTree).cost)
 
     def predict(self, rows: npt.NDArray[Any]) -> Ints:
-        """The cluster that each new row would join."""
+        """Return the cluster that each new row would join."""
         steps = range(0, len(rows), self.job.block_rows)
         found = [predict_clusters(self.job, self.cut, _slice_block(rows, b, self.job.block_rows)) for b in steps]
         return np.concatenate(found)
 
     def discard(self) -> None:
-        """Remove the storage, unless it is kept."""
+        """Remove the storage, unless it is a checkpoint."""
         if not self.is_kept:
             shutil.rmtree(str(self.job.storage), ignore_errors=True)
 
@@ -139,25 +140,25 @@ def _slice_block(rows: Rows, begin: int, step: int) -> Rows:
     return rows[begin : begin + step]
 
 
-# Parameters of ``HypHC`` that a fit by parts carries out: those of its recipe and of the cut, and these. It refuses all others.
+# Parameters of ``HypHC`` that an out-of-core fit supports: those of its settings and of the cut, and these. Others raise.
 SUPPORTED = {field.name for kind in (JobSettings, FlatCut) for field in fields(kind)}
 SUPPORTED |= {"random_state", "memory_limit", "checkpoint", "n_jobs", "verbose"}
 
 
 def fit_out_of_core(source: Source, parameters: dict[str, Any], cut: FlatCut, defaults: dict[str, Any]) -> OutOfCoreFit:
-    """Fit by parts, with the parameters of ``HypHC``, in its checkpoint or in a temporary folder."""
+    """Fit out of core with the parameters of ``HypHC``, in its checkpoint or in a temporary folder."""
     require_supported(parameters, defaults)
     sizes = choose_sizes(resolve_memory_limit(parameters["memory_limit"]), *source.shape, parameters["n_jobs"])
     folder, is_kept = parameters["checkpoint"], parameters["checkpoint"] is not None
-    settings = JobSettings.of(
+    settings = JobSettings.from_parameters(
         parameters, part_size=sizes.part, sample_size=sizes.sample, block_rows=sizes.block, top_size=sizes.top
     )
     storage = place_of(folder if is_kept else tempfile.mkdtemp(prefix="hyphc-"))
-    job, told = Job(source, settings, storage), StageProgress()
+    job, progress = Job(source, settings, storage), StageProgress()
     try:
-        with told.shown(parameters["verbose"]):
+        with progress.display(parameters["verbose"]):
             job.open()
-            run_stages(job, make_thread_executor(sizes.tasks, told), labels_stage(cut))
+            run_stages(job, make_thread_executor(sizes.tasks, progress), labels_stage(cut))
     except BaseException:
         OutOfCoreFit(job, cut, is_kept).discard()
         raise
@@ -165,15 +166,15 @@ def fit_out_of_core(source: Source, parameters: dict[str, Any], cut: FlatCut, de
 
 
 def require_supported(parameters: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Raise for parameters that a fit by parts does not carry out, unless they are as if nobody had given them."""
+    """Raise for parameters that an out-of-core fit does not support, unless they have their defaults."""
     for name, value in parameters.items():
         if name not in SUPPORTED and not _is_default(value, defaults[name]):
             raise ValueError(
-                f"{name}={value!r} has no meaning for a fit by parts; leave it out, or raise memory_limit."
+                f"{name}={value!r} has no meaning for an out-of-core fit; leave it out, or raise memory_limit."
             )
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    """Whether they are equal; arrays, trees and the like are no defaults."""
+    """Return whether a value is its default; arrays and trees never are."""
     plain = isinstance(value, bool | int | float | str | tuple | np.generic)
     return value is default or (plain and bool(value == default))

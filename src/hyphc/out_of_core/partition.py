@@ -1,8 +1,8 @@
-"""Rows to cells, cells to parts, and the rows of each part together.
+"""Partition of the rows: rows to cells, cells to parts, and the rows of each part gathered.
 
-A cell is a small subtree of the sample's tree; each row goes to the cell that it would join at its cheapest place. Parts are the
-largest subtrees whose cells hold at most ``part_size`` rows, counted exactly: where the sample misjudged how many rows there
-are, parts are finer, and none need be split again. Rows that move to their neighbours' part later do so while it has room.
+A cell is a small subtree of the sample's tree; each row is assigned to the cell that it would join at its cheapest position.
+Parts are the largest subtrees whose cells hold at most ``part_size`` rows, counted exactly, so that no part is split again. In
+later rounds rows move to the part of most of their neighbours while it has room.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ import numpy.typing as npt
 from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
 from .._runtime.duplicate_rows import equal_rows
-from .._runtime.shard_store import Arrays
 from ..fit.new_points import joined_clusters
 from ..tree import Tree
 from .job import Job
 from .npy_source import Rows
-from .sample import NEAR, load_sample, scale_rows
+from .records import Assignment, Leaves, Neighbors, Partition, SampleTree, ShuffledRows
+from .sample import NEARBY, load_sample, scale_rows
 
 GROWTH = 1.25  # times part_size: what a part may hold after rows have moved
 
 
-def assign_cells(job: Job, number: int) -> Arrays:
-    """The cell of each row of a block, the cells near it where there are neighbours, and how many rows each cell got."""
+def assign_cells(job: Job, number: int) -> Assignment:
+    """Return the cell of each row of a block, the number of rows of each cell, and with a graph the cells near each row."""
     sample = load_sample(job)
     raw, _ = job.block(number)
     rows = scale_rows(raw, sample.columns)
-    near, distances = sample.nearest(rows, job.settings.n_neighbors) if job.has_edges else (None, None)
-    cell = joined_clusters(sample.tree, sample.cells, sample.beside(rows, near, distances), 1)
-    told: Arrays = {"cell": cell.astype(np.int32), "counts": np.bincount(cell, minlength=int(sample.cells.max()) + 1)}
-    if near is not None:
-        told["near"] = sample.near_cells(rows, NEAR)
-    return told
-
-
-def form_parts(job: Job, _: int = 0) -> Arrays:
-    """The part of each cell, −1 of those without rows, and how many rows each part has."""
-    shard = job.store.read("sample", 0, "children", "cells")
-    blocks = [shard["counts"] for shard in job.shards("assignment", job.n_blocks, "counts")]
-    counts: Ints = np.sum(blocks, axis=0)
-    part = assign_cells_to_parts(
-        Tree(np.array(shard["children"])), np.array(shard["cells"]), counts, job.settings.part_size
+    neighbors, distances = sample.find_neighbors(rows, job.settings.n_neighbors) if job.has_edges else (None, None)
+    cell = joined_clusters(sample.tree, sample.cells, sample.extend(rows, neighbors, distances), 1)
+    return Assignment(
+        cell=cell.astype(np.int32),
+        counts=np.bincount(cell, minlength=int(sample.cells.max()) + 1),
+        nearby_cells=sample.find_nearby_cells(rows, NEARBY) if job.has_edges else None,
     )
-    return {"of_cell": part, "counts": np.bincount(part[part >= 0], weights=counts[part >= 0]).astype(np.int64)}
+
+
+def form_parts(job: Job, _: int = 0) -> Partition:
+    """Return the part of each cell, −1 for those without rows, and the number of rows of each part."""
+    sample = job.shard(SampleTree)
+    counts: Ints = np.sum([shard.counts for shard in job.shards(Assignment, job.n_blocks)], axis=0)
+    tree, cells = Tree(np.array(sample.children)), np.array(sample.cells)
+    part = assign_cells_to_parts(tree, cells, counts, job.settings.part_size)
+    rows = np.bincount(part[part >= 0], weights=counts[part >= 0]).astype(np.int64)
+    return Partition(counts=rows, part_of_cell=part, new_number=None, denied=None)
 
 
 def assign_cells_to_parts(tree: Tree, cells: Ints, counts: Ints, part_size: int) -> Ints:
-    """The part of each cell: the largest subtrees of at most ``part_size`` rows, numbered from left to right; −1 if empty.
+    """Return the part of each cell: the largest subtrees of at most ``part_size`` rows, from left to right; −1 if empty.
 
     Examples
     --------
@@ -75,66 +75,69 @@ def assign_cells_to_parts(tree: Tree, cells: Ints, counts: Ints, part_size: int)
     return part[first]
 
 
-def shuffle_rows(job: Job, number: int, round_number: int) -> Arrays:
-    """A block's rows in the order of their parts, where each part begins, and which rows look for neighbours in which parts.
-
-    ``hosts`` are the parts that rows of each part visit, once each; those of a part begin where ``hosted`` says.
-    """
+def shuffle_rows(job: Job, number: int, round_number: int) -> ShuffledRows:
+    """Return a block's rows sorted by part, and which of them search for neighbours in which other parts."""
     raw, start = job.block(number)
     rows = scale_rows(raw, load_sample(job).columns)
-    part, near = _initial_parts(job, number) if round_number == 0 else _parts_after_moves(job, number, round_number)
+    part, nearby = _initial_parts(job, number) if round_number == 0 else _parts_after_moves(job, number, round_number)
     order = np.argsort(part, kind="stable")
     bounds = np.arange(job.n_parts(round_number) + 1)
-    found = {"rows": rows[order], "ids": start + order, "starts": np.searchsorted(part[order], bounds)}
-    if near is None:
-        return found
-    near, home = near[order], part[order]
-    visitor, visited = find_queries(home, near)
-    pairs = np.unique(np.column_stack([home[visitor], visited]), axis=0)
-    find_target_parts = {"hosts": pairs[:, 1], "hosted": np.searchsorted(pairs[:, 0], bounds)}
-    return {**found, **find_target_parts, "near": near, "visitor": visitor, "visited": np.searchsorted(visited, bounds)}
+    own = part[order]
+    shuffled = ShuffledRows(
+        rows=rows[order],
+        ids=start + order,
+        starts=np.searchsorted(own, bounds),
+        nearby_parts=None,
+        queries=None,
+        query_starts=None,
+        targets=None,
+        target_starts=None,
+    )
+    if nearby is not None:
+        nearby = nearby[order]
+        queries, searched = find_queries(own, nearby)
+        pairs = np.unique(np.column_stack([own[queries], searched]), axis=0)
+        shuffled.nearby_parts, shuffled.queries = nearby, queries
+        shuffled.query_starts = np.searchsorted(searched, bounds)
+        shuffled.targets, shuffled.target_starts = pairs[:, 1], np.searchsorted(pairs[:, 0], bounds)
+    return shuffled
 
 
 def _initial_parts(job: Job, number: int) -> tuple[Ints, Ints | None]:
-    """The part of each row of a block, and the parts near it."""
-    of_cell = job.store.one(job.stage("parts", 0), 0, "of_cell")
-    told = job.store.read("assignment", number)
-    return of_cell[told["cell"]], of_cell[told["near"]].astype(np.int32) if job.has_edges else None
+    """Return the part of each row of a block, and with a graph the parts near it."""
+    part_of_cell, assignment = job.shard(Partition, 0, 0).part_of_cell, job.shard(Assignment, number)
+    nearby = part_of_cell[assignment.nearby_cells].astype(np.int32) if job.has_edges else None
+    return part_of_cell[assignment.cell], nearby
 
 
 def _parts_after_moves(job: Job, number: int, round_number: int) -> tuple[Ints, Ints]:
-    """The same after a turn: each row is where most of its neighbours are, and near all parts that have some."""
-    last = job.store.read(job.stage("shuffle", round_number - 1), number, "ids", "starts", "near")
-    moves = job.store.read(job.stage("parts", round_number), 0, "renumbered", "denied")
-    renumbered = np.append(moves["renumbered"], -1)
+    """Return the part of each row of a block, that of most of its neighbours, and all parts that have some."""
+    last, moves = job.shard(ShuffledRows, number, round_number - 1), job.shard(Partition, 0, round_number)
+    new_number = np.append(moves.new_number, -1)
     before = count_rows_before(job, round_number - 1)[number]
-    shards = []
-    for part, (b, e) in enumerate(pairwise(last["starts"].tolist())):
-        told = job.store.read(job.stage("lists", round_number - 1), part, "home", "around") if b < e else None
-        own = slice(before[part], before[part] + e - b)
-        shards += (
-            [] if told is None else [(_apply_denials(told["home"][own], part, moves["denied"]), told["around"][own])]
-        )
-    home, around = (np.concatenate(values) for values in zip(*shards, strict=True))
-    back = np.argsort(last["ids"])
-    return renumbered[home][back], renumbered[np.hstack([around, last["near"][:, :NEAR]])][back].astype(np.int32)
+    parts, nearby = [], []
+    for part, (b, e) in enumerate(pairwise(last.starts.tolist())):
+        if b < e:
+            lists, own = job.shard(Neighbors, part, round_number - 1), slice(before[part], before[part] + e - b)
+            parts.append(_apply_denials(lists.best_part[own], part, moves.denied))
+            nearby.append(lists.row_neighbor_parts[own])
+    back = np.argsort(last.ids)
+    every = np.hstack([np.concatenate(nearby), last.nearby_parts[:, :NEARBY]])
+    return new_number[np.concatenate(parts)][back], new_number[every][back].astype(np.int32)
 
 
-def _apply_denials(home: Ints, part: int, denied: Ints) -> Ints:
-    """Where rows of a part are after a turn: they stay if the part that they belong to has no room for them."""
-    return np.where(np.isin(home, denied[denied[:, 0] == part, 1]), part, home)
+def _apply_denials(best_part: Ints, part: int, denied: Ints) -> Ints:
+    """Return the parts of the rows of a part after a round: a row stays if its best part has no room."""
+    return np.where(np.isin(best_part, denied[denied[:, 0] == part, 1]), part, best_part)
 
 
-def count_moves(job: Job, _: int, round_number: int) -> Arrays:
-    """How many rows each part has after a turn, and the new numbers of the old parts; −1 for those that all rows left.
-
-    ``denied`` are pairs of parts between which no row may move, since the second has no room.
-    """
+def count_moves(job: Job, _: int, round_number: int) -> Partition:
+    """Return the number of rows of each part after moves, the new numbers of parts, and the moves denied for lack of room."""
     n_parts = job.n_parts(round_number - 1)
     flows = []
-    for part, shard in enumerate(job.shards(job.stage("lists", round_number - 1), n_parts, "home")):
-        home, rows = np.unique(shard["home"], return_counts=True)
-        flows.append(np.column_stack([np.full(len(home), part), home, rows]))
+    for part, shard in enumerate(job.shards(Neighbors, n_parts, round_number - 1)):
+        best_part, rows = np.unique(shard.best_part, return_counts=True)
+        flows.append(np.column_stack([np.full(len(best_part), part), best_part, rows]))
     moves = np.concatenate(flows)
     before = np.bincount(moves[:, 0], moves[:, 2], minlength=n_parts)
     room = np.maximum(GROWTH * job.settings.part_size - before, 0.0)
@@ -142,12 +145,16 @@ def count_moves(job: Job, _: int, round_number: int) -> Arrays:
     end = np.where(is_denied, moves[:, 0], moves[:, 1])
     counts = np.bincount(end, moves[:, 2], minlength=n_parts).astype(np.int64)
     kept = counts > 0
-    told = {"counts": counts[kept], "renumbered": np.where(kept, np.cumsum(kept) - 1, -1)}
-    return {**told, "denied": moves[is_denied, :2]}
+    return Partition(
+        counts=counts[kept],
+        part_of_cell=None,
+        new_number=np.where(kept, np.cumsum(kept) - 1, -1),
+        denied=moves[is_denied, :2],
+    )
 
 
 def deny_moves(moves: Ints, room: Floats) -> npt.NDArray[np.bool_]:
-    """Which moves (from, to, rows) a part has no room for; the largest are admitted first. None is within a part.
+    """Return which moves (from, to, rows) lack room; the largest are admitted first, those within a part always.
 
     Examples
     --------
@@ -164,47 +171,48 @@ def deny_moves(moves: Ints, room: Floats) -> npt.NDArray[np.bool_]:
     return denied
 
 
-def find_queries(home: Ints, near: Ints) -> tuple[Ints, Ints]:
-    """Pairs of a row and a part that is not its own but near it, each once, in the order of these parts.
+def find_queries(own: Ints, nearby: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct pairs of a row and another part near it, sorted by that part.
 
     Examples
     --------
-    >>> visits(np.array([0, 0, 1]), np.array([[0, 1], [0, 0], [1, 0]]))
+    >>> find_queries(np.array([0, 0, 1]), np.array([[0, 1], [0, 0], [1, 0]]))
     (array([2, 0]), array([0, 1]))
     """
-    near = np.sort(near, axis=1)
-    fresh = np.column_stack([np.ones(len(near), dtype=bool), near[:, 1:] != near[:, :-1]])
-    row, column = np.nonzero(fresh & (near != home[:, None]) & (near >= 0))
-    part = near[row, column]
+    nearby = np.sort(nearby, axis=1)
+    is_new = np.column_stack([np.ones(len(nearby), dtype=bool), nearby[:, 1:] != nearby[:, :-1]])
+    row, column = np.nonzero(is_new & (nearby != own[:, None]) & (nearby >= 0))
+    part = nearby[row, column]
     order = np.argsort(part, kind="stable")
     return row[order], part[order]
 
 
-def gather_leaves(job: Job, part: int, round_number: int) -> Arrays:
-    """The leaves of a part: its distinct rows and how often each is there; its rows, in ascending order, and their leaves."""
+def gather_leaves(job: Job, part: int, round_number: int) -> Leaves:
+    """Return the rows of a part in ascending order, its distinct rows, and how often each occurs."""
     slices = [_read_slice(job, number, part, round_number) for number in range(job.n_blocks)]
-    rows, ids = (np.concatenate(shards) for shards in zip(*slices, strict=True))
+    rows, ids = (np.concatenate(arrays) for arrays in zip(*slices, strict=True))
     group = equal_rows(lambda index: rows[index], len(rows))
     if group is None:
-        return {"rows": rows, "ids": ids, "sizes": np.ones(len(rows)), "leaf": np.arange(len(rows))}
+        return Leaves(rows=rows, ids=ids, sizes=np.ones(len(rows)), leaf=np.arange(len(rows)))
     first = np.unique(group, return_index=True)[1]
-    return {"rows": rows[first], "ids": ids, "sizes": np.bincount(group).astype(np.float64), "leaf": group}
+    return Leaves(rows=rows[first], ids=ids, sizes=np.bincount(group).astype(np.float64), leaf=group)
 
 
 def _read_slice(job: Job, number: int, part: int, round_number: int) -> tuple[Rows, Ints]:
-    shard = job.store.read(job.stage("shuffle", round_number), number, "rows", "ids", "starts")
-    own = slice(shard["starts"][part], shard["starts"][part + 1])
-    return np.array(shard["rows"][own]), np.array(shard["ids"][own])
+    """Return the rows of a part in a block, and their numbers."""
+    shard = job.shard(ShuffledRows, number, round_number)
+    own = slice(shard.starts[part], shard.starts[part + 1])
+    return np.array(shard.rows[own]), np.array(shard.ids[own])
 
 
 def count_rows_before(job: Job, round_number: int) -> Ints:
-    """How many rows of a part are in the blocks before each, (blocks, parts)."""
-    shards = job.shards(job.stage("shuffle", round_number), job.n_blocks, "starts")
-    counts = np.diff(np.stack([shard["starts"] for shard in shards]), axis=1)
+    """Return the number of rows of each part in the blocks before each block: (blocks, parts)."""
+    starts = [shard.starts for shard in job.shards(ShuffledRows, job.n_blocks, round_number)]
+    counts = np.diff(np.stack(starts), axis=1)
     return np.asarray(np.cumsum(counts, axis=0) - counts)
 
 
 def sum_leaves(rows: Rows, sizes: Floats) -> tuple[Floats, Floats]:
-    """Σ x of the points of each leaf, and Σ ‖x‖²."""
+    """Return Σ x and Σ ‖x‖² over the points of each leaf: (m, d) and (m,)."""
     wide = rows.astype(np.float64)
     return wide * sizes[:, None], np.einsum("ij,ij->i", wide, wide) * sizes

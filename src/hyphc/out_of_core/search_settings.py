@@ -1,7 +1,7 @@
-"""Searches of a fit by parts: for the sample, a part and the tree above, what a fit of all rows at once would do.
+"""Searches of an out-of-core fit: for the sample, a part and the top tree, as a fit of all rows in memory would search.
 
 Beyond ``LARGE`` rows that is a quick start and sweeps. More search in the sample and above the parts would take longer than the
-rest, for trees that cost a little less and, under cosines, tell the classes of planted data apart less well.
+rest, for trees that cost a little less and, under cosines, separate the classes of planted data less well.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEVELS = (16, 128)  # leaves of subtrees that are moved as one, on levels above 
 
 
 def search_tree(job: Job, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
-    """The tree of some leaves of a problem; if it has many rows, by at most so many sweeps."""
+    """Return a tree of some leaves of a job; if the job has many rows, by at most ``sweeps`` sweeps."""
     if similarity.n == 1:
         return Tree(np.empty((0, 2), np.int64))
     distinct = DistinctPoints(similarity, twins(similarity))
@@ -39,13 +39,13 @@ def search_tree(job: Job, similarity: Similarity, seed: int, n_jobs: int, sweeps
 
 
 def refine_tree(job: Job, tree: Tree, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
-    """A tree of some leaves of a problem, improved; if it has many rows, by at most so many sweeps."""
+    """Return an improved tree of some leaves of a job; if the job has many rows, by at most ``sweeps`` sweeps."""
     limit = sweeps if job.n > LARGE else None
     return refine_by(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=job.settings.effort)
 
 
 def refine_coarse_levels(job: Job, tree: Tree, similarity: Similarity, seed: int, n_jobs: int) -> Tree:
-    """A tree of some leaves of a problem, improved by moves of its larger subtrees, which sweeps of many leaves hardly try."""
+    """Return a tree improved by moves of its larger subtrees, which sweeps of many leaves rarely try."""
     for size in LEVELS:
         level = coarser(tree, similarity, size)
         tree = level.whole(refine_tree(job, level.tree, level.similarity, seed, n_jobs))

@@ -1,4 +1,4 @@
-"""The similarity of all rows at once, from what a fit by parts left: for trees that fit into memory after all."""
+"""The similarity of all rows in memory, from the shards of an out-of-core fit."""
 
 from __future__ import annotations
 
@@ -11,32 +11,33 @@ from ..similarity.metrics import Cosine
 from ..similarity.neighbor_metrics import Auto, Placed, repeated
 from .job import Job
 from .partition_trees import load_background
+from .records import Leaves, PartGraph
 from .sample import load_sample
 
 
 def load_similarity(job: Job) -> Similarity:
-    """What ``HypHC`` would have clustered, with the neighbours that the parts found."""
+    """Return the similarity of all rows, with the nearest neighbours that were found out of core."""
     n, d = job.source.shape
-    require_memory(40.0 * n * d, f"A model of {n} rows in memory", "stay with the one fitted by parts")
+    require_memory(40.0 * n * d, f"A model of {n} rows in memory", "stay with the one fitted out of core")
     if not job.has_edges:
         return Cosine().similarity(job.source.read(0, n))
-    first, group, shards = [], np.empty(n, dtype=np.int64), job.shards(job.stage("leaves"), job.n_parts())
+    first, group = [], np.empty(n, dtype=np.int64)
     made, rows, sizes = 0, [], []
-    for leaves in shards:
-        group[leaves["ids"]] = made + leaves["leaf"]
+    for leaves in job.shards(Leaves, job.n_parts()):
+        group[leaves.ids] = made + leaves.leaf
         first.append(made)
-        rows.append(leaves["rows"].astype(np.float64))
-        sizes.append(np.array(leaves["sizes"]))
+        rows.append(leaves.rows.astype(np.float64))
+        sizes.append(np.array(leaves.sizes))
         made += len(sizes[-1])
-    return _blend(job, np.concatenate(rows), np.concatenate(sizes), _graph(job, np.array(first), made), group)
+    return _blend(job, np.concatenate(rows), np.concatenate(sizes), _load_graph(job, np.array(first), made), group)
 
 
-def _graph(job: Job, first: np.ndarray[tuple[int], np.dtype[np.int64]], n: int) -> sp.csr_array[np.float64]:
+def _load_graph(job: Job, first: np.ndarray[tuple[int], np.dtype[np.int64]], n: int) -> sp.csr_array[np.float64]:
     ends = []
-    for part, shard in enumerate(job.shards("graph", job.n_parts())):
-        own = np.repeat(np.arange(len(shard["indptr"]) - 1), np.diff(shard["indptr"]))
-        ends.append((first[part] + own, first[part] + shard["indices"], shard["data"]))
-        ends.append((first[part] + shard["leaf"], first[shard["part"]] + shard["other"], shard["weight"]))
+    for part, shard in enumerate(job.shards(PartGraph, job.n_parts())):
+        own = np.repeat(np.arange(len(shard.indptr) - 1), np.diff(shard.indptr))
+        ends.append((first[part] + own, first[part] + shard.indices, shard.data))
+        ends.append((first[part] + shard.leaf, first[shard.other_part] + shard.other_leaf, shard.weight))
     i, j, weight = (np.concatenate(values) for values in zip(*ends, strict=True))
     return sp.csr_array((weight, (i, j)), shape=(n, n))
 
@@ -48,7 +49,7 @@ def _blend(
     graph: sp.csr_array[np.float64],
     group: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> Blend:
-    """The blend of all rows; leaves are in the order of the parts."""
+    """Return the blend of all rows; leaves are in the order of the parts."""
     settings, strength = job.settings, load_background(job)
     assert strength is not None
     squares = np.einsum("ij,ij->i", rows, rows) * sizes
