@@ -23,9 +23,9 @@ from .continuous.solver import TEMPERATURE, EmbedSettings
 from .fit.constrained_cuts import forced_splits
 from .fit.constraints import ConstrainedTree, Constraints, ResolvedConstraints
 from .fit.deduplicate import DistinctPoints, count_distinct, warn_of_few_distinct
-from .fit.fingerprint import facts_of
+from .fit.fingerprint import compute_fingerprint
 from .fit.flat_cut import FlatCut
-from .fit.new_points import cost_of_new, joined_by_rows, joined_clusters
+from .fit.new_points import assign_clusters, assign_rows, compute_insertion_cost
 from .fit.parameter_checks import JOIN, check_values
 from .fit.plan import FitPlan, plan_fit
 from .fit.resume import FitCheckpoint, NoCheckpoint, SolvedSubproblems, restore_result, save_result
@@ -335,7 +335,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Return the checkpoint of this fit, attached to its run control."""
         if self.checkpoint is None:
             return NoCheckpoint()
-        checkpoint = FitCheckpoint(self.checkpoint, facts_of(self.get_params(deep=False), X, sample_weight))
+        checkpoint = FitCheckpoint(self.checkpoint, compute_fingerprint(self.get_params(deep=False), X, sample_weight))
         checkpoint.attach(clock)
         return checkpoint
 
@@ -535,7 +535,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Notes
         -----
         Nothing else moves. ``HypHC(init=model.tree_).fit(...)`` of all points, or ``refine``, improves what many additions left.
-        A neighbour graph is computed anew from all points.
+        A neighbour graph is recomputed from all points.
         """
         if not hasattr(self, "tree_"):
             return self.fit(X)
@@ -582,9 +582,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             require_finite(X, "X")
             return self._out_of_core_.predict(X)
         if isinstance(X, Similarity):
-            return joined_clusters(self.tree_, self._clusters_.labels, X, self.n_jobs)
+            return assign_clusters(self.tree_, self._clusters_.labels, X, self.n_jobs)
         rows = metric_of(self.similarity_).rows(self.similarity_, X)
-        return joined_by_rows(self.tree_, self._clusters_.labels, self.similarity_, rows, self.n_jobs)
+        return assign_rows(self.tree_, self._clusters_.labels, self.similarity_, rows, self.n_jobs)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return minus Dasgupta's cost of new points inserted into the tree, per unit of their similarity: higher is better.
@@ -611,7 +611,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         if not metric_of(self.similarity_).takes_rows:
             raise ValueError(f"score needs rows of features, and metric={self.metric!r} has none; take optimality_gap.")
         rows = self._validate_rows(X, reset=False)
-        return -cost_of_new(self.tree_, self._extend_similarity(X), Auto(random_state=0).build(rows))
+        return -compute_insertion_cost(self.tree_, self._extend_similarity(X), Auto(random_state=0).build(rows))
 
     def optimality_gap(self, **settings: Any) -> OptimalityGap:
         """Return a bound on how far the tree is from the optimum, with a confidence interval, as ``hyphc.optimality_gap``."""

@@ -21,7 +21,7 @@ def describe_by_number(point: int) -> str:
     return f"point {point}"
 
 
-def checked_groups(groups: Any, n: int, name: str) -> list[Ints]:
+def check_groups(groups: Any, n: int, name: str) -> list[Ints]:
     """Return the sorted distinct points of each group; raise for the first that is not a list of row numbers."""
     checked = []
     for k, group in enumerate(groups):
@@ -37,7 +37,7 @@ def checked_groups(groups: Any, n: int, name: str) -> list[Ints]:
     return checked
 
 
-def class_codes(classes: npt.ArrayLike | None, n: int) -> Ints:
+def encode_classes(classes: npt.ArrayLike | None, n: int) -> Ints:
     """Return a code for the class of each point, −1 where it is unknown."""
     if classes is None:
         return np.full(n, -1)
@@ -56,7 +56,7 @@ def _is_unknown(value: Any) -> bool:
     return value is None or not isinstance(same, bool | np.bool_) or not same or value in (-1, "")
 
 
-def checked_order(order: npt.ArrayLike | None, n: int) -> Ints | None:
+def check_order(order: npt.ArrayLike | None, n: int) -> Ints | None:
     """Return the position of each point, 0 … n − 1; ties are broken by row number."""
     if order is None:
         return None

@@ -21,10 +21,10 @@ from ..tree.multifurcating import MultiTree
 from .constraint_conflicts import (
     DescribePoint,
     build_constraint_tree,
-    checked_groups,
-    checked_order,
-    class_codes,
+    check_groups,
+    check_order,
     describe_by_number,
+    encode_classes,
     merge_overlapping,
     require_apart,
     require_runs,
@@ -74,11 +74,11 @@ class Constraints:
 
     def resolve(self, n: int, describe: DescribePoint = describe_by_number) -> ResolvedConstraints:
         """Return the constraints checked for n points; errors name the points of a contradiction by ``describe``."""
-        together = merge_overlapping(checked_groups(self.must_link, n, "must_link"), n)
-        clusters = [*together, *checked_groups(groups_of(self.clusters), n, "clusters")]
-        apart, codes = checked_groups(self.cannot_link, n, "cannot_link"), class_codes(self.classes, n)
+        together = merge_overlapping(check_groups(self.must_link, n, "must_link"), n)
+        clusters = [*together, *check_groups(groups_of(self.clusters), n, "clusters")]
+        apart, codes = check_groups(self.cannot_link, n, "cannot_link"), encode_classes(self.classes, n)
         require_apart(together, apart, codes, describe)
-        order = checked_order(self.order, n)
+        order = check_order(self.order, n)
         if order is not None:
             require_runs(clusters, order, describe)
         tree = build_constraint_tree(clusters, n, describe)

@@ -30,7 +30,7 @@ def validate_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
     if sp.issparse(X) and metric.takes_rows and not metric.takes_sparse:
         metric.checked(X)  # says what to do about them
     given = X
-    # 64-bit indices are not told apart here: as_similarity converts them
+    # 64-bit indices are accepted: as_similarity converts them
     X = validate_data(
         model,
         X,

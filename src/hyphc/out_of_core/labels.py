@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
 from ..fit.flat_cut import FlatCut
-from ..fit.new_points import joined_clusters
+from ..fit.new_points import assign_clusters
 from ..fit.parameter_checks import JOIN
 from ..similarity import Blend
 from ..similarity.blend import BlendRows
@@ -70,7 +70,7 @@ def predict_clusters(job: Job, cut: FlatCut, raw: Rows) -> Ints:
         # an edge leads to one row of a subtree, not to all of its points
         edges = sp.csr_array(edges @ sp.diags_array(1.0 / frontier.similarity.sizes))
         rows = BlendRows(edges, rows.astype(np.float64))
-    joined = joined_clusters(placement.tree, placement.labels, frontier.similarity.extended(rows), 1)
+    joined = assign_clusters(placement.tree, placement.labels, frontier.similarity.extended(rows), 1)
     return np.asarray(placement.names[joined])
 
 

@@ -62,7 +62,7 @@ def bytes_per_row(d: int) -> int:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a limit of memory allows: rows of a part, of the sample and of a block, subtrees above, and how many tasks at a time.
+    """Sizes within a memory limit: rows of a part, of the sample and of a block, frontier subtrees, and concurrent tasks.
 
     All but the last follow from the shape of the data and the limit alone, so that the tree does not depend on the threads.
     """

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
 from .._runtime.duplicate_rows import equal_rows
-from ..fit.new_points import joined_clusters
+from ..fit.new_points import assign_clusters
 from ..tree import Tree
 from .job import Job
 from .npy_source import Rows
@@ -31,7 +31,7 @@ def assign_cells(job: Job, number: int) -> Assignment:
     raw, _ = job.block(number)
     rows = scale_rows(raw, sample.columns)
     neighbors, distances = sample.find_neighbors(rows, job.settings.n_neighbors) if job.has_edges else (None, None)
-    cell = joined_clusters(sample.tree, sample.cells, sample.extend(rows, neighbors, distances), 1)
+    cell = assign_clusters(sample.tree, sample.cells, sample.extend(rows, neighbors, distances), 1)
     return Assignment(
         cell=cell.astype(np.int32),
         counts=np.bincount(cell, minlength=int(sample.cells.max()) + 1),

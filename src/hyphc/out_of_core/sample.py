@@ -60,7 +60,7 @@ def require_same_rows(job: Job, number: int) -> None:
     if not np.array_equal(_compute_digest(rows), job.shard(Statistics, number).digest):
         raise ValueError(
             f"{str(job.store.place)!r} holds a fit of other data: not all rows from {start} to {start + len(rows) - 1} are "
-            "the same; choose another folder, or remove it to begin anew."
+            "the same; choose another folder, or remove it to start again."
         )
 
 

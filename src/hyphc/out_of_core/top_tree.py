@@ -1,4 +1,4 @@
-"""The tree above the parts: first of parts as weighted leaves, then of small subtrees of all parts, which may change places.
+"""The tree above the parts: first of parts as weighted leaves, then of small subtrees of all parts, which may change parts.
 
 A subtree of many points is a leaf that carries the sum of their rows and of their edges, so that similarities between subtrees
 are exact, and the gain of a move in this tree is its gain in the tree of all rows.
