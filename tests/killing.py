@@ -22,18 +22,18 @@ def every_state_written(
 ) -> Iterator[list[set[str]]]:
     """States are written whenever they can be, and the fit is killed after ``limit`` of them; yields what each one held."""
     held: list[set[str]] = []
-    offer = resume.Keeper.offer
+    save_if_due = resume.FitCheckpoint.save_if_due
 
-    def counted(keeper: resume.Keeper, frame: Any, now: bool = False) -> None:
-        offer(keeper, frame, now)
+    def counted(checkpoint: resume.FitCheckpoint, frame: Any, now: bool = False) -> None:
+        save_if_due(checkpoint, frame, now)
         held.append(set(frame()))
         if len(held) >= limit:
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(resume, "EVERY", 0.0)
-        patch.setattr(resume, "SHARE", share)
-        patch.setattr(resume.Keeper, "offer", counted)
+        patch.setattr(resume, "INTERVAL", 0.0)
+        patch.setattr(resume, "TIME_SHARE", share)
+        patch.setattr(resume.FitCheckpoint, "save_if_due", counted)
         yield held
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hyphc.out_of_core.job import Problem, Recipe
+from hyphc.out_of_core.job import Job, JobSettings
 from hyphc.out_of_core.npy_source import ArrayRows
 
 
-def problem_of(X, folder, **recipe):
-    small = {"part_size": 200, "sample_size": 150, "block_rows": 170, "effort": 0.1, **recipe}
-    problem = Problem(ArrayRows(np.asarray(X)), Recipe(**small), str(folder))
-    problem.open()
-    return problem
+def make_job(X, folder, **settings):
+    small = {"part_size": 200, "sample_size": 150, "block_rows": 170, "effort": 0.1, **settings}
+    job = Job(ArrayRows(np.asarray(X)), JobSettings(**small), str(folder))
+    job.open()
+    return job

@@ -57,9 +57,9 @@ def listened(begin: Callable[[str], None], seconds: dict[str, list[float]]) -> N
     """Let every fit tell when its stages begin, and note when each begins and ends."""
     from hyphc.dask import estimator
 
-    original = estimator.on_dask
+    original = estimator.make_dask_executor
 
-    def on_dask(client: Any, tell: Any) -> Any:
+    def make_dask_executor(client: Any, tell: Any) -> Any:
         def told(stage: str, done: int, count: int) -> None:
             begin(stage)
             seconds.setdefault(stage, [time.time(), 0.0])[1] = time.time()
@@ -67,7 +67,7 @@ def listened(begin: Callable[[str], None], seconds: dict[str, list[float]]) -> N
 
         return original(client, told)
 
-    estimator.on_dask = on_dask
+    estimator.make_dask_executor = make_dask_executor
 
 
 def main() -> None:

@@ -33,15 +33,15 @@ def records(task: Task) -> Iterator[Record]:
     metric = "auto" if isinstance(data, np.ndarray) else "precomputed"
     HypHC(metric=metric, random_state=0, effort=0.1).fit(data)
     spent: list[float] = []
-    offer = resume.Keeper.offer
+    save_if_due = resume.FitCheckpoint.save_if_due
 
-    def timed(keeper: resume.Keeper, frame: Any, now: bool = False) -> None:
-        begin, number = time.process_time(), keeper._number
-        offer(keeper, frame, now)
-        if keeper._number > number:
+    def timed(checkpoint: resume.FitCheckpoint, frame: Any, now: bool = False) -> None:
+        begin, number = time.process_time(), checkpoint._number
+        save_if_due(checkpoint, frame, now)
+        if checkpoint._number > number:
             spent.append(time.process_time() - begin)
 
-    resume.Keeper.offer = timed  # type: ignore[method-assign]  # in a process of its own
+    resume.FitCheckpoint.save_if_due = timed  # type: ignore[method-assign]  # in a process of its own
     with tempfile.TemporaryDirectory() as folder:
         begin = time.process_time()
         model = HypHC(metric=metric, random_state=0, effort=EFFORT, checkpoint=folder).fit(data)

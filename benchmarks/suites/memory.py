@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from hyphc import HypHC
-from hyphc.out_of_core.local_fit import bytes_of_a_row
+from hyphc.out_of_core.local_fit import bytes_per_row
 
 from ..harness.markdown import spaced, table
 from ..harness.sources import METHOD
@@ -71,7 +71,7 @@ def memory_table(store: Store) -> str:
         if result is not None and result["records"]:
             n, d = map(int, task.case.split("x"))
             measured = (result["peak_mb"] - result["base_mb"]) * 2**20 / n
-            estimated = bytes_of_a_row(d)
+            estimated = bytes_per_row(d)
             rows.append([spaced(n), str(d), task.kind, task.method, spaced(round(measured)), spaced(estimated)])
     return table(["n", "columns", "metric", "numbers", "bytes a row", "estimated"], rows, "memory")
 

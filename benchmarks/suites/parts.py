@@ -85,25 +85,26 @@ def _points(case: str) -> tuple[np.ndarray, np.ndarray]:
 def _by_parts(
     X: np.ndarray, metric: str, seed: int, folder: Path
 ) -> tuple[list[tuple[str, int, float]], Tree, float, float]:
-    from hyphc.out_of_core.job import Problem, Recipe
-    from hyphc.out_of_core.labels import tree_of
+    from hyphc.out_of_core.job import Job, JobSettings
+    from hyphc.out_of_core.labels import load_tree
+    from hyphc.out_of_core.records import FinishedTree
     from hyphc.out_of_core.row_sources import open_rows
-    from hyphc.out_of_core.stages import on_threads, perform, stages
-    from hyphc.out_of_core.to_memory import whole_similarity
+    from hyphc.out_of_core.stages import make_thread_executor, run_task, stages
+    from hyphc.out_of_core.to_memory import load_similarity
 
     np.save(folder / "x.npy", X)
-    recipe = Recipe(metric=metric, seed=seed, **SMALL_PARTS.get(len(X), {}))
-    problem = Problem(open_rows(folder / "x.npy"), recipe, str(folder / "store"))
-    problem.open()
+    settings = JobSettings(metric=metric, seed=seed, **SMALL_PARTS.get(len(X), {}))
+    job = Job(open_rows(folder / "x.npy"), settings, str(folder / "store"))
+    job.open()
     spent = []
-    for stage in stages(problem):
-        begin, count = time.perf_counter(), stage.count(problem)
-        on_threads(-1)(partial(perform, problem, stage), count, stage.name)
+    for stage in stages(job):
+        begin, count = time.perf_counter(), stage.count(job)
+        make_thread_executor(-1)(partial(run_task, job, stage), count, stage)
         spent.append((stage.name, count, time.perf_counter() - begin))
-    cost, similarity = float(problem.store.one("tree", 0, "cost")), whole_similarity(problem)
+    cost, similarity = float(job.shard(FinishedTree).cost), load_similarity(job)
     alone = HypHC(2, random_state=0).fit(similarity)
     above = (cost - alone.cost_) / dasgupta_cost(alone.tree_, similarity.near)
-    return spent, Tree(np.array(tree_of(problem).children)), cost, above  # the folder goes
+    return spent, Tree(np.array(load_tree(job).children)), cost, above  # the folder goes
 
 
 def cost_table(store: Store) -> str:
@@ -135,13 +136,28 @@ def _percent(shares: list[float]) -> str:
 
 def simulated(costs: list[tuple[str, int, float]], workers: int) -> list[tuple[str, int, float]]:
     """Stages one after the other, each a list of equal tasks that free workers take: (name, tasks, seconds of the stage)."""
-    finished = []
+    wait_for = []
     for name, count, seconds in costs:
         free = [0.0] * workers
         for _ in range(count):
             heapq.heappush(free, heapq.heappop(free) + seconds)
-        finished.append((name, count, max(free)))
-    return finished
+        wait_for.append((name, count, max(free)))
+    return wait_for
+
+
+# Names of stages in results that were measured before they were renamed.
+FORMER_NAMES = {
+    "survey": "statistics",
+    "parts": "partition",
+    "answers": "candidates",
+    "lists": "neighbors",
+    "borders": "adjacent-parts",
+    "weights": "background",
+    "fits": "part-trees",
+    "coarse": "coarse-edges",
+    "top": "top-tree",
+    "settled": "degrees",
+}
 
 
 def billion(stages: list[tuple[str, int, float]], n: int) -> list[tuple[str, int, float]]:
@@ -151,14 +167,16 @@ def billion(stages: list[tuple[str, int, float]], n: int) -> list[tuple[str, int
     rows, and the tree of the frontier as many leaves as at some 10⁶ rows. What one task does with the whole tree grows with n.
     """
     costs = []
-    for name, count, spent in stages:
+    for measured, count, spent in stages:
         processor = 2 * spent if count > 1 else spent
-        kind = name.split("-")[0]
-        if kind in ("survey", "assignment", "shuffle"):
+        kind, dash, number = measured.partition("-") if measured[-1].isdigit() else (measured, "", "")
+        kind = FORMER_NAMES.get(kind, kind)
+        name = f"{kind}{dash}{number}"
+        if kind in ("statistics", "assignment", "shuffle"):
             costs.append((name, 1_000, processor * 1e6 / n))
-        elif kind in ("sample", "top"):
+        elif kind in ("sample", "top-tree"):
             costs.append((name, 1, processor * 20))
-        elif kind in ("parts", "borders", "weights", "tree"):
+        elif kind in ("partition", "adjacent-parts", "background", "tree"):
             costs.append((name, 1, processor * 1e9 / n))
         else:
             costs.append((name, 50_000, processor * 2e4 / n))

@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import hyphc
-from hyphc.views import Views
 from sphinx.application import Sphinx
 
 FOLDER = "reference"  # below docs/, written anew by each build, not kept in git
@@ -50,7 +49,6 @@ RESULTS = {
     "hyphc.scores.path_packing": ["Packing", "load_packings", "save_packings", "verify"],
     "hyphc.scores.heights": ["with_similarity_heights", "with_split_weights"],
 }
-MIXINS = (Views,)  # without pages of their own: their methods stand on those of the classes that have them
 RESULTS_TITLE = "Results and certificates"
 
 
@@ -110,9 +108,7 @@ def stub(entry: Entry) -> str:
 def directive(entry: Entry) -> list[str]:
     if inspect.isclass(entry.found):
         kind = "exception" if issubclass(entry.found, BaseException) else "class"
-        inherited = [name for base in MIXINS if issubclass(entry.found, base) for name in vars(base) if name[0] != "_"]
-        methods = [f"   .. automethod:: {entry.name}.{name}" for name in inherited]
-        return [f".. auto{kind}:: {entry.name}", "   :members:", "", *methods]
+        return [f".. auto{kind}:: {entry.name}", "   :members:", ""]
     if inspect.isroutine(entry.found):
         return [f".. autofunction:: {entry.name}"]
     # Numbers have the docstring of their type: the comment above them tells more.

@@ -1,58 +1,76 @@
-"""``HypHC``: the pipeline behind scikit-learn's interface."""
+"""``HypHC``: parameters, ``fit``, ``predict`` and ``partial_fit`` behind scikit-learn's interface."""
 
 from __future__ import annotations
 
+import os
 import weakref
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from . import views
 from ._runtime.arrays import Floats, Ints
-from ._runtime.base_estimator import defaults_of, fitted_anew
+from ._runtime.base_estimator import defaults_of, fitted_anew, named_parameters
+from ._runtime.progress import Callback
 from ._runtime.run_control import Clock
 from ._runtime.validation import require_finite
-from .continuous.solver import EmbedSettings
+from .continuous.solver import TEMPERATURE, EmbedSettings
 from .fit.constrained_cuts import forced_splits
-from .fit.constraints import Known, within
-from .fit.deduplicate import Distinct, n_told_apart, warn_of_few_distinct
-from .fit.fingerprint import facts_of
-from .fit.new_points import cost_of_new, joined_by_rows, joined_clusters
+from .fit.constraints import ConstrainedTree, Constraints, ResolvedConstraints
+from .fit.deduplicate import DistinctPoints, count_distinct, warn_of_few_distinct
+from .fit.fingerprint import compute_fingerprint
+from .fit.flat_cut import FlatCut
+from .fit.new_points import assign_clusters, assign_rows, compute_insertion_cost
+from .fit.parameter_checks import JOIN, check_values
 from .fit.plan import FitPlan, plan_fit
-from .fit.resume import part_by_part, resumed, resuming
-from .fit.row_checks import checked_rows
-from .fit.run import Fit, Seed, carry_out, placed
+from .fit.resume import FitCheckpoint, NoCheckpoint, SolvedSubproblems, restore_result, save_result
+from .fit.row_checks import extend_names, row_names, validate_rows
+from .fit.run import FitResult, Seed, embed_tree, run_plan
 from .fit.weighted_leaves import twins, weighted
-from .out_of_core.job import Problem
-from .out_of_core.labels import Cut, n_distinct, tree_of
-from .out_of_core.local_fit import fit_from_disk, is_on_disk, is_too_large, opened
+from .out_of_core.job import Job
+from .out_of_core.labels import count_distinct_rows, load_tree
+from .out_of_core.local_fit import fit_out_of_core, is_on_disk, is_too_large, open_source
 from .out_of_core.row_sources import Source
-from .out_of_core.to_memory import whole_similarity
-from .parameters import Parameters
+from .out_of_core.to_memory import load_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
 from .scores.cluster_number import ClusterNumber, number_of_clusters
+from .scores.differences import Differences, differences
 from .scores.heights import with_similarity_heights
 from .scores.outliers import outlier_scores
 from .search import insert
 from .search.ordered_dp import best_in_order
 from .similarity import Similarity
+from .similarity.build import MetricLike, metric_named, require_no_metric
 from .similarity.inputs.foreign_inputs import as_given
+from .similarity.metric_base import Metric
 from .similarity.metrics import metric_of
 from .similarity.neighbor_metrics import Auto
 from .tree import Tree
 from .tree.membership import probabilities
 from .tree.prunings import CONDENSED
-from .views import Views, grown_names, row_names
 
 __all__ = ["HypHC"]
 
+# Parameters that concern the continuous stage alone; ``embed`` has them too.
+CONTINUOUS = (
+    "init",
+    "n_init",
+    "n_components",
+    "temperature",
+    "max_iter",
+    "block_size",
+    "max_triplets",
+    "spread_penalty",
+)
+METRIC_SETTINGS = ("n_neighbors", "edge_weights", "scale", "background")
 
-class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-learn has no types
+
+class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Hierarchical clustering that minimises Dasgupta's cost.
 
     A quick first tree is lowered in cost by a tree search (prune and regraft with branch and bound). The paper's method embeds
@@ -77,7 +95,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         Weights of the neighbour graph.
     scale : "auto" or bool
-        Of "auto": whether columns are brought to one scale; "auto" decides from the columns, and ``plan_`` tells how.
+        Of "auto": whether columns are standardised; "auto" decides from the columns, and ``plan_`` says how.
     background : float, optional
         Of "auto": the strength of the background, 0.0001 by default.
     directed : {"sum", "max", "mean"}, optional
@@ -92,22 +110,22 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         Of the continuous stage, as in ``embed``. If any is not its default, the search starts from a short such stage.
     constraints : Constraints, optional
-        What is known beforehand: groups that stay together, points that are kept apart, clusters that the tree must have, an
+        Groups that stay together, points that are kept apart, clusters that the tree must have, an
         order of the points.
     refine : bool
         Whether trees are searched, as by the function ``refine``. False is the paper's method, the continuous stage alone.
         ``plan_`` says what was done.
     effort : float
-        How much the search does, as a multiple of the usual; its time grows alike. docs/tree_search.md tells what it buys.
+        How much the search does, as a multiple of the usual; its time grows alike. docs/tree_search.md says what it buys.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     memory_limit : float or str, optional
         Bytes, or text such as "2GB", that a fit of a path or of a memory-mapped array may use; by default half of what is
-        free. Rows that need more are fitted by parts, from disk: docs/dask.md.
+        free. Rows that need more are fitted out of core: docs/dask.md.
     checkpoint : path, optional
-        A folder, new or empty, in which the fit keeps where it stands, every ten seconds or so. A fit of the same data with the
-        same parameters that finds it goes on from there, and ends with the same tree as if nothing had happened; the folder
-        stays until you remove it. docs/reliability.md.
+        A folder, new or empty, in which the fit saves its state about every ten seconds. A fit of the same data with the same
+        parameters resumes from it and returns the same tree as an uninterrupted fit; the folder stays until you remove it.
+        docs/reliability.md.
     random_state : int, RandomState or None
     n_jobs : int or None
         Threads; −1 is all cores. The result does not depend on it.
@@ -142,8 +160,8 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     cluster_number_ : ClusterNumber or None
         Where the number of clusters was found: by which rule, and which numbers came next.
     embedding_ : array (n, n_components), at least two columns after a search
-        Positions in the Poincaré ball from which ``decode`` reads the tree. After a search they are placed anew: gaps between
-        neighbours on the circle show the size and the height of the merge that joins them.
+        Positions in the Poincaré ball from which ``decode`` reads the tree. After a search they are computed from the tree: gaps
+        between neighbours on the circle show the size and the height of the merge that joins them.
     cost_ : float
         Dasgupta's cost of the tree, each pair counted once.
     similarity_ : Similarity
@@ -153,7 +171,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     n_iter_ : int
         Iterations of the continuous stage; without one, sweeps of the search.
     plan_ : FitPlan
-        Which start, which stages, which budgets, and why; ``print(model.plan_)`` tells it in words.
+        Which start, which stages, which budgets, and why; ``print(model.plan_)`` says it in words.
     interrupted_ : bool
         Whether Ctrl-C ended the fit.
     n_features_in_, feature_names_in_
@@ -170,6 +188,70 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
     array([0, 0, 1, 1])
     """
 
+    @named_parameters
+    def __init__(
+        self,
+        n_clusters: int | str | None = None,
+        *,
+        distance_threshold: float | None = None,
+        metric: MetricLike = "auto",
+        n_neighbors: int | None = None,
+        edge_weights: str = "fuzzy",
+        scale: str | bool = "auto",
+        background: float | None = None,
+        directed: str | None = None,
+        criterion: str = CONDENSED,
+        min_size: float | None = None,
+        outliers: str = JOIN,
+        init: str | npt.ArrayLike | Tree = "auto",
+        n_init: int = 1,
+        n_components: int = 2,
+        temperature: float | tuple[float, float] = TEMPERATURE,
+        max_iter: int | None = None,
+        block_size: int = 256,
+        max_triplets: int | None = None,
+        spread_penalty: float = 0.0,
+        constraints: Constraints | None = None,
+        refine: bool = True,
+        effort: float = 1.0,
+        time_budget: float | None = None,
+        memory_limit: float | str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.distance_threshold = distance_threshold
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.edge_weights = edge_weights
+        self.scale = scale
+        self.background = background
+        self.directed = directed
+        self.criterion = criterion
+        self.min_size = min_size
+        self.outliers = outliers
+        self.init = init
+        self.n_init = n_init
+        self.n_components = n_components
+        self.temperature = temperature
+        self.max_iter = max_iter
+        self.block_size = block_size
+        self.max_triplets = max_triplets
+        self.spread_penalty = spread_penalty
+        self.constraints = constraints
+        self.refine = refine
+        self.effort = effort
+        self.time_budget = time_budget
+        self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Cluster X: features (n, d), or similarities (n, n) when ``metric="precomputed"``.
 
@@ -180,7 +262,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
             cells and nodes do, unless it only counts.
             With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/missing.md.
             A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
-            that do, are fitted by parts: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
+            that do, are fitted out of core: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
             is on disk as long as the model is there.
         y : ignored
         sample_weight : array (n,), optional
@@ -192,103 +274,249 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
 
         Notes
         -----
-        Nothing is left of a fit before: one that raises leaves the model unfitted.
+        Attributes of an earlier fit are removed first: a fit that raises leaves the model unfitted.
         """
         with fitted_anew(self):
             self._check_parameters()
             if is_on_disk(X):
-                source = opened(X)
+                source = open_source(X)
                 if is_too_large(source, self.memory_limit):
-                    return self._fit_by_parts(source, sample_weight)
+                    return self._fit_out_of_core(source, sample_weight)
                 X = source.read(0, source.shape[0])
             clock = Clock(self.time_budget, self.callback, self.verbose)
             names = row_names(X)
-            X = self._checked(X, reset=True)
+            X = self._validate_rows(X, reset=True)
             n = X.n if isinstance(X, Similarity) else X.shape[0]
-            self._cut().check(n)
-            known = self._known(n)
-            given = self.get_params(deep=False)
-            with resuming(self.checkpoint, lambda: facts_of(given, X, sample_weight), clock, self.random_state) as seed:
-                similarity = self._similarity(X, sample_weight, seed)
-                if self.criterion == "sse" and similarity.squared_distances() is None:
-                    raise ValueError(
-                        f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
-                    )
+            self._make_cut().check(n)
+            constraints = self._resolve_constraints(n)
+            with self._open_checkpoint(X, sample_weight, clock) as checkpoint:
+                seed = checkpoint.choose_seed(self.random_state)
+                similarity = self._compute_similarity(X, sample_weight, seed)
+                self._require_rows_for_criterion(similarity)
                 with clock:
-                    plan, found = self._carried_out(similarity, clock, seed, known)
-            told = "" if similarity.metric is None else similarity.metric.told(similarity)
-            self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=told), clock.interrupted, clock.signal
-            self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
-            self._settle(found.tree.with_names(names), similarity, found.embedding, known)
+                    plan, result = self._solve(similarity, clock, seed, constraints)
+            scaling = "" if similarity.metric is None else similarity.metric.told(similarity)
+            self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=scaling), clock.interrupted, clock.signal
+            self.loss_curve_, self.n_iter_ = result.loss_curve, len(result.loss_curve) or clock.steps
+            self._set_fitted_attributes(result.tree.with_names(names), similarity, result.embedding, constraints)
             return self
 
-    def _carried_out(
-        self, similarity: Similarity, clock: Clock, seed: Seed, known: Known | None
-    ) -> tuple[FitPlan, Fit]:
-        """A tree of the similarity within what is known, and the plan by which it was found."""
-        if known is None:
-            plan, solve = self._unconstrained(similarity, clock, seed)
-            return plan, resumed(clock, seed, solve)
+    def _check_parameters(self) -> None:
+        """Raise for impossible values, and for settings that another one makes void."""
+        check_values(self.get_params(deep=False))
+        self._embed_settings()
+        self._make_metric()
+        if not self.refine and self.effort != 1:
+            raise ValueError(f"effort={self.effort!r} is of the search, and refine=False leaves it out; leave out one.")
 
-        def solve_part(problem: Similarity, own: Clock) -> Tree:
-            return (
-                best_in_order(problem) if known.order is not None else self._unconstrained(problem, own, seed)[1]().tree
+    def _validate_rows(self, X: Any, reset: bool) -> Any:
+        """Return the rows as an array, CSR matrix or table; a Similarity unchanged."""
+        X = as_given(X, self.metric, self.directed)
+        if not isinstance(X, Similarity):
+            return validate_rows(self, self._make_metric(), X, reset)
+        if reset:
+            require_no_metric(self.metric, {name: getattr(self, name) for name in METRIC_SETTINGS})
+        return X
+
+    def _resolve_constraints(self, n: int) -> ResolvedConstraints | None:
+        """Return the constraints checked for n points, None without any."""
+        if self.constraints is None:
+            return None
+        if not isinstance(self.init, str):
+            raise ValueError(
+                "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."
+            )
+        constraints = self.constraints.resolve(n)
+        if self._n_clusters_given is not None:
+            constraints.require_possible(self._n_clusters_given)
+        return constraints
+
+    def _open_checkpoint(self, X: Any, sample_weight: npt.ArrayLike | None, clock: Clock) -> NoCheckpoint:
+        """Return the checkpoint of this fit, attached to its run control."""
+        if self.checkpoint is None:
+            return NoCheckpoint()
+        checkpoint = FitCheckpoint(self.checkpoint, compute_fingerprint(self.get_params(deep=False), X, sample_weight))
+        checkpoint.attach(clock)
+        return checkpoint
+
+    def _make_metric(self, seed: Seed = None) -> Metric:
+        """Return the metric; ``seed`` replaces ``random_state``, as for a fit with a checkpoint."""
+        return metric_named(
+            self.metric,
+            n_neighbors=self.n_neighbors,
+            edge_weights=self.edge_weights,
+            scale=self.scale,
+            background=self.background,
+            directed=self.directed,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state if seed is None else seed,
+        )
+
+    def _compute_similarity(self, X: Any, sample_weight: npt.ArrayLike | None = None, seed: Seed = None) -> Similarity:
+        """Return the similarity of validated rows by the metric; a Similarity unchanged except for weights."""
+        if isinstance(X, Similarity):
+            return X if sample_weight is None else weighted(X, np.asarray(sample_weight, dtype=np.float64))
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return self._make_metric(seed).similarity(X, weights)
+
+    def _require_rows_for_criterion(self, similarity: Similarity) -> None:
+        if self.criterion == "sse" and similarity.squared_distances() is None:
+            raise ValueError(
+                f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
             )
 
-        def solve_within() -> Fit:
-            with part_by_part(clock, solve_part) as solved:
-                return Fit(within(known, similarity, solved), None, np.empty(0))
+    def _solve(
+        self, similarity: Similarity, clock: Clock, seed: Seed, constraints: ResolvedConstraints | None
+    ) -> tuple[FitPlan, FitResult]:
+        """Return the plan and its result: restored from the checkpoint if it is there, else searched and saved."""
+        if constraints is None:
+            distinct = self._collapse_duplicates(similarity)
+            plan = self._make_plan(distinct.similarity)
+        else:
+            plan = replace(self._make_plan(similarity), within=constraints.description)
+        with clock.trail.level("fit") as level:
+            result = restore_result(level, clock)
+            if result is not None:
+                return plan, result
+            level.keep(seconds=clock.seconds, seed=seed)
+            if constraints is None:
+                result = run_plan(plan, distinct, clock, seed, self.n_jobs)
+            else:
+                result = FitResult(self._solve_constrained(similarity, constraints, clock, seed), None, np.empty(0))
+            save_result(level, clock, seed, result)
+        return plan, result
 
-        return replace(self._plan(similarity), within=known.words), resumed(clock, seed, solve_within)
+    def _solve_constrained(
+        self, similarity: Similarity, constraints: ResolvedConstraints, clock: Clock, seed: Seed
+    ) -> Tree:
+        """Return the tree with all required clusters: each is searched by itself, then all are assembled."""
+        constrained = ConstrainedTree(constraints, similarity)
+        with clock.trail.level("parts") as level:
+            solved = SolvedSubproblems(level, clock)
+            for subproblem in constrained.subproblems():
+                tree = solved.restore_next()
+                if tree is None:
+                    own = solved.make_clock(subproblem)
+                    if constraints.order is not None:
+                        tree = best_in_order(subproblem.similarity)
+                    else:
+                        distinct = self._collapse_duplicates(subproblem.similarity)
+                        plan = self._make_plan(distinct.similarity)
+                        tree = run_plan(plan, distinct, own, seed, self.n_jobs).tree
+                    solved.add(tree, own)
+                constrained.set_tree(subproblem, tree)
+        return constrained.assemble()
 
-    def _unconstrained(self, similarity: Similarity, clock: Clock, seed: Seed) -> tuple[FitPlan, Callable[[], Fit]]:
-        """A plan, and how to carry it out."""
-        problem = Distinct(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-        plan = self._plan(problem.similarity)
-        return plan, lambda: carry_out(plan, problem, clock, seed, self.n_jobs)
+    def _collapse_duplicates(self, similarity: Similarity) -> DistinctPoints:
+        """Return the distinct points, unless the paper's method or a given start needs every point."""
+        return DistinctPoints(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
 
-    def _fit_by_parts(self, source: Source, sample_weight: Any) -> Self:
-        """Fit rows that memory cannot hold, on threads of this process."""
+    def _make_plan(self, similarity: Similarity) -> FitPlan:
+        """Return the start, stages and budgets of a fit of distinct points."""
+        return plan_fit(
+            similarity, self._embed_settings(), refine=self.refine, effort=self.effort, time_budget=self.time_budget
+        )
+
+    def _embed_settings(self) -> EmbedSettings:
+        """Return the settings of the continuous stage, checked."""
+        return EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
+
+    def _make_cut(self) -> FlatCut:
+        """Return the parameters of the cut into flat clusters."""
+        return FlatCut(self._n_clusters_given, self.distance_threshold, self.criterion, self.min_size, self.outliers)
+
+    @property
+    def _n_clusters_given(self) -> Any:
+        """The number of clusters, None if it is to be found."""
+        return None if isinstance(self.n_clusters, str) and self.n_clusters == "auto" else self.n_clusters
+
+    def _set_fitted_attributes(
+        self,
+        tree: Tree,
+        similarity: Similarity,
+        embedding: Floats | None,
+        constraints: ResolvedConstraints | None = None,
+        is_tested: bool = True,
+    ) -> None:
+        """Set heights, clusters, scores and all else that follows from the tree; untested splits are cut by height alone."""
+        fitted = with_similarity_heights(tree, similarity)
+        assert fitted.cost is not None
+        self.similarity_: Any = similarity  # None after a fit out of core
+        self.cost_ = fitted.cost
+        if constraints is not None:
+            fitted = fitted.with_forced_splits(forced_splits(fitted, constraints))
+        self.cluster_number_: ClusterNumber | None = None
+        if is_tested:
+            self.cluster_number_, fitted = self._find_number(similarity, fitted)
+        n_found = None if self.cluster_number_ is None else self.cluster_number_.n_clusters
+        clusters = self._make_cut().find_clusters(fitted, n_found)
+        self.labels_, self.n_clusters_ = self._make_cut().label_points(clusters), len(clusters.nodes)
+        self._clusters_ = clusters
+        self.probabilities_ = probabilities(fitted, clusters, self.min_size)
+        self.outlier_scores_ = outlier_scores(similarity, fitted, clusters, self.min_size)
+        if self._n_clusters_given is not None and (constraints is None or constraints.min_clusters == 1):
+            warn_of_few_distinct(count_distinct(similarity, clusters.labels), self.n_clusters_)
+        self.tree_ = fitted.with_n_clusters(self.n_clusters_)
+        self._embedding_: Floats | None = embedding
+        self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
+        self.children_, self.distances_ = self.tree_.children, self.tree_.heights
+
+    def _find_number(self, similarity: Similarity, tree: Tree) -> tuple[ClusterNumber | None, Tree]:
+        """Return the number of clusters, None if it is given, and the tree that carries the splits found."""
+        is_given = self._n_clusters_given is not None or self.distance_threshold is not None
+        if is_given and self.criterion != CONDENSED:
+            return None, tree
+        number = number_of_clusters(similarity, tree, self.min_size)
+        if self.criterion == CONDENSED:
+            order = np.zeros(tree.n_leaves - 1, dtype=np.int64)
+            order[number.splits] = np.arange(1, len(number.splits) + 1)
+            tree = tree.with_found_splits(order)
+        return None if is_given else number, tree
+
+    def _fit_out_of_core(self, source: Source, sample_weight: Any) -> Self:
+        """Fit rows that do not fit into memory, on threads of this process."""
         if sample_weight is not None:
-            raise ValueError("sample_weight cannot be given for rows that are fitted by parts; raise memory_limit.")
-        self._cut().check(source.shape[0])
-        fitted = fit_from_disk(source, self.get_params(deep=False), self._cut(), defaults_of(type(self)))
+            raise ValueError("sample_weight cannot be given for rows that are fitted out of core; raise memory_limit.")
+        cut = self._make_cut()
+        cut.check(source.shape[0])
+        fitted = fit_out_of_core(source, self.get_params(deep=False), cut, defaults_of(type(self)))
         weakref.finalize(self, fitted.discard)
-        self.similarity_: Any = None
-        self._parts_ = fitted
-        self._embedding_: Floats | None = None
+        self.similarity_ = None
+        self._out_of_core_ = fitted
+        self._embedding_ = None
         self.tree_, self.labels_, self.cost_ = fitted.tree, fitted.labels, fitted.cost
         self.n_leaves_, self.n_features_in_ = source.shape
-        self.cluster_number_: ClusterNumber | None = None
+        self.cluster_number_ = None
         self.n_clusters_, self.interrupted_ = fitted.n_clusters, False
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
-        if self._n_wanted is not None:
-            warn_of_few_distinct(n_distinct(fitted.problem), self.n_clusters_)
+        if self._n_clusters_given is not None:
+            warn_of_few_distinct(count_distinct_rows(fitted.job), self.n_clusters_)
         return self
 
     @classmethod
-    def of_parts(cls, problem: Problem, cut: Cut) -> HypHC:
-        """A model in memory of what was fitted by parts, as if it had been fitted at once."""
-        recipe, similarity = problem.recipe, whole_similarity(problem)
+    def from_out_of_core(cls, job: Job, cut: FlatCut) -> HypHC:
+        """Return a model in memory of a tree that was fitted out of core, with all attributes of a fit in memory."""
+        settings, similarity = job.settings, load_similarity(job)
         model = cls(
             cut.n_clusters,
             distance_threshold=cut.distance_threshold,
-            metric=recipe.metric,
-            scale=recipe.scale,
+            metric=settings.metric,
+            scale=settings.scale,
             criterion=cut.criterion,
             min_size=cut.min_size,
             outliers=cut.outliers,
-            effort=recipe.effort,
-            random_state=recipe.seed,
+            effort=settings.effort,
+            random_state=settings.seed,
         )
-        if recipe.metric == "auto":
+        if settings.metric == "auto":
             model.set_params(
-                n_neighbors=recipe.n_neighbors, edge_weights=recipe.edge_weights, background=recipe.background
+                n_neighbors=settings.n_neighbors, edge_weights=settings.edge_weights, background=settings.background
             )
-        model.n_features_in_, model.interrupted_ = problem.source.shape[1], False
-        model.plan_ = replace(plan_fit(similarity, EmbedSettings(), effort=recipe.effort), rows="fitted by parts")
+        model.n_features_in_, model.interrupted_ = job.source.shape[1], False
+        model.plan_ = replace(plan_fit(similarity, EmbedSettings(), effort=settings.effort), rows="fitted out of core")
         model.loss_curve_, model.n_iter_ = np.empty(0), 0
-        model._settle(Tree(np.array(tree_of(problem).children)), similarity, None, is_tested=cut.n_clusters is None)
+        tree = Tree(np.array(load_tree(job).children))
+        model._set_fitted_attributes(tree, similarity, None, is_tested=cut.n_clusters is None)
         return model
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -307,35 +535,36 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         Notes
         -----
         Nothing else moves. ``HypHC(init=model.tree_).fit(...)`` of all points, or ``refine``, improves what many additions left.
-        A neighbour graph is computed anew from all points.
+        A neighbour graph is recomputed from all points.
         """
         if not hasattr(self, "tree_"):
             return self.fit(X)
         self._require_in_memory("partial_fit")
-        similarity = self._with_new(X)
+        similarity = self._extend_similarity(X)
         self._check_parameters()
-        self._cut().check(similarity.n)
-        known = None if self.constraints is None else self.constraints.grown(similarity.n).of(similarity.n)
-        names = grown_names(self.tree_, row_names(X), similarity.n)
-        self._settle(insert(self.tree_, similarity).with_names(names), similarity, None, known)
+        self._make_cut().check(similarity.n)
+        constraints = None if self.constraints is None else self.constraints.extend(similarity.n).resolve(similarity.n)
+        names = extend_names(self.tree_, row_names(X), similarity.n)
+        tree = insert(self.tree_, similarity).with_names(names)
+        self._set_fitted_attributes(tree, similarity, None, constraints)
         return self
 
-    def _with_new(self, X: Any) -> Similarity:
-        """Old and new points together; a similarity of all points as it is, but for the weights of the old ones."""
+    def _extend_similarity(self, X: Any) -> Similarity:
+        """Return the similarity of old and new points; a given one of all points unchanged except for old weights."""
         old, metric = self.similarity_, metric_of(self.similarity_)
-        X = self._checked(X, reset=not metric.takes_rows)
-        everyone = isinstance(X, Similarity) or not metric.takes_rows
-        whole = self._similarity(X) if everyone else metric.grown(old, X)
-        if (whole.sizes[: old.n] == old.sizes).all():
-            return whole
-        return weighted(whole, np.append(old.sizes, np.ones(whole.n - old.n)))
+        X = self._validate_rows(X, reset=not metric.takes_rows)
+        has_all_points = isinstance(X, Similarity) or not metric.takes_rows
+        extended = self._compute_similarity(X) if has_all_points else metric.grown(old, X)
+        if (extended.sizes[: old.n] == old.sizes).all():
+            return extended
+        return weighted(extended, np.append(old.sizes, np.ones(extended.n - old.n)))
 
     def predict(self, X: Any) -> Ints:
-        """The flat cluster that each new point would join at its cheapest place in the tree.
+        """Return the flat cluster that each new point would join at its cheapest position in the tree.
 
-        A point whose place lies above several clusters joins that of the subtree, among the largest within one cluster, to which
-        it is most similar on average; none has the label −1.
-        Each row is placed on its own, in O(d) time per place looked at; the tree stays as it is.
+        A point whose position lies above several clusters joins that of the subtree, among the largest within one cluster, to
+        which it is most similar on average; none has the label −1.
+        Each row is inserted on its own, in O(d) time per position tested; the tree does not change.
 
         Parameters
         ----------
@@ -348,17 +577,17 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         labels : array (m,)
         """
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
+        X = self._validate_rows(X, reset=False)
         if self.similarity_ is None:
             require_finite(X, "X")
-            return self._parts_.predicted(X)
+            return self._out_of_core_.predict(X)
         if isinstance(X, Similarity):
-            return joined_clusters(self.tree_, self._clusters_.labels, X, self.n_jobs)
+            return assign_clusters(self.tree_, self._clusters_.labels, X, self.n_jobs)
         rows = metric_of(self.similarity_).rows(self.similarity_, X)
-        return joined_by_rows(self.tree_, self._clusters_.labels, self.similarity_, rows, self.n_jobs)
+        return assign_rows(self.tree_, self._clusters_.labels, self.similarity_, rows, self.n_jobs)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus Dasgupta's cost of new points per unit of their similarity, where the tree would have them: more is better.
+        """Return minus Dasgupta's cost of new points inserted into the tree, per unit of their similarity: higher is better.
 
         The points are inserted into the tree, each where the cost by the fitted similarity rises least, and the tree is cut down
         to them. Its cost is then measured by the default similarity of the new rows alone (``as_similarity(X)``), whatever the
@@ -381,77 +610,85 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         self._require_in_memory("score")
         if not metric_of(self.similarity_).takes_rows:
             raise ValueError(f"score needs rows of features, and metric={self.metric!r} has none; take optimality_gap.")
-        rows = self._checked(X, reset=False)
-        return -cost_of_new(self.tree_, self._with_new(X), Auto(random_state=0).build(rows))
+        rows = self._validate_rows(X, reset=False)
+        return -compute_insertion_cost(self.tree_, self._extend_similarity(X), Auto(random_state=0).build(rows))
 
     def optimality_gap(self, **settings: Any) -> OptimalityGap:
-        """How far the tree can be from the optimum, with a confidence interval; settings as of ``hyphc.optimality_gap``."""
+        """Return a bound on how far the tree is from the optimum, with a confidence interval, as ``hyphc.optimality_gap``."""
         check_is_fitted(self)
         self._require_in_memory("optimality_gap")
         return optimality_gap(self.tree_, self.similarity_, **{"n_jobs": self.n_jobs, **settings})
 
     def _require_in_memory(self, what: str) -> None:
         if self.similarity_ is None:
-            raise ValueError(f"{what} needs all rows in memory, and this model was fitted by parts from disk.")
-
-    def _checked(self, X: Any, reset: bool) -> Any:
-        """The rows as an array or CSR matrix, or a Table; a Similarity as it is."""
-        X = as_given(X, self.metric, self.directed)
-        if reset and isinstance(X, Similarity):
-            self._require_similarity_alone()
-        return X if isinstance(X, Similarity) else checked_rows(self, self._metric(), X, reset)
-
-    def _settle(
-        self,
-        tree: Tree,
-        similarity: Similarity,
-        embedding: Floats | None,
-        known: Known | None = None,
-        is_tested: bool = True,
-    ) -> None:
-        """Set the attributes that follow from the tree; cuts of one whose splits are not tested go by heights alone."""
-        fitted = with_similarity_heights(tree, similarity)
-        assert fitted.cost is not None
-        self.similarity_, self.cost_ = similarity, fitted.cost
-        if known is not None:
-            fitted = fitted.with_forced_splits(forced_splits(fitted, known))
-        self.cluster_number_, fitted = self._number(similarity, fitted) if is_tested else (None, fitted)
-        n_found = None if self.cluster_number_ is None else self.cluster_number_.n_clusters
-        clusters = self._cut().clusters(fitted, n_found)
-        self._clusters_, self.labels_, self.n_clusters_ = clusters, self._cut().labels(clusters), len(clusters.nodes)
-        self.probabilities_ = probabilities(fitted, clusters, self.min_size)
-        self.outlier_scores_ = outlier_scores(similarity, fitted, clusters, self.min_size)
-        if self._n_wanted is not None and (known is None or known.fewest == 1):
-            warn_of_few_distinct(n_told_apart(similarity, clusters.labels), self.n_clusters_)
-        self.tree_ = fitted.with_n_clusters(self.n_clusters_)
-        self._embedding_ = embedding
-        self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
-        self.children_, self.distances_ = self.tree_.children, self.tree_.heights
-
-    def _number(self, similarity: Similarity, tree: Tree) -> tuple[ClusterNumber | None, Tree]:
-        """Return how many clusters are found, None where the number is given, and the tree that knows which splits are."""
-        is_given = self._n_wanted is not None or self.distance_threshold is not None
-        if is_given and self.criterion != CONDENSED:
-            return None, tree
-        number = number_of_clusters(similarity, tree, self.min_size)
-        if self.criterion == CONDENSED:
-            turns = np.zeros(tree.n_leaves - 1, dtype=np.int64)
-            turns[number.splits] = np.arange(1, len(number.splits) + 1)
-            tree = tree.with_found_splits(turns)
-        return None if is_given else number, tree
+            raise ValueError(f"{what} needs all rows in memory, and this model was fitted out of core.")
 
     @property
     def embedding_(self) -> Floats:
-        """Positions that decode to the tree: those learned, or else made for it when first asked for."""
+        """Positions that decode to the tree: learned by the continuous stage, or computed from the tree on first access."""
         if not hasattr(self, "tree_"):
             raise AttributeError("This HypHC is not fitted yet and has no embedding_; call fit first.")
         if self._embedding_ is None:
-            self._embedding_ = placed(self.tree_, self.n_components)
+            self._embedding_ = embed_tree(self.tree_, self.n_components)
         return self._embedding_
+
+    def plot(self, kind: str = "dendrogram", X: Any = None, **options: Any) -> Any:
+        """Draw the fitted tree, coloured by its clusters unless ``labels`` are given; needs matplotlib.
+
+        Parameters
+        ----------
+        kind : {"dendrogram", "condensed_tree", "disk", "clustermap", "similarity", "scores"}
+            The function of ``hyphc.plot`` that draws: ``dendrogram``, ``condensed_tree``, ``disk``, ``clustermap`` (a
+            table beside the tree), ``heatmap`` (the similarity matrix) or ``cluster_scores``.
+        X : array or frame (n, d)
+            Of "clustermap": the table to show.
+        options
+            As of that function.
+
+        Returns
+        -------
+        Axes
+        """
+        check_is_fitted(self)
+        return views.plot(self, kind, X, **options)
+
+    def explore(self, path: str | os.PathLike[str] | None = None, X: Any = None, **options: Any) -> Any:
+        """Write a page in which the fitted tree can be explored to a path, or return it to be shown in a notebook.
+
+        Parameters
+        ----------
+        path : path, optional
+        X : array or frame (n, d), optional
+            The table that was clustered, or another of the same rows: the page's features.
+        options
+            As of ``hyphc.explore``.
+
+        Returns
+        -------
+        Path or Page
+        """
+        check_is_fitted(self)
+        return views.explore(self, path, X, **options)
+
+    def differences(self, X: Any, **options: Any) -> Differences:
+        """Return the columns of a table in which clusters differ most; options as of ``hyphc.differences``."""
+        check_is_fitted(self)
+        return differences(self.tree_, X, **options)
+
+    def to_pandas(self, X: Any = None) -> Any:
+        """Return the flat cluster of each row as a frame indexed by row names; for new rows ``X``, the cluster they would join.
+
+        Returns
+        -------
+        DataFrame
+            Column "cluster" and, of the fitted rows, "position" in the leaf order of the tree.
+        """
+        check_is_fitted(self)
+        return views.to_pandas(self, X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        metric = self._metric()
+        metric = self._make_metric()
         tags.input_tags.pairwise = tags.input_tags.positive_only = not metric.takes_rows
         tags.input_tags.sparse, tags.input_tags.allow_nan = metric.takes_sparse, metric.takes_missing
         return tags

@@ -210,9 +210,9 @@ def support(
 def _data(resample: Resample, X: Any, model: HypHC, sample_weight: npt.ArrayLike | None) -> tuple[Any, Floats | None]:
     """The rows or the similarity from which data are drawn, if they can be drawn in this way, and weights of rows."""
     require_choice("resample", resample, _WORDS)
-    data = model._checked(X, reset=True)
-    if isinstance(data, Similarity) or not model._metric().takes_rows or resample == "edges":
-        data, sample_weight = model._similarity(data, sample_weight), None
+    data = model._validate_rows(X, reset=True)
+    if isinstance(data, Similarity) or not model._make_metric().takes_rows or resample == "edges":
+        data, sample_weight = model._compute_similarity(data, sample_weight), None
     if resample == "columns" and isinstance(data, Similarity):
         raise ValueError("resample='columns' draws features, and X holds similarities: choose 'rows', or 'edges'.")
     if resample == "edges" and not isinstance(data, Graph | Blend):
@@ -247,9 +247,9 @@ def _refitted(
     known = None
     if own.constraints is not None:
         n = data.n if isinstance(data, Similarity) else data.shape[0]
-        known = own.constraints.among(points, n).of(len(points))
-    similarity = own._similarity(drawn, None if weights is None else weights[points])
-    _, found = own._carried_out(similarity, clock.of_a_part(), seed, known)
+        known = own.constraints.restrict(points, n).resolve(len(points))
+    similarity = own._compute_similarity(drawn, None if weights is None else weights[points])
+    _, found = own._solve(similarity, clock.of_a_part(), seed, known)
     return found.tree, points
 
 

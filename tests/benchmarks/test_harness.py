@@ -24,7 +24,7 @@ from benchmarks.harness.task import Task
 from benchmarks.peers.label_propagation import label_propagation
 from benchmarks.suites import SUITES, classification, study, tables, toys
 from hyphc import Tree, baselines, dasgupta_cost, datasets
-from hyphc.out_of_core.local_fit import bytes_of_a_row
+from hyphc.out_of_core.local_fit import bytes_per_row
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
@@ -502,7 +502,7 @@ def test_the_estimated_memory_of_a_row_is_at_least_what_was_measured():
     assert stored
     for result in stored:
         measured = (result["peak_mb"] - result["base_mb"]) * 2**20 / result["n"]
-        assert measured <= bytes_of_a_row(int(result["case"].split("x")[1])), result["case"]
+        assert measured <= bytes_per_row(int(result["case"].split("x")[1])), result["case"]
 
 
 @pytest.mark.parametrize(("program", "suite"), [("benchmarks", "tables"), ("tests.system", "fuzzing")])

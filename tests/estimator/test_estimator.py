@@ -315,7 +315,7 @@ def test_bad_settings_name_the_value(settings, message):
     ids=str,
 )
 def test_what_the_end_of_a_fit_would_refuse_is_refused_before_it(settings, monkeypatch):
-    monkeypatch.setattr(HypHC, "_similarity", lambda *_, **__: pytest.fail("the fit has begun"))
+    monkeypatch.setattr(HypHC, "_compute_similarity", lambda *_, **__: pytest.fail("the fit has begun"))
     with pytest.raises(ValueError, match=next(iter(settings))):
         fitted(**settings)
 

@@ -20,7 +20,7 @@ from hyphc._runtime.base_estimator import defaults_of
 from hyphc._runtime.parallel import thread_map
 from hyphc.cli import main
 from hyphc.fit.parameter_checks import CHECKS
-from hyphc.out_of_core.local_fit import CARRIED_OUT, fit_from_disk, opened
+from hyphc.out_of_core.local_fit import SUPPORTED, fit_out_of_core, open_source
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -109,31 +109,36 @@ OTHER = {
 
 
 def test_a_fit_from_disk_carries_out_or_refuses_every_parameter(tmp_path):
-    assert set(NAMES) - CARRIED_OUT == set(OTHER)
+    assert set(NAMES) - SUPPORTED == set(OTHER)
     np.save(tmp_path / "x.npy", X)
-    source, model, defaults = opened(tmp_path / "x.npy"), HypHC(memory_limit=1e9), defaults_of(HypHC)
+    source, model, defaults = open_source(tmp_path / "x.npy"), HypHC(memory_limit=1e9), defaults_of(HypHC)
     for name, value in OTHER.items():
         given = {**model.get_params(deep=False), name: value}
-        with pytest.raises(ValueError, match=rf"(?s){name}=.* has no meaning for a fit by parts"):
-            fit_from_disk(source, given, model._cut(), defaults)
+        with pytest.raises(ValueError, match=rf"(?s){name}=.* has no meaning for an out-of-core fit"):
+            fit_out_of_core(source, given, model._make_cut(), defaults)
     given = {**model.get_params(deep=False), "spread_penalty": 0, "refine": np.True_, "n_init": np.int64(1)}
-    fit_from_disk(source, given, model._cut(), defaults).discard()
+    fit_out_of_core(source, given, model._make_cut(), defaults).discard()
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"metric": "cosine", "n_neighbors": 5}, "n_neighbors=5 with metric='cosine' cannot be fitted by parts"),
+        ({"metric": "cosine", "n_neighbors": 5}, "n_neighbors=5 with metric='cosine' cannot be fitted out of core"),
         ({"metric": "cosine", "background": 0.1}, "background=0.1 goes with metric='auto'"),
         ({"metric": "cosine", "edge_weights": "binary"}, "edge_weights='binary' goes with a graph"),
-        ({"random_state": np.random.RandomState(0)}, "random_state=.* cannot be fitted by parts; give a whole number"),
+        (
+            {"random_state": np.random.RandomState(0)},
+            "random_state=.* cannot be fitted out of core; give a whole number",
+        ),
     ],
 )
 def test_a_fit_from_disk_ignores_no_setting_of_the_metric(given, told, tmp_path):
     np.save(tmp_path / "x.npy", X)
     model = HypHC(memory_limit=1e9, **given)
     with pytest.raises(ValueError, match=told):
-        fit_from_disk(opened(tmp_path / "x.npy"), model.get_params(deep=False), model._cut(), defaults_of(HypHC))
+        fit_out_of_core(
+            open_source(tmp_path / "x.npy"), model.get_params(deep=False), model._make_cut(), defaults_of(HypHC)
+        )
 
 
 # --- one fit after another -------------------------------------------------------------------------------------------

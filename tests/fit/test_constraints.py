@@ -110,7 +110,7 @@ def test_the_best_of_all_allowed_cuts_is_taken(tree, seed):
     classes = np.full(n, -1)
     classes[others] = rng.integers(-1, 2, size=len(others))
     known = Constraints(must_link=[group], cannot_link=pairs, classes=classes)
-    forced = tree.with_forced_splits(forced_splits(tree, known.of(n)))
+    forced = tree.with_forced_splits(forced_splits(tree, known.resolve(n)))
     possible = {}
     for nodes in prunings(tree):
         labels = np.empty(n, dtype=int)
@@ -120,8 +120,8 @@ def test_the_best_of_all_allowed_cuts_is_taken(tree, seed):
             height = -sum(tree.heights[u - n] for v in nodes for u in below(tree, v))
             possible[len(nodes)] = max(possible.get(len(nodes), -np.inf), height)
     assert (min(possible), max(possible)) == (fewest_clusters(forced), most_clusters(forced))
-    assert known.of(n).fewest <= min(possible)
-    assert known.of(n).most >= max(possible)
+    assert known.resolve(n).min_clusters <= min(possible)
+    assert known.resolve(n).max_clusters >= max(possible)
     for k, best in possible.items():
         labels = forced.cut(k, criterion="height")
         assert allowed(labels, known)
@@ -226,7 +226,7 @@ def test_cuts_by_height_and_size_respect_what_is_known_too(tree, seed, height):
     known = Constraints(
         must_link=[group], classes=np.where(np.isin(np.arange(n), group[1:]), -1, rng.integers(-1, 2, n))
     )
-    forced = tree.with_forced_splits(forced_splits(tree, known.of(n)))
+    forced = tree.with_forced_splits(forced_splits(tree, known.resolve(n)))
     for labels in (forced.cut(height=height), forced.cut(max_size=2)):
         assert allowed(labels, known)
     free = [labels for labels in (tree.cut(height=height),) if allowed(labels, known)]

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import Constraints, HypHC, Tree, as_similarity
 from hyphc.continuous.solver import EmbedSettings
-from hyphc.fit.fingerprint import FIELDS_WITHOUT_EFFECT, WITHOUT_EFFECT, checksum, facts_of
+from hyphc.fit.fingerprint import FIELDS_WITHOUT_EFFECT, WITHOUT_EFFECT, checksum, compute_fingerprint
 from hyphc.similarity import Similarity
 from hyphc.similarity.inputs.mixed_types import Table
 from hyphc.tree.multifurcating import MultiTree
@@ -58,7 +58,7 @@ WITHOUT = {
 
 
 def facts(**parameters):
-    return facts_of({**HypHC().get_params(deep=False), **parameters}, ROWS, None)
+    return compute_fingerprint({**HypHC().get_params(deep=False), **parameters}, ROWS, None)
 
 
 def test_every_parameter_decides_the_fingerprint_or_is_exempt_for_a_reason():

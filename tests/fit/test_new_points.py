@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity, dasgupta_cost, decode, insert
-from hyphc.fit.new_points import joined_clusters
+from hyphc.fit.new_points import assign_clusters
 from hyphc.fit.weighted_leaves import expanded, weighted
 from hyphc.similarity import Dense
 from numpy.testing import assert_allclose, assert_array_equal
@@ -65,7 +65,7 @@ def test_the_cluster_is_that_of_the_cheapest_place(seed):
     W = np.triu(W, 1) + np.triu(W, 1).T
     model = HypHC(3, metric="precomputed", **QUICK).fit(W[:8, :8])
     place = insert(model.tree_, Dense(W))
-    joined = int(joined_clusters(model.tree_, model.labels_, Dense(W), None)[0])
+    joined = int(assign_clusters(model.tree_, model.labels_, Dense(W), None)[0])
     # the leaves beside the new one: those below its sibling
     merge = next(t for t, pair in enumerate(place.children.tolist()) if 8 in pair)
     beside = place.children[merge].sum() - 8

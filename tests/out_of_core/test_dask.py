@@ -19,10 +19,12 @@ import dask  # noqa: E402
 from distributed import Client  # noqa: E402
 from hyphc._runtime.user_warnings import warn  # noqa: E402
 from hyphc.dask import DaskHypHC, scheduling, waiting  # noqa: E402
-from hyphc.out_of_core.job import Problem, Recipe  # noqa: E402
-from hyphc.out_of_core.labels import Cut  # noqa: E402
+from hyphc.fit.flat_cut import FlatCut  # noqa: E402
+from hyphc.out_of_core.job import Job, JobSettings  # noqa: E402
+from hyphc.out_of_core.labels import labels_stage  # noqa: E402
+from hyphc.out_of_core.records import FinishedTree  # noqa: E402
 from hyphc.out_of_core.row_sources import open_rows  # noqa: E402
-from hyphc.out_of_core.stages import fit_by_parts, on_threads  # noqa: E402
+from hyphc.out_of_core.stages import make_thread_executor, run_stages  # noqa: E402
 
 from dask_clusters import SMALL, assert_same, cluster, planted_rows  # noqa: E402
 
@@ -95,7 +97,7 @@ def test_another_cut_of_the_same_storage_is_made_without_a_fit(file, tmp_path, m
     done = []
     monkeypatch.setattr("hyphc._runtime.shard_store.Checkpoint.write", _writing(done))
     second = DaskHypHC(5, metric="cosine", storage=tmp_path / "store", **SMALL).fit(file)
-    assert {stage for stage, _ in done} == {Cut(5).stage().name}
+    assert {stage for stage, _ in done} == {labels_stage(FlatCut(5)).name}
     assert (first.n_clusters_, second.n_clusters_) == (3, 5)
 
 
@@ -143,7 +145,7 @@ def test_other_rows_in_one_storage_are_an_error(file, rows, tmp_path):
         (da.zeros((5,)), {}, "a table .n, d. of rows is needed"),
         (da.zeros((5, 2)), {"n_clusters": 9}, "n_clusters=9 is not between 1 and the 5 points"),
         (da.zeros((5, 2)), {"storage": "nowhere://fit"}, "cannot be opened: Protocol not known: nowhere"),
-        (da.zeros((5, 2)), {"metric": "rbf"}, "cannot be fitted by parts"),
+        (da.zeros((5, 2)), {"metric": "rbf"}, "cannot be fitted out of core"),
     ],
 )
 def test_mistakes_are_told_before_the_work(X, parameters, told):
@@ -157,7 +159,7 @@ def test_workers_that_do_not_see_the_storage_are_named(file, monkeypatch):
             return {"tcp://10.0.0.1:1": True, "tcp://10.0.0.2:1": False}
 
     with pytest.raises(OSError, match=r"is not seen by tcp://10\.0\.0\.2:1; give a folder"):
-        scheduling.require_seen(Blind(), "/shared/store")
+        scheduling.require_visible(Blind(), "/shared/store")
 
 
 def test_an_error_of_a_task_ends_the_fit_with_its_own_words(rows):
@@ -187,7 +189,7 @@ def test_a_client_that_loses_its_scheduler_ends_the_fit_in_one_sentence():
         futures = client.map(time.sleep, [3], pure=False)
         threading.Timer(0.5, workers.close).start()
         with pytest.raises(ConnectionError, match=r"connection to the scheduler was lost .* What is finished stays"):
-            waiting.finished(client, futures, lambda done: None)
+            waiting.wait_for(client, futures, lambda done: None)
 
 
 def test_the_command_line_tells_what_ended_the_cluster(file, tmp_path, capsys, monkeypatch):
@@ -217,10 +219,10 @@ except ImportError as error:
 
 
 def test_a_fit_on_threads_of_the_pipeline_is_the_same(alone, file, tmp_path):
-    problem = Problem(open_rows(file), Recipe(metric=alone.metric, **SMALL), str(tmp_path / "store"))
-    problem.open()
-    fit_by_parts(problem, on_threads(2))
-    assert float(problem.store.one("tree", 0, "cost")) == alone.cost_
+    job = Job(open_rows(file), JobSettings(metric=alone.metric, **SMALL), str(tmp_path / "store"))
+    job.open()
+    run_stages(job, make_thread_executor(2))
+    assert float(job.shard(FinishedTree).cost) == alone.cost_
 
 
 @pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])

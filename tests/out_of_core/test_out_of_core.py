@@ -9,37 +9,39 @@ import pytest
 from hyphc import HypHC, Tree, dasgupta_cost, datasets
 from hyphc._kernels.tree.passes import smallest_leaves
 from hyphc._runtime.memory import n_bytes
+from hyphc.fit.flat_cut import FlatCut
 from hyphc.fit.weighted_leaves import collapsed, expanded
 from hyphc.out_of_core import partition_trees, search_settings
-from hyphc.out_of_core import stages as parts_module
-from hyphc.out_of_core.job import Problem, Recipe
-from hyphc.out_of_core.labels import Cut, predicted, tree_of
-from hyphc.out_of_core.local_fit import sizes_within
+from hyphc.out_of_core import stages as stages_module
+from hyphc.out_of_core.job import Job, JobSettings
+from hyphc.out_of_core.labels import labels_stage, load_tree, predict_clusters
+from hyphc.out_of_core.local_fit import choose_sizes
 from hyphc.out_of_core.npy_source import NpyRows
-from hyphc.out_of_core.partition import parts_of_cells, visits, without_room
-from hyphc.out_of_core.row_sources import ParquetRows, ZarrRows, open_rows, rows_of_a_block
-from hyphc.out_of_core.sample import hashed, scaling
-from hyphc.out_of_core.stages import Stage, fit_by_parts, on_threads, perform, stages
-from hyphc.out_of_core.to_memory import whole_similarity
+from hyphc.out_of_core.partition import assign_cells_to_parts, deny_moves, find_queries
+from hyphc.out_of_core.records import AdjacentParts, DirectedEdges, FinishedTree, Leaves, Neighbors
+from hyphc.out_of_core.row_sources import ParquetRows, ZarrRows, open_rows, rows_per_block
+from hyphc.out_of_core.sample import compute_scaling, hash_ids
+from hyphc.out_of_core.stages import Stage, make_thread_executor, run_stages, run_task, stages
+from hyphc.out_of_core.to_memory import load_similarity
 from hyphc.similarity.scaling import Moments, column_scaling, moments_of, scaling_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from small_jobs import problem_of
+from small_jobs import make_job
 from strategies import trees
 
 METRICS = ["auto", "cosine"]
 FEW, MANY = "as few rows", "as many rows"  # are searched: beyond a number of them, by sweeps alone
 
 
-def fitted(X, folder, n_jobs=1, cut=None, **recipe):
-    problem = problem_of(X, folder, **recipe)
-    fit_by_parts(problem, on_threads(n_jobs), *([] if cut is None else [cut.stage()]))
-    return problem
+def fitted(X, folder, n_jobs=1, cut=None, **parameters):
+    job = make_job(X, folder, **parameters)
+    run_stages(job, make_thread_executor(n_jobs), *([] if cut is None else [labels_stage(cut)]))
+    return job
 
 
-def cost_of(problem):
-    return float(problem.store.one("tree", 0, "cost"))
+def cost_of(job):
+    return float(job.shard(FinishedTree).cost)
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +62,12 @@ def searched_as(request):
 
 @pytest.fixture(scope="module", params=METRICS)
 def fit(request, rows, tmp_path_factory, searched_as):
-    return fitted(rows, tmp_path_factory.mktemp("fit") / "store", metric=request.param, cut=Cut(4))
+    return fitted(rows, tmp_path_factory.mktemp("fit") / "store", metric=request.param, cut=FlatCut(4))
 
 
 def test_the_cost_is_that_of_the_whole_tree(fit):
-    similarity = whole_similarity(fit)
-    assert cost_of(fit) == pytest.approx(dasgupta_cost(tree_of(fit), similarity), rel=1e-9)
+    similarity = load_similarity(fit)
+    assert cost_of(fit) == pytest.approx(dasgupta_cost(load_tree(fit), similarity), rel=1e-9)
 
 
 def merges_by_cluster(tree):
@@ -75,13 +77,13 @@ def merges_by_cluster(tree):
 
 
 def test_the_tree_carries_what_a_fit_at_once_gives_it(fit):
-    tree, local = tree_of(fit), HypHC.of_parts(fit, Cut(4))
+    tree, local = load_tree(fit), HypHC.from_out_of_core(fit, FlatCut(4))
     assert local.tree_ == tree
     np.testing.assert_allclose(tree.degrees, local.tree_.degrees, rtol=1e-6, atol=1e-6)
     for name in ("heights", "split_weights"):
         values = (getattr(t, name)[merges_by_cluster(t)] for t in (tree, local.tree_))
         np.testing.assert_allclose(*values, rtol=1e-6, atol=1e-6)
-    labels = fit.store.one(Cut(4).stage().name, 0, "labels")
+    labels = fit.store.one(labels_stage(FlatCut(4)).name, 0, "labels")
     np.testing.assert_array_equal(labels, local.labels_)
 
 
@@ -90,54 +92,54 @@ def test_the_tree_is_the_same_for_any_threads_and_order_of_tasks(fit, rows, tmp_
         for number in reversed(range(count)):
             task(number)
 
-    metric = fit.recipe.metric
-    for name, execute in (("threads", on_threads(4)), ("backwards", backwards)):
-        other = problem_of(rows, tmp_path / name, metric=metric)
-        fit_by_parts(other, execute)
-        np.testing.assert_array_equal(tree_of(other).children, tree_of(fit).children)
+    metric = fit.settings.metric
+    for name, execute in (("threads", make_thread_executor(4)), ("backwards", backwards)):
+        other = make_job(rows, tmp_path / name, metric=metric)
+        run_stages(other, execute)
+        np.testing.assert_array_equal(load_tree(other).children, load_tree(fit).children)
         assert cost_of(other) == cost_of(fit)
 
 
 def test_a_tree_by_parts_is_hardly_dearer_than_one_of_all_rows(fit, rows):
-    similarity = whole_similarity(fit)
+    similarity = load_similarity(fit)
     alone = HypHC(random_state=0).fit(similarity)
     scale = dasgupta_cost(alone.tree_, similarity.near)
-    assert dasgupta_cost(tree_of(fit), similarity) <= alone.cost_ + 0.02 * scale
+    assert dasgupta_cost(load_tree(fit), similarity) <= alone.cost_ + 0.02 * scale
 
 
 def test_neighbours_are_those_of_all_rows(rows, tmp_path):
     X = np.unique(rows, axis=0)
-    graph = whole_similarity(fitted(X, tmp_path / "store", metric="auto")).near
-    truth = HypHC(metric="auto", random_state=0)._metric().similarity(X).near
+    graph = load_similarity(fitted(X, tmp_path / "store", metric="auto")).near
+    truth = HypHC(metric="auto", random_state=0)._make_metric().similarity(X).near
     found = graph.to_csr().minimum(truth.to_csr()).sum() / truth.to_csr().sum()
     assert found > 0.99
 
 
-def directed_edges(problem):
-    """Row → rows: lists before and edges after leaves have asked their neighbours. No row is there twice."""
-    ids = [problem.store.one(problem.stage("leaves"), part, "ids") for part in range(problem.n_parts())]
-    X, before, after = problem.source.read(0, problem.n), {}, {}
+def directed_edges(job):
+    """Row → rows: lists before and edges after the NN-descent step. No row is there twice."""
+    ids = [job.shard(Leaves, part).ids for part in range(job.n_parts())]
+    X, before, after = job.source.read(0, job.n), {}, {}
     for part, own in enumerate(ids):
-        lists, edges = problem.store.read(problem.stage("lists"), part), problem.store.read("edges", part)
+        lists, edges = job.shard(Neighbors, part), job.shard(DirectedEdges, part)
         for leaf, row in enumerate(own):
-            kept, there = lists["near"][leaf] >= 0, edges["leaf"] == leaf
-            ends = zip(lists["where"][leaf][kept], lists["near"][leaf][kept], strict=True)
+            kept, there = lists.neighbors[leaf] >= 0, edges.leaf == leaf
+            ends = zip(lists.neighbor_parts[leaf][kept], lists.neighbors[leaf][kept], strict=True)
             before[row] = {ids[q][j] for q, j in ends}
-            after[row] = {ids[q][j] for q, j in zip(edges["part"][there], edges["other"][there], strict=True)}
+            after[row] = {ids[q][j] for q, j in zip(edges.other_part[there], edges.other_leaf[there], strict=True)}
     return X, before, after
 
 
-def test_leaves_that_ask_their_neighbours_find_what_they_missed_beyond_borders(tmp_path, monkeypatch):
+def test_neighbours_of_neighbours_find_what_was_missed_in_other_parts(tmp_path, monkeypatch):
     """Rows that visit one part at most, and their neighbours' parts; compared with all rows, one by one."""
-    monkeypatch.setattr("hyphc.out_of_core.partition.NEAR", 1)
-    monkeypatch.setattr("hyphc.out_of_core.job.TURNS", 0)
+    monkeypatch.setattr("hyphc.out_of_core.partition.NEARBY", 1)
+    monkeypatch.setattr("hyphc.out_of_core.job.ROUNDS", 0)
     X = np.random.default_rng(0).normal(size=(800, 6))
-    problem = problem_of(X, tmp_path / "store", n_neighbors=10, scale=False)
-    for stage in stages(problem):
-        on_threads(1)(partial(perform, problem, stage), stage.count(problem), stage.name)
+    job = make_job(X, tmp_path / "store", n_neighbors=10, scale=False)
+    for stage in stages(job):
+        make_thread_executor(1)(partial(run_task, job, stage), stage.count(job), stage)
         if stage.name == "edges":
             break
-    X, before, after = directed_edges(problem)
+    X, before, after = directed_edges(job)
     distances = np.linalg.norm(X[:, None] - X[None], axis=2)
     np.fill_diagonal(distances, np.inf)
     truth = np.argsort(distances, axis=1)[:, :10]
@@ -152,11 +154,11 @@ def test_leaves_that_ask_their_neighbours_find_what_they_missed_beyond_borders(t
 
 def test_an_edge_is_the_same_from_both_of_its_ends(fit):
     if fit.has_edges:
-        graph = whole_similarity(fit).near.to_csr()
+        graph = load_similarity(fit).near.to_csr()
         assert abs(graph - graph.T).max() <= 1e-12
-        told = fit.store.read("borders")
-        one = np.repeat(np.arange(fit.n_parts()), np.diff(told["starts"]))
-        pairs = set(zip(one.tolist(), told["other"].tolist(), strict=True))
+        adjacent = fit.shard(AdjacentParts)
+        one = np.repeat(np.arange(fit.n_parts()), np.diff(adjacent.starts))
+        pairs = set(zip(one.tolist(), adjacent.parts.tolist(), strict=True))
         assert pairs == {(q, p) for p, q in pairs}
 
 
@@ -166,7 +168,7 @@ def test_moves_are_denied_only_for_want_of_room(n_parts, seed):
     rows = rng.integers(0, 20, (n_parts, n_parts))
     source, target = np.nonzero(rows)
     moves, room = np.column_stack([source, target, rows[source, target]]), rng.integers(0, 40, n_parts).astype(float)
-    denied = without_room(moves, room)
+    denied = deny_moves(moves, room)
     assert not denied[source == target].any()
     for part in range(n_parts):
         comes = (target == part) & (source != part)
@@ -183,50 +185,50 @@ def test_what_is_finished_is_not_done_again(rows, tmp_path, metric, monkeypatch)
         pass
 
     done: list[tuple[str, int]] = []
-    write = parts_module.perform
+    write = stages_module.run_task
 
-    def counted(problem: Problem, stage: Stage, number: int) -> None:
-        if not problem.store.has(stage.name, number):
+    def counted(job: Job, stage: Stage, number: int) -> None:
+        if not job.store.has(stage.name, number):
             done.append((stage.name, number))
-        write(problem, stage, number)
+        write(job, stage, number)
 
-    monkeypatch.setattr(parts_module, "perform", counted)
-    problem = problem_of(rows, tmp_path / "store", metric=metric)
-    names = [stage.name for stage in stages(problem)]
+    monkeypatch.setattr(stages_module, "run_task", counted)
+    job = make_job(rows, tmp_path / "store", metric=metric)
+    names = [stage.name for stage in stages(job)]
     for last in names:
 
         def until(task, count, stage, last=last):
-            on_threads(1)(task, (count + 1) // 2 if stage == last else count, stage)
-            if stage == last:
+            make_thread_executor(1)(task, (count + 1) // 2 if stage.name == last else count, stage)
+            if stage.name == last:
                 raise Stopped
 
         with pytest.raises(Stopped):
-            fit_by_parts(problem_of(rows, tmp_path / "store", metric=metric), until)
-    fit_by_parts(problem, on_threads(1))
+            run_stages(make_job(rows, tmp_path / "store", metric=metric), until)
+    run_stages(job, make_thread_executor(1))
     assert len(done) == len(set(done))
     whole = fitted(rows, tmp_path / "whole", metric=metric)
-    np.testing.assert_array_equal(tree_of(problem).children, tree_of(whole).children)
+    np.testing.assert_array_equal(load_tree(job).children, load_tree(whole).children)
 
 
 def test_what_nothing_reads_again_is_removed_and_a_fit_that_needs_it_says_so(rows, tmp_path):
     fitted(rows, tmp_path / "store")
     kept = {path.parent.name for path in (tmp_path / "store").glob("*/000000.json")}
     assert "assignment" not in kept
-    assert not any(name.startswith(("shuffle", "answers", "lists", "edges")) for name in kept)
-    assert {"leaves-2", "graph", "fits", "tree"} <= kept
-    fit_by_parts(problem_of(rows, tmp_path / "store"), on_threads(1))  # nothing to do
+    assert not any(name.startswith(("shuffle", "candidates", "neighbors", "edges")) for name in kept)
+    assert {"leaves-2", "graph", "part-trees", "tree"} <= kept
+    run_stages(make_job(rows, tmp_path / "store"), make_thread_executor(1))  # nothing to do
     next((tmp_path / "store" / "graph").glob("*.npy")).write_bytes(b"")
     with pytest.raises(ValueError, match=r"is damaged: what came of 'edges' is needed again"):
-        fit_by_parts(problem_of(rows, tmp_path / "store"), on_threads(1))
+        run_stages(make_job(rows, tmp_path / "store"), make_thread_executor(1))
 
 
 def test_a_damaged_piece_is_made_again(rows, tmp_path):
-    problem = fitted(rows, tmp_path / "store", metric="cosine")
-    before = np.array(tree_of(problem).children)
-    path = next((tmp_path / "store" / "fits").glob("*.children.npy"))
+    job = fitted(rows, tmp_path / "store", metric="cosine")
+    before = np.array(load_tree(job).children)
+    path = next((tmp_path / "store" / "part-trees").glob("*.children.npy"))
     path.write_bytes(path.read_bytes()[:-8])
-    fit_by_parts(problem, on_threads(1))
-    np.testing.assert_array_equal(tree_of(problem).children, before)
+    run_stages(job, make_thread_executor(1))
+    np.testing.assert_array_equal(load_tree(job).children, before)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -237,25 +239,25 @@ def test_few_rows_have_a_tree_too(n, metric, tmp_path, searched_as):
         with pytest.raises(ValueError, match="No column varies"):
             fitted(X, tmp_path / "store", metric=metric, part_size=2)
         return
-    problem = fitted(X, tmp_path / "store", metric=metric, part_size=2, block_rows=2)
-    assert tree_of(problem).n_leaves == n
-    assert cost_of(problem) == pytest.approx(dasgupta_cost(tree_of(problem), whole_similarity(problem)), abs=1e-9)
+    job = fitted(X, tmp_path / "store", metric=metric, part_size=2, block_rows=2)
+    assert load_tree(job).n_leaves == n
+    assert cost_of(job) == pytest.approx(dasgupta_cost(load_tree(job), load_similarity(job)), abs=1e-9)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_rows_that_are_mostly_copies_have_a_tree(tmp_path, metric, searched_as):
     X = np.repeat(np.random.default_rng(0).normal(size=(12, 4)), 50, axis=0)
-    problem = fitted(X, tmp_path / "store", metric=metric, sample_size=100)
-    tree = tree_of(problem)
-    assert cost_of(problem) == pytest.approx(dasgupta_cost(tree, whole_similarity(problem)), rel=1e-9)
+    job = fitted(X, tmp_path / "store", metric=metric, sample_size=100)
+    tree = load_tree(job)
+    assert cost_of(job) == pytest.approx(dasgupta_cost(tree, load_similarity(job)), rel=1e-9)
     for first in range(0, 600, 50):  # copies are together, with nothing else among them
         assert tree.sizes[tree.lca(first, np.arange(first + 1, first + 50)).max()] == 50
 
 
 def test_rows_that_are_all_equal_have_a_tree(tmp_path, searched_as):
-    problem = fitted(np.ones((600, 3)), tmp_path / "store", metric="cosine")
-    assert tree_of(problem).n_leaves == 600
-    assert cost_of(problem) == pytest.approx(600 * (600**2 - 1) / 3, rel=1e-9)  # of a clique, whatever the tree
+    job = fitted(np.ones((600, 3)), tmp_path / "store", metric="cosine")
+    assert load_tree(job).n_leaves == 600
+    assert cost_of(job) == pytest.approx(600 * (600**2 - 1) / 3, rel=1e-9)  # of a clique, whatever the tree
 
 
 @given(st.integers(1, 10**10), st.integers(1, 10_000), st.booleans(), st.none() | st.integers(1, 10**6))
@@ -269,16 +271,16 @@ def test_subtrees_that_move_are_small_and_not_too_many(n, d, has_edges, most):
 
 
 def test_new_rows_join_the_clusters_of_rows_like_them(fit, rows):
-    labels = np.array(fit.store.one(Cut(4).stage().name, 0, "labels"))
-    assert (predicted(fit, Cut(4), rows[:100]) == labels[:100]).mean() > 0.9
+    labels = np.array(fit.store.one(labels_stage(FlatCut(4)).name, 0, "labels"))
+    assert (predict_clusters(fit, FlatCut(4), rows[:100]) == labels[:100]).mean() > 0.9
 
 
 def test_other_rows_or_parameters_in_one_storage_are_an_error(rows, tmp_path):
-    problem_of(rows, tmp_path / "store")
+    make_job(rows, tmp_path / "store")
     with pytest.raises(ValueError, match="a fit of other data"):
-        problem_of(rows + 1, tmp_path / "store")
+        make_job(rows + 1, tmp_path / "store")
     with pytest.raises(ValueError, match="a fit with part_size=200, not 100"):
-        problem_of(rows, tmp_path / "store", part_size=100)
+        make_job(rows, tmp_path / "store", part_size=100)
 
 
 def test_a_path_to_a_table_says_which_columns_are_left_out_or_seem_no_features(tmp_path):
@@ -305,18 +307,18 @@ def test_a_row_that_was_changed_is_found_when_a_fit_goes_on(rows, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("recipe", "told"),
+    ("parameters", "message"),
     [
-        ({"metric": "rbf"}, "metric='rbf' cannot be fitted by parts"),
-        ({"edge_weights": "shared"}, "edge_weights='shared' cannot be fitted by parts"),
+        ({"metric": "rbf"}, "metric='rbf' cannot be fitted out of core"),
+        ({"edge_weights": "shared"}, "edge_weights='shared' cannot be fitted out of core"),
         ({"part_size": 0}, "part_size=0 is no whole number"),
         ({"top_size": 0.5}, "top_size=0.5 is no whole number"),
         ({"background": -1.0}, "background=-1.0 must be"),
     ],
 )
-def test_what_cannot_be_fitted_by_parts_is_told_before_the_work(rows, tmp_path, recipe, told):
-    with pytest.raises(ValueError, match=told):
-        problem_of(rows, tmp_path / "store", **recipe)
+def test_what_cannot_be_fitted_out_of_core_raises_before_the_work(rows, tmp_path, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        make_job(rows, tmp_path / "store", **parameters)
 
 
 def test_a_missing_number_is_told_with_its_row(rows, tmp_path):
@@ -329,9 +331,9 @@ def test_a_missing_number_is_told_with_its_row(rows, tmp_path):
 @given(st.integers(0, 2**40), st.integers(1, 200))
 def test_hashes_depend_on_the_row_and_the_seed_alone(seed, n):
     ids = np.arange(n)
-    np.testing.assert_array_equal(hashed(ids, seed)[n // 2 :], hashed(ids[n // 2 :], seed))
-    assert len(np.unique(hashed(ids, seed))) == n
-    assert not np.array_equal(hashed(ids, seed), hashed(ids, seed + 1))
+    np.testing.assert_array_equal(hash_ids(ids, seed)[n // 2 :], hash_ids(ids[n // 2 :], seed))
+    assert len(np.unique(hash_ids(ids, seed))) == n
+    assert not np.array_equal(hash_ids(ids, seed), hash_ids(ids, seed + 1))
 
 
 @given(st.integers(1, 5), st.integers(0, 1000), st.sampled_from(["numbers", "binary", "mixed"]))
@@ -353,10 +355,10 @@ def test_moments_of_blocks_together_are_those_of_all_rows(n_blocks, seed, kind):
 
 def test_columns_are_scaled_as_in_a_fit_of_all_rows(tmp_path):
     X = np.random.default_rng(0).normal(size=(500, 3)) * [1, 1000, 1]
-    problem = fitted(X, tmp_path / "store", metric="auto")
+    job = fitted(X, tmp_path / "store", metric="auto")
     whole = column_scaling(X)
-    np.testing.assert_allclose(scaling(problem).factor, whole.factor)
-    assert scaling(problem).why == whole.why
+    np.testing.assert_allclose(compute_scaling(job).factor, whole.factor)
+    assert compute_scaling(job).why == whole.why
 
 
 @given(trees(min_leaves=1, max_leaves=30), st.integers(1, 20), st.data())
@@ -365,7 +367,7 @@ def test_parts_are_the_largest_subtrees_of_few_rows(tree, part_size, data):
     cells = tree.cut(max_size=2)
     n_cells = int(cells.max()) + 1
     counts = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n_cells, max_size=n_cells)))
-    part = parts_of_cells(tree, cells, counts, part_size)
+    part = assign_cells_to_parts(tree, cells, counts, part_size)
     assert ((part < 0) <= (counts == 0)).all()
     for k in range(part.max() + 1):
         own = part == k
@@ -386,7 +388,7 @@ def test_a_tree_is_its_groups_tree_with_their_trees_in_it(tree, size):
 def test_visits_are_all_pairs_of_a_row_and_another_part_near_it(n_parts, seed):
     rng = np.random.default_rng(seed)
     home, near = rng.integers(0, n_parts, 20), rng.integers(-1, n_parts, (20, 4))
-    row, part = visits(home, near)
+    row, part = find_queries(home, near)
     expected = {(i, p) for i in range(20) for p in near[i] if p not in (-1, home[i])}
     assert set(zip(row.tolist(), part.tolist(), strict=True)) == expected
     assert len(row) == len(expected)
@@ -413,9 +415,9 @@ def test_files_of_all_formats_give_the_same_rows(tmp_path):
 
 
 def test_blocks_depend_on_the_shape_alone_and_stay_small():
-    assert rows_of_a_block(1_000, 32) == 65_536
-    assert rows_of_a_block(10**8, 32) == 500_000
-    assert rows_of_a_block(10**6, 10**6) * 10**6 * 8 <= 256 << 20
+    assert rows_per_block(1_000, 32) == 65_536
+    assert rows_per_block(10**8, 32) == 500_000
+    assert rows_per_block(10**6, 10**6) * 10**6 * 8 <= 256 << 20
 
 
 def test_a_path_larger_than_the_limit_is_fitted_by_parts(rows, tmp_path):
@@ -438,7 +440,7 @@ def test_a_path_larger_than_the_limit_is_fitted_by_parts(rows, tmp_path):
 
 def test_a_limit_too_small_says_how_much_is_needed():
     with pytest.raises(MemoryError, match=r"give at least 1\.2e"):
-        sizes_within(1e6, 10_000_000, 32, 2)
+        choose_sizes(1e6, 10_000_000, 32, 2)
 
 
 @pytest.mark.parametrize("text", ["two", "-1GB", "0", "3 parsecs"])
@@ -448,7 +450,7 @@ def test_what_is_no_amount_of_memory_is_told(text):
 
 
 def test_sizes_do_not_depend_on_the_threads():
-    one, many = (sizes_within(1e9, 10**6, 64, n_jobs) for n_jobs in (1, 8))
+    one, many = (choose_sizes(1e9, 10**6, 64, n_jobs) for n_jobs in (1, 8))
     assert (one.part, one.sample, one.block, one.top) == (many.part, many.sample, many.block, many.top)
     assert one.tasks == 1
 
@@ -470,7 +472,7 @@ def test_a_task_is_small_to_send(rows, tmp_path):
     import pickle
 
     np.save(tmp_path / "x.npy", rows)
-    problem = Problem(open_rows(tmp_path / "x.npy"), Recipe(), str(tmp_path / "store"))
-    problem.source.read(0, 10)  # opened files are not sent along
-    stage = next(stages(problem))
-    assert len(pickle.dumps(partial(perform, problem, stage))) < 2_000
+    job = Job(open_rows(tmp_path / "x.npy"), JobSettings(), str(tmp_path / "store"))
+    job.source.read(0, 10)  # opened files are not sent along
+    stage = next(stages(job))
+    assert len(pickle.dumps(partial(run_task, job, stage))) < 2_000

@@ -67,6 +67,10 @@ def test_every_hop_of_the_walks_is_a_call_in_the_callers_body_and_is_told_once()
     assert [hop for hop in hops if not is_made(hop)] == []
 
 
+def test_the_walk_of_a_fit_has_at_most_25_hops():
+    assert 15 < len(HOP.findall(FIT_WALK)) <= 25
+
+
 @pytest.mark.parametrize("walk", BEGINNINGS)
 def test_a_walk_goes_only_where_its_beginning_leads(walk):
     text, beginnings = BEGINNINGS[walk]
@@ -81,7 +85,7 @@ def test_a_walk_goes_only_where_its_beginning_leads(walk):
         ("continuous/solver.py", "_plan", "continuous/sampling.py", "Blocks"),  # a word of a comment
         ("cli/fit.py", "run_fit", "estimator.py", "HypHC"),  # called elsewhere in the file
         ("cli/fit.py", "_fitted", "stability.py", "HypHC"),  # defined in another file
-        ("estimator.py", "_checked", "similarity/base.py", "Similarity"),  # asked for by isinstance, not made
+        ("estimator.py", "_validate_rows", "similarity/base.py", "Similarity"),  # asked for by isinstance, not made
         ("out_of_core/labels.py", "labels", "tree/core.py", "Tree"),  # an annotation
         ("cli/__init__.py", "_run", "cli/fit.py", "_fitted"),  # no command
     ],
@@ -97,10 +101,10 @@ def test_a_hop_that_is_no_call_is_refused(hop):
         ("estimator.py", "fit", "_runtime/run_control.py", "Clock"),  # a class that is constructed
         (
             "estimator.py",
-            "_settle",
-            "out_of_core/labels.py",
-            "clusters",
-        ),  # a method of what a method of a base class returns
+            "_set_fitted_attributes",
+            "fit/flat_cut.py",
+            "find_clusters",
+        ),  # a method of what a method returns
         (
             "cli/trees.py",
             "_chosen_clusters",

@@ -119,7 +119,9 @@ def test_the_score_is_minus_the_cost_per_weight_of_new_rows_in_the_tree():
 def test_better_trees_have_better_scores():
     found = HypHC(metric="cosine", random_state=0).fit(X)
     poor = HypHC(metric="cosine", random_state=0).fit(X)
-    poor._settle(Tree(np.column_stack([np.append(0, np.arange(60, 118)), np.arange(1, 60)])), poor.similarity_, None)
+    poor._set_fitted_attributes(
+        Tree(np.column_stack([np.append(0, np.arange(60, 118)), np.arange(1, 60)])), poor.similarity_, None
+    )
     assert poor.score(X[::3]) < found.score(X[::3])
 
 

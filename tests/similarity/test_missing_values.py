@@ -115,7 +115,7 @@ def test_the_background_sees_the_means_of_columns_in_place_of_missing_values():
 def test_a_row_of_weight_two_with_gaps_is_the_same_as_two_rows():
     rows = with_gaps(X[:20], 0.2)
     twice = as_similarity(np.vstack([rows, rows[:1]]))
-    weighted = HypHC(random_state=0)._metric().similarity(rows, np.append(2.0, np.ones(19)))
+    weighted = HypHC(random_state=0)._make_metric().similarity(rows, np.append(2.0, np.ones(19)))
     assert_allclose(twice.to_dense()[1:20, 1:20], weighted.to_dense()[1:, 1:], atol=1e-12)
     assert twice.graph.to_csr()[0, 20] == 1.0
 

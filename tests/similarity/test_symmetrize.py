@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity, dasgupta_cost
 from hyphc.cli import main
-from hyphc.fit.fingerprint import facts_of
+from hyphc.fit.fingerprint import compute_fingerprint
 from hyphc.io import read_points
 from hyphc.similarity import Dense, Graph
 from hyphc.similarity.symmetrize import DIRECTED
@@ -116,7 +116,7 @@ def test_edges_of_networkx_without_a_usable_weight_are_named():
 
 
 def test_the_choice_is_part_of_what_tells_one_fit_from_another(tmp_path):
-    given = [facts_of(HypHC(directed=directed).get_params(), W, None) for directed in (None, *DIRECTED)]
+    given = [compute_fingerprint(HypHC(directed=directed).get_params(), W, None) for directed in (None, *DIRECTED)]
     assert len({str(facts) for facts in given}) == 1 + len(DIRECTED)
     HypHC(metric="precomputed", directed="sum", random_state=0, checkpoint=tmp_path / "ck").fit(W)
     with pytest.raises(ValueError, match="directed"):

@@ -20,9 +20,10 @@ import dask
 from distributed import Client, LocalCluster
 from distributed.utils_test import gen_cluster
 from hyphc.dask import DaskHypHC, scheduling, waiting
-from hyphc.out_of_core.job import Problem, Recipe
+from hyphc.out_of_core.job import Job, JobSettings
+from hyphc.out_of_core.records import FinishedTree
 from hyphc.out_of_core.row_sources import open_rows
-from hyphc.out_of_core.stages import fit_by_parts, stages
+from hyphc.out_of_core.stages import run_stages, stages
 
 from dask_clusters import SMALL, assert_same, cluster, planted_rows
 
@@ -54,8 +55,8 @@ def test_the_tree_is_the_same_in_processes(n_workers, alone, file):
 
 
 def stage_names(metric, file, tmp_path):
-    problem = Problem(open_rows(file), Recipe(metric=metric, **SMALL), str(tmp_path))
-    return [stage.name for stage in stages(problem)]
+    job = Job(open_rows(file), JobSettings(metric=metric, **SMALL), str(tmp_path))
+    return [stage.name for stage in stages(job)]
 
 
 @gen_cluster(client=True, nthreads=[("127.0.0.1", 1)] * 3, timeout=900)
@@ -65,8 +66,8 @@ async def test_a_worker_lost_in_any_stage_costs_only_its_tasks(c, s, *workers):
     import tempfile
 
     from distributed import Worker, wait
-    from hyphc.out_of_core.labels import tree_of
-    from hyphc.out_of_core.stages import perform
+    from hyphc.out_of_core.labels import load_tree
+    from hyphc.out_of_core.stages import run_task
 
     X = datasets.planted(400, 5, decay=0.95, random_state=0).data
     alive = list(workers)
@@ -74,18 +75,18 @@ async def test_a_worker_lost_in_any_stage_costs_only_its_tasks(c, s, *workers):
         np.save(f"{folder}/x.npy", X)
         trees = []
         for name, kills in (("quiet", False), ("killed", True)):
-            problem = Problem(open_rows(f"{folder}/x.npy"), Recipe(**SMALL), f"{folder}/{name}")
-            problem.open()
-            for stage in stages(problem):
-                keys = [f"{name}-{stage.name}-{k}" for k in range(stage.count(problem))]
-                futures = c.map(partial(perform, problem, stage), range(len(keys)), key=keys, pure=False)
+            job = Job(open_rows(f"{folder}/x.npy"), JobSettings(**SMALL), f"{folder}/{name}")
+            job.open()
+            for stage in stages(job):
+                keys = [f"{name}-{stage.name}-{k}" for k in range(stage.count(job))]
+                futures = c.map(partial(run_task, job, stage), range(len(keys)), key=keys, pure=False)
                 if kills:
                     await asyncio.sleep(0.01)
                     await alive.pop(0).close()
                     alive.append(await Worker(s.address, nthreads=1))
                 await wait(futures)
                 assert [future.status for future in futures] == ["finished"] * len(futures)
-            trees.append(np.array(tree_of(problem).children))
+            trees.append(np.array(load_tree(job).children))
         for worker in alive:
             await worker.close()
     np.testing.assert_array_equal(*trees)
@@ -103,23 +104,23 @@ def killing(execute, folder, wanted):
             os.kill(os.getpid(), signal.SIGKILL)
 
     def executed(task, count, stage):
-        execute(partial(deadly, task, f"{folder}/{stage}") if stage in wanted else task, count, stage)
+        execute(partial(deadly, task, f"{folder}/{stage.name}") if stage.name in wanted else task, count, stage)
 
     return executed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wanted", [{"fits"}, None])
+@pytest.mark.parametrize("wanted", [{"part-trees"}, None])
 def test_a_worker_that_is_killed_costs_only_its_tasks(wanted, file, tmp_path):
     """By SIGKILL in the midst of a task of the stages wanted, or of all."""
     costs, wanted = [], wanted or set(stage_names("auto", file, tmp_path))
     with cluster(2, processes=True) as workers, Client(workers) as client:
         for name, stages_killed in (("quiet", set()), ("killed", wanted)):
-            problem = Problem(open_rows(file), Recipe(**SMALL), str(tmp_path / name))
-            problem.open()
-            execute = scheduling.on_dask(client, lambda stage, done, count: None)
-            fit_by_parts(problem, killing(execute, tmp_path, stages_killed))
-            costs.append(float(problem.store.one("tree", 0, "cost")))
+            job = Job(open_rows(file), JobSettings(**SMALL), str(tmp_path / name))
+            job.open()
+            execute = scheduling.make_dask_executor(client, lambda stage, done, count: None)
+            run_stages(job, killing(execute, tmp_path, stages_killed))
+            costs.append(float(job.shard(FinishedTree).cost))
     assert costs[0] == costs[1]
     assert all((tmp_path / stage).exists() for stage in wanted)
 
@@ -140,7 +141,7 @@ def test_a_worker_that_its_cluster_has_given_up_is_asked_for_again(tmp_path, mon
     with soon, cluster(1, processes=True) as workers, Client(workers) as client:
         given_up = dict(workers.workers)
         futures = client.map(partial(deadly_once, tmp_path / "marker"), range(3), pure=False)
-        waiting.finished(client, futures, lambda done: None)
+        waiting.wait_for(client, futures, lambda done: None)
         assert client.gather(futures) == [0, 1, 2]
         assert workers.workers != given_up
 
@@ -162,7 +163,7 @@ def test_what_a_cluster_cannot_do_ends_the_fit_in_one_sentence(setting, n_worker
     with configured, cluster(n_workers, processes=True) as workers, Client(workers) as client:
         futures = client.map(always_deadly, range(1), pure=False)
         with pytest.raises(OSError, match=told):
-            waiting.finished(client, futures, lambda done: None)
+            waiting.wait_for(client, futures, lambda done: None)
 
 
 def too_large_once(marker, number):
@@ -182,7 +183,7 @@ def test_a_worker_that_is_restarted_for_its_memory_costs_only_its_tasks(tmp_path
     limit = {"host": "127.0.0.1", "memory_limit": "500MB", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=1, threads_per_worker=1, **limit) as workers, Client(workers) as client:
         futures = client.map(partial(too_large_once, tmp_path / "marker"), range(3), pure=False)
-        waiting.finished(client, futures, lambda done: None)
+        waiting.wait_for(client, futures, lambda done: None)
         assert client.gather(futures) == [0, 1, 2]
 
 

@@ -66,8 +66,8 @@ def exit_code(process: int) -> int:
 @needs_fork
 @pytest.mark.parametrize("metric", ["auto", "rbf"])
 def test_a_fit_killed_at_random_moments_ends_with_the_same_tree(metric, tmp_path, monkeypatch):
-    monkeypatch.setattr(resume, "EVERY", 0.0)
-    monkeypatch.setattr(resume, "SHARE", np.inf)
+    monkeypatch.setattr(resume, "INTERVAL", 0.0)
+    monkeypatch.setattr(resume, "TIME_SHARE", np.inf)
     begin = time.monotonic()
     alone = HypHC(3, metric=metric, random_state=0, n_jobs=1).fit(X)
     seconds, rng, kills = time.monotonic() - begin, np.random.default_rng(0), 0
@@ -273,7 +273,7 @@ def test_a_clock_that_is_set_back_changes_nothing(scene, monkeypatch):
 def test_a_checkpoint_goes_on_from_the_command_line(scene, monkeypatch, capsys):
     assert fit("--checkpoint", "kept") == 0
     tree = Tree.load(scene / "tree.npz")
-    monkeypatch.setattr("hyphc.estimator.carry_out", None)
+    monkeypatch.setattr("hyphc.estimator.run_plan", None)
     assert fit("--checkpoint", "kept") == 0
     assert Tree.load(scene / "tree.npz") == tree
     capsys.readouterr()

@@ -6,25 +6,26 @@ from functools import partial
 
 import numpy as np
 from hyphc.out_of_core.partition import GROWTH
-from hyphc.out_of_core.stages import on_threads, perform, stages
+from hyphc.out_of_core.records import Leaves, Partition
+from hyphc.out_of_core.stages import make_thread_executor, run_task, stages
 
-from small_jobs import problem_of
+from small_jobs import make_job
 
 
 def test_parts_do_not_outgrow_their_size_when_rows_move_to_hubs(tmp_path):
     """In many columns of noise a few rows near the centre are neighbours of all, and all would move to their part."""
     X = np.random.default_rng(0).standard_t(2, size=(3_000, 32))
-    problem = problem_of(X, tmp_path / "store", scale=False, n_neighbors=5, sample_size=1_000)
-    for stage in stages(problem):
+    job = make_job(X, tmp_path / "store", scale=False, n_neighbors=5, sample_size=1_000)
+    for stage in stages(job):
         if stage.name == "graph":
             break
-        on_threads(1)(partial(perform, problem, stage), stage.count(problem), stage.name)
-    denied = [len(problem.store.one(f"parts-{turn}", 0, "denied")) for turn in (1, 2)]
+        make_thread_executor(1)(partial(run_task, job, stage), stage.count(job), stage)
+    denied = [len(job.shard(Partition, 0, round_number).denied) for round_number in (1, 2)]
     assert sum(denied) > 0  # some would have
-    for turn in (0, 1, 2):
-        counts = problem.store.one(f"parts-{turn}", 0, "counts")
+    for round_number in (0, 1, 2):
+        counts = job.shard(Partition, 0, round_number).counts
         assert counts.sum() == 3_000
         assert counts.max() <= GROWTH * 200
-    ids = [problem.store.one("leaves-2", part, "ids") for part in range(problem.n_parts())]
+    ids = [job.shard(Leaves, part, 2).ids for part in range(job.n_parts())]
     np.testing.assert_array_equal([len(own) for own in ids], counts)
     np.testing.assert_array_equal(np.sort(np.concatenate(ids)), np.arange(3_000))

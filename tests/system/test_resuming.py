@@ -98,7 +98,7 @@ def test_without_a_seed_the_drawn_one_is_kept(tmp_path, monkeypatch):
 
 def test_a_finished_fit_is_not_done_again(tmp_path, monkeypatch):
     one = HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
-    monkeypatch.setattr("hyphc.estimator.carry_out", None)
+    monkeypatch.setattr("hyphc.estimator.run_plan", None)
     assert_same_fit(HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS), one)
     assert HypHC(5, random_state=0, checkpoint=tmp_path, n_jobs=1).fit(ROWS).n_clusters_ == 5
 
@@ -147,10 +147,10 @@ def test_a_damaged_state_is_found_and_the_one_before_used(how, file, tmp_path, m
         HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     last, before = sorted((tmp_path / "state").glob("*.json"))[::-1]
     damage(sorted((tmp_path / "state").glob(f"{last.stem}*.{file}"))[-1], how)
-    keeper = resume.Keeper(tmp_path, json.loads((tmp_path / "manifest.json").read_text()))
-    keeper.close()
+    checkpoint = resume.FitCheckpoint(tmp_path, json.loads((tmp_path / "manifest.json").read_text()))
+    checkpoint.close()
     names = json.loads(before.read_text())["files"]
-    assert set(keeper.found) == set(names)
+    assert set(checkpoint.restored) == set(names)
     assert_same_fit(HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS), HypHC(3, random_state=0).fit(ROWS))
 
 
@@ -159,7 +159,7 @@ def test_where_nothing_is_whole_the_fit_begins_anew_and_says_so(tmp_path, monkey
         HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     for path in (tmp_path / "state").glob("*.npy"):
         damage(path, "half")
-    with pytest.warns(UserWarning, match="no state there is whole; the fit begins anew"):
+    with pytest.warns(UserWarning, match="every state there is damaged; the fit starts again"):
         model = HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     assert_same_fit(model, HypHC(3, random_state=0).fit(ROWS))
 
@@ -183,12 +183,12 @@ def test_nothing_is_pickled(tmp_path, monkeypatch):
 
 
 def test_a_folder_in_use_is_told(tmp_path):
-    keeper = resume.Keeper(tmp_path, {})
+    checkpoint = resume.FitCheckpoint(tmp_path, {})
     try:
         with pytest.raises(ValueError, match="Another process keeps a fit in"):
             HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     finally:
-        keeper.close()
+        checkpoint.close()
 
 
 def test_a_full_disk_is_told_once_and_the_fit_goes_on(tmp_path, monkeypatch):
@@ -232,13 +232,13 @@ def test_large_states_are_written_less_often(tmp_path, monkeypatch):
     now, writes = [0.0], []
     monkeypatch.setattr(resume.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(Checkpoint, "write", lambda *_: (writes.append(now[0]), now.__setitem__(0, now[0] + 1.0)))
-    keeper = resume.Keeper(tmp_path, {})
+    checkpoint = resume.FitCheckpoint(tmp_path, {})
     for _ in range(1000):
         now[0] += 1.0
-        keeper.offer(dict)
-    keeper.close()
-    assert len(writes) * 1.0 <= resume.SHARE * now[0] + 1
-    assert writes[0] == resume.EVERY
+        checkpoint.save_if_due(dict)
+    checkpoint.close()
+    assert len(writes) * 1.0 <= resume.TIME_SHARE * now[0] + 1
+    assert writes[0] == resume.INTERVAL
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -41,7 +41,9 @@ def constraints_of(arguments: argparse.Namespace, points: Points) -> Constraints
     )
     names = points.names
     try:
-        found = constraints.of(points.n, lambda i: f"row {i + 1}" if names is None else f"{names[i]!r} (row {i + 1})")
+        found = constraints.resolve(
+            points.n, lambda i: f"row {i + 1}" if names is None else f"{names[i]!r} (row {i + 1})"
+        )
         if arguments.n_clusters is not None:
             found.require_possible(arguments.n_clusters)
     except ValueError as error:
@@ -51,14 +53,16 @@ def constraints_of(arguments: argparse.Namespace, points: Points) -> Constraints
 
 def known_note(constraints: Constraints, n: int) -> str:
     """One line on what the tree and its clusters must respect."""
-    known = constraints.of(n)
+    known = constraints.resolve(n)
     n_classes, n_known = len(np.unique(known.classes[known.classes >= 0])), int((known.classes >= 0).sum())
     together = [group for group in known.together if len(group) > 1]
     parts = [
         f"{_many(len(together), 'group')} of rows that stay together" if together else "",
         f"{_many(len(known.apart), 'group')} of rows that are kept apart" if known.apart else "",
         f"{_many(n_known, 'row')} of {_many(n_classes, 'class')} that never mix" if n_known else "",
-        f"{_many(max(0, known.family.n_inner - 1), 'required cluster')}" if known.family.n_inner > 1 else "",
+        f"{_many(max(0, known.constraint_tree.n_inner - 1), 'required cluster')}"
+        if known.constraint_tree.n_inner > 1
+        else "",
         "an order of the rows that all clusters keep" if known.order is not None else "",
     ]
     return f"known: {'; '.join(filter(None, parts)) or 'nothing, the cells are empty'}"

@@ -1,4 +1,4 @@
-"""HypHC beyond one machine, on Dask: workers read rows block by block, and the tree is the same for any number of them.
+"""HypHC beyond one machine, on Dask: workers read rows block by block, and the tree is the same for any number of workers.
 
 Needs the extra ``dask`` (dask, distributed, pyarrow, zarr). Nothing else of the package imports it.
 """

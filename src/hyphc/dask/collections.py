@@ -1,4 +1,4 @@
-"""Dask arrays and frames as rows in the storage: each block is computed on a worker and written there by it."""
+"""Dask arrays and frames as rows in the storage: each block is computed on a worker, which writes it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from distributed import Client
 from .._runtime.shard_store import Checkpoint
 from .._runtime.storage import Storage
 from ..out_of_core.npy_source import Rows
-from ..out_of_core.row_sources import FINGERPRINT_ROWS, StoredRows, rows_of_a_block
-from .waiting import finished
+from ..out_of_core.row_sources import FINGERPRINT_ROWS, StoredRows, rows_per_block
+from .waiting import wait_for
 
 
 def as_array(X: Any) -> Any:
-    """A Dask array (n, d) whose number of rows is known."""
+    """Return a Dask array (n, d) whose number of rows is known."""
     array = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
     if array.ndim != 2:
         raise ValueError(f"X has shape {array.shape}; a table (n, d) of rows is needed.")
@@ -28,17 +28,17 @@ def as_array(X: Any) -> Any:
     return array
 
 
-def stored_rows(array: Any, storage: Storage, block_rows: int | None) -> tuple[Any, StoredRows]:
-    """The array in blocks of the rows that a fit reads at a time, and what it will be in the storage."""
+def plan_stored_rows(array: Any, storage: Storage, block_rows: int | None) -> tuple[Any, StoredRows]:
+    """Return the array in the blocks of a fit, and the source that reads them from the storage once they are written."""
     n, d = array.shape
     dtype = np.dtype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
-    rows = block_rows or rows_of_a_block(n, d)
+    rows = block_rows or rows_per_block(n, d)
     blocks = array.rechunk((rows, -1)).astype(dtype)
     return blocks, StoredRows(storage, (n, d), str(dtype), rows, _fingerprint(array))
 
 
 def _fingerprint(array: Any) -> str:
-    """Shape, type and some rows: of a few chunks, whichever they are cut into."""
+    """Return a hash of shape, dtype and some rows, whatever the chunks."""
     n = array.shape[0]
     some = np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64))
     rows = np.ascontiguousarray(array[some].compute())
@@ -49,21 +49,21 @@ def write_rows(blocks: Any, storage: Storage, client: Client | None) -> None:
     """Compute the blocks that are not in the storage, each on a worker, which writes it."""
     write = dask.delayed(_write, pure=False)
     parts = blocks.to_delayed().ravel()
-    there = _there(storage, len(parts), client)
-    tasks = [write(part, storage, number) for number, part in enumerate(parts) if not there[number]]
+    is_written = _find_written(storage, len(parts), client)
+    tasks = [write(part, storage, number) for number, part in enumerate(parts) if not is_written[number]]
     if client is None:
         dask.compute(*tasks, scheduler="threads")
     else:
-        finished(client, client.compute(tasks), lambda done: None)
+        wait_for(client, client.compute(tasks), lambda done: None)
 
 
-def _there(storage: Storage, count: int, client: Client | None) -> list[bool]:
-    """Whether each block is in the storage; checked by workers, since it is read for that."""
+def _find_written(storage: Storage, count: int, client: Client | None) -> list[bool]:
+    """Return whether each block is in the storage; checked by workers, since the check reads it."""
     check = partial(Checkpoint(storage).has, "rows")
     if client is None:
         return list(map(check, range(count)))
     checks = client.map(check, range(count), pure=False)
-    finished(client, checks, lambda done: None)
+    wait_for(client, checks, lambda done: None)
     return [future.result() for future in checks]
 
 
@@ -72,7 +72,7 @@ def _write(rows: Rows, storage: Storage, number: int) -> None:
 
 
 def labels_array(storage: Storage, stage: str, n: int, step: int) -> Any:
-    """Labels in the storage as a Dask array, read block by block where they are needed."""
+    """Return labels in the storage as a Dask array, read block by block."""
     read = dask.delayed(_read_labels, pure=True)
     starts = range(0, n, step)
     blocks = [da.from_delayed(read(storage, stage, b, min(b + step, n)), (min(step, n - b),), np.int64) for b in starts]

@@ -1,4 +1,4 @@
-"""``DaskHypHC``: a fit by parts behind scikit-learn's interface, on a Dask cluster."""
+"""``DaskHypHC``: an out-of-core fit on a Dask cluster behind scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ from .._runtime.base_estimator import fitted_anew, named_parameters
 from .._runtime.storage import Folder, Place, place_of
 from ..estimator import HypHC
 from ..fit.deduplicate import warn_of_few_distinct
+from ..fit.flat_cut import FlatCut
 from ..fit.parameter_checks import JOIN, check_values
-from ..out_of_core.job import PART_SIZE, Problem, Recipe
-from ..out_of_core.labels import Cut, n_distinct, predicted, tree_of
+from ..out_of_core.job import PART_SIZE, Job, JobSettings
+from ..out_of_core.labels import count_distinct_rows, labels_stage, load_labels, load_tree, predict_clusters
 from ..out_of_core.npy_source import Rows
-from ..out_of_core.progress import Telling
-from ..out_of_core.row_sources import ParquetRows, PickedRows, Source, open_rows, open_to_fit
-from ..out_of_core.stages import fit_by_parts
+from ..out_of_core.progress import StageProgress
+from ..out_of_core.records import FinishedTree
+from ..out_of_core.row_sources import ParquetRows, PickedRows, Source, open_rows, open_with_warnings
+from ..out_of_core.stages import run_stages
 from ..tree import Tree
 from ..tree.prunings import CONDENSED
-from .collections import as_array, labels_array, stored_rows, write_rows
-from .scheduling import chosen_client, on_dask, require_seen
+from .collections import as_array, labels_array, plan_stored_rows, write_rows
+from .scheduling import find_client, make_dask_executor, require_visible
 
 
 class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """``HypHC`` for rows that one machine cannot hold, on a Dask cluster or on a laptop's disk.
 
     A sample's tree divides the rows into parts; each part is fitted by a worker; the tree above them has the exact similarities
-    between parts, and is repaired across their borders. Every task is a pure function of rows and seed: the tree is the same
-    whatever the number of workers, and a worker that is lost costs only its tasks. docs/dask.md tells what it costs.
+    between parts, and is improved across their borders. Every task is a pure function of rows and seed: the tree is the same
+    for any number of workers, and a lost worker costs only its tasks. docs/dask.md has times and costs.
 
     Parameters
     ----------
@@ -50,16 +52,16 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     effort : float
         Of the search in each part and above them.
     random_state : int or None
-        None is 0: a fit that is begun again must go on with the same sample.
+        None is 0: a fit that is resumed needs the same sample.
     part_size : int
         Rows of a part, at most, and a quarter more where rows move to their neighbours; copies of one row, and rows that the
-        sample cannot tell apart, stay together. A worker's memory holds some thousand bytes for each, and their columns a few
+        sample does not separate, stay together. A worker's memory holds some thousand bytes for each, and their columns a few
         times.
     sample_size : int, optional
         Rows of the sample; by default 20 000, more where there are many parts.
     storage : path or address, optional
-        A folder that this machine and all workers see, or an address of fsspec, as ``s3://bucket/fit``. Finished pieces are kept
-        there: a fit that is begun again with the same rows and parameters goes on where it stopped. Default: a temporary folder,
+        A folder that this machine and all workers see, or an address of fsspec, as ``s3://bucket/fit``. Finished shards are
+        stored there: a fit with the same rows and parameters resumes from them. Default: a temporary folder,
         for workers on this machine.
     verbose : int
         1 shows a line of progress on standard error.
@@ -139,73 +141,75 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
         Notes
         -----
-        Nothing is left of a fit before: one that raises leaves the model unfitted.
+        Attributes of an earlier fit are removed first: a fit that raises leaves the model unfitted.
         """
         with fitted_anew(self):
             check_values(self.get_params(deep=False))
-            recipe, cut = self._recipe(), self._cut()
-            self.client_ = chosen_client(self.client)
-            place = self._place()
+            settings, cut = self._make_settings(), self._make_cut()
+            self.client_ = find_client(self.client)
+            place = self._choose_storage()
             self.storage_ = str(place)
-            blocks, source = self._rows(X, place)
+            blocks, source = self._open_rows(X, place)
             cut.check(source.shape[0])
-            problem, told = Problem(source, recipe, place), Telling()
-            with told.shown(self.verbose):
-                problem.open()
-                require_seen(self.client_, place)
+            job, progress = Job(source, settings, place), StageProgress()
+            with progress.display(self.verbose):
+                job.open()
+                require_visible(self.client_, place)
                 if blocks is not None:
                     write_rows(blocks, place, self.client_)
-                fit_by_parts(problem, on_dask(self.client_, told), cut.stage())
-            return self._settle(problem, cut)
+                run_stages(job, make_dask_executor(self.client_, progress), labels_stage(cut))
+            return self._set_fitted_attributes(job, cut)
 
-    def _settle(self, problem: Problem, cut: Cut) -> Self:
-        self._problem_, self._fitted_cut_ = problem, cut
-        self.cost_ = float(problem.store.one("tree", 0, "cost"))
-        self.n_clusters_ = int(problem.store.one(cut.stage().name, 0, "n_clusters"))
-        self.n_leaves_, self.n_features_in_ = problem.source.shape
-        self.labels_ = labels_array(problem.storage, cut.stage().name, problem.n, problem.block_rows)
+    def _set_fitted_attributes(self, job: Job, cut: FlatCut) -> Self:
+        self._job_, self._fitted_cut_ = job, cut
+        self.cost_ = float(job.shard(FinishedTree).cost)
+        self.n_clusters_ = int(load_labels(job, cut).n_clusters)
+        self.n_leaves_, self.n_features_in_ = job.source.shape
+        self.labels_ = labels_array(job.storage, labels_stage(cut).name, job.n, job.block_rows)
         if cut.n_clusters is not None:
-            warn_of_few_distinct(n_distinct(problem), self.n_clusters_)
+            warn_of_few_distinct(count_distinct_rows(job), self.n_clusters_)
         return self
 
     @property
     def tree_(self) -> Tree:
-        """The tree, its arrays memory-mapped."""
-        if not hasattr(self, "_problem_"):
+        """The tree, memory-mapped."""
+        if not hasattr(self, "_job_"):
             raise AttributeError("This DaskHypHC is not fitted yet and has no tree_; call fit first.")
-        return tree_of(self._problem_)
+        return load_tree(self._job_)
 
     def predict(self, X: Any) -> Any:
-        """The flat cluster that each new row would join: of a Dask array or frame, or a path, as a Dask array.
+        """Return the flat cluster that each new row would join: a Dask array for a Dask collection or a path, else a NumPy array.
 
-        A row is placed among the small subtrees of all parts, of some ten to a few hundred rows each. NumPy arrays give one.
+        A row is inserted among the frontier subtrees of all parts, of some ten to a few hundred rows each.
         """
         check_is_fitted(self, "cost_")
         if isinstance(X, str | os.PathLike):
             source = open_rows(X)
-            return _predicted_file(self._problem_, self._fitted_cut_, source)
+            return _predict_file(self._job_, self._fitted_cut_, source)
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
             rows = as_array(X).rechunk({1: -1})
-            return rows.map_blocks(_predict, self._problem_, self._fitted_cut_, drop_axis=1, dtype=np.int64, meta=_NONE)
-        return _predict(np.asarray(X), self._problem_, self._fitted_cut_)
+            return rows.map_blocks(_predict, self._job_, self._fitted_cut_, drop_axis=1, dtype=np.int64, meta=_NONE)
+        return _predict(np.asarray(X), self._job_, self._fitted_cut_)
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """``fit(X).labels_``."""
+        """Return ``fit(X).labels_``."""
         return self.fit(X).labels_
 
     def to_local(self) -> HypHC:
-        """A fitted ``HypHC`` with this tree and all rows in memory, independent of cluster and storage."""
+        """Return a fitted ``HypHC`` with this tree and all rows in memory, independent of cluster and storage."""
         check_is_fitted(self, "cost_")
-        return HypHC.of_parts(self._problem_, self._fitted_cut_)
+        return HypHC.from_out_of_core(self._job_, self._fitted_cut_)
 
-    def _recipe(self) -> Recipe:
-        return Recipe.of(self.get_params(deep=False), part_size=self.part_size, sample_size=self.sample_size)
+    def _make_settings(self) -> JobSettings:
+        return JobSettings.from_parameters(
+            self.get_params(deep=False), part_size=self.part_size, sample_size=self.sample_size
+        )
 
-    def _cut(self) -> Cut:
+    def _make_cut(self) -> FlatCut:
         wanted: Any = None if self.n_clusters == "auto" else self.n_clusters
-        return Cut(wanted, self.distance_threshold, self.criterion, self.min_size, self.outliers)
+        return FlatCut(wanted, self.distance_threshold, self.criterion, self.min_size, self.outliers)
 
-    def _place(self) -> Place:
+    def _choose_storage(self) -> Place:
         if self.storage is not None:
             place = place_of(self.storage)
             return Folder(Path(os.path.abspath(place.path))) if isinstance(place, Folder) else place
@@ -213,14 +217,14 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return place_of(folder)
 
-    def _rows(self, X: Any, place: Place) -> tuple[Any, Source]:
-        """Blocks of a Dask collection, None of a file, and the rows as tasks read them."""
+    def _open_rows(self, X: Any, place: Place) -> tuple[Any, Source]:
+        """Return the blocks of a Dask collection, None for a file, and the source from which tasks read rows."""
         if isinstance(X, str | os.PathLike):
-            return None, open_to_fit(X)
+            return None, open_with_warnings(X)
         if isinstance(X, ParquetRows | PickedRows):
             return None, X
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
-            return stored_rows(as_array(X), place, None)
+            return plan_stored_rows(as_array(X), place, None)
         raise TypeError(
             f"X is a {type(X).__name__}; pass a Dask array or frame, or the path of a .npy, .parquet or .zarr file. "
             "hyphc.HypHC takes what fits into memory."
@@ -230,12 +234,12 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 _NONE = np.empty(0, dtype=np.int64)
 
 
-def _predict(rows: Rows, problem: Problem, cut: Cut) -> Any:
-    return predicted(problem, cut, rows)
+def _predict(rows: Rows, job: Job, cut: FlatCut) -> Any:
+    return predict_clusters(job, cut, rows)
 
 
-def _predicted_file(problem: Problem, cut: Cut, source: Source) -> Any:
-    n, step = source.shape[0], problem.block_rows
-    task = dask.delayed(lambda b, e: predicted(problem, cut, source.read(b, e)), pure=False)
+def _predict_file(job: Job, cut: FlatCut, source: Source) -> Any:
+    n, step = source.shape[0], job.block_rows
+    task = dask.delayed(lambda b, e: predict_clusters(job, cut, source.read(b, e)), pure=False)
     ends = [(b, min(b + step, n)) for b in range(0, n, step)]
     return da.concatenate([da.from_delayed(task(b, e), (e - b,), np.int64) for b, e in ends])

@@ -1,4 +1,4 @@
-"""Tasks of a fit by parts on a Dask cluster, or on Dask's threads."""
+"""Run the tasks of an out-of-core fit on a Dask cluster, or on Dask's threads."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from distributed import Client, default_client
 from .._runtime.shard_store import MANIFEST, named_storage
 from .._runtime.storage import Storage, place_of
 from ..out_of_core.progress import Listener
-from ..out_of_core.stages import Executor
-from .waiting import finished
+from ..out_of_core.stages import Executor, Stage
+from .waiting import wait_for
 
-# A task that a worker left undone is done by another by itself; one that raised is tried again so often: a storage may be slow to
-# show what another machine wrote.
+# Dask reruns tasks of lost workers by itself; a task that raised is retried this often: a storage may be slow to show what
+# another machine wrote.
 RETRIES = 2
 
 
-def chosen_client(client: Client | None) -> Client | None:
-    """The client given, else the default one; None if there is none."""
+def find_client(client: Client | None) -> Client | None:
+    """Return the client given, else the default one, else None."""
     if client is not None:
         return client
     try:
@@ -31,28 +31,28 @@ def chosen_client(client: Client | None) -> Client | None:
     return found
 
 
-def on_dask(client: Client | None, tell: Listener) -> Executor:
-    """Tasks on a client's workers; without a client, on Dask's threads in this process."""
-    return partial(_on_threads if client is None else partial(_on_cluster, client), tell)
+def make_dask_executor(client: Client | None, report: Listener) -> Executor:
+    """Return an executor on a client's workers; without a client, on Dask's threads in this process."""
+    return partial(_run_on_threads if client is None else partial(_run_on_cluster, client), report)
 
 
-def _on_cluster(client: Client, tell: Listener, task: Callable[[int], None], count: int, stage: str) -> None:
-    tell(stage, 0, count)
-    # keys of their own: a scheduler that still knows tasks of an earlier fit must not take them for these
-    keys = [f"hyphc-{stage}-{uuid4().hex[:8]}-{number}" for number in range(count)]
+def _run_on_cluster(client: Client, report: Listener, task: Callable[[int], None], count: int, stage: Stage) -> None:
+    report(stage.title, 0, count)
+    # unique keys: the scheduler may still hold tasks of an earlier fit
+    keys = [f"hyphc-{stage.name}-{uuid4().hex[:8]}-{number}" for number in range(count)]
     futures = client.map(task, range(count), key=keys, pure=False, retries=RETRIES)
-    finished(client, futures, lambda done: tell(stage, done, count))
+    wait_for(client, futures, lambda done: report(stage.title, done, count))
 
 
-def _on_threads(tell: Listener, task: Callable[[int], None], count: int, stage: str) -> None:
-    tell(stage, 0, count)
+def _run_on_threads(report: Listener, task: Callable[[int], None], count: int, stage: Stage) -> None:
+    report(stage.title, 0, count)
     dask.compute(*(dask.delayed(task)(number) for number in range(count)), scheduler="threads")
-    tell(stage, count, count)
+    report(stage.title, count, count)
 
 
-def require_seen(client: Client | None, storage: Storage) -> None:
-    """Raise unless every worker sees the storage."""
-    seen = {} if client is None else client.run(_sees, storage)
+def require_visible(client: Client | None, storage: Storage) -> None:
+    """Raise unless every worker can read the storage."""
+    seen = {} if client is None else client.run(_sees_storage, storage)
     blind = sorted(worker for worker, found in seen.items() if not found)
     if blind:
         raise OSError(
@@ -61,6 +61,6 @@ def require_seen(client: Client | None, storage: Storage) -> None:
         )
 
 
-def _sees(storage: Storage) -> bool:
+def _sees_storage(storage: Storage) -> bool:
     with named_storage(storage):
         return place_of(storage).exists(MANIFEST)

@@ -1,7 +1,7 @@
-"""Waiting for tasks on a cluster: errors in one sentence with a remedy, and an eye on the workers.
+"""Wait for tasks on a cluster: errors with a remedy, and checks of the workers.
 
-A cluster may lose all its workers and say nothing, and one on this machine may give up a worker for good: some seconds after a
-worker was lost, Dask closes the process that watches over it unless it is back, and it is not if it was just lost once more.
+A cluster may lose all its workers without an error, and a local one may give up a worker for good: some seconds after a worker
+was lost, Dask closes its nanny process unless the worker is back, which it is not if it was lost again meanwhile.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
 from .._runtime.user_warnings import warn
 
-LOOK = 2.0  # seconds between two looks at the workers
-ALONE = 30.0  # seconds without any worker after which the user is told
+LOOK = 2.0  # seconds between two checks of the workers
+ALONE = 30.0  # seconds without any worker before a warning
 _STAYS = "What is finished stays: fit again with the same storage to go on."
 
 
-def finished(client: Client, futures: list[Any], tell: Callable[[int], object]) -> None:
-    """Wait for all; the first error is raised, and what has not begun is not begun."""
+def wait_for(client: Client, futures: list[Any], report: Callable[[int], object]) -> None:
+    """Wait for all futures; raise the first error, and cancel those that have not begun."""
     done: SimpleQueue[Any] = SimpleQueue()
     for future in futures:
         future.add_done_callback(done.put)
     workers = _Workers(client)
     try:
-        with _told():
+        with _translate_errors():
             for count in range(1, len(futures) + 1):
                 _next(done, workers).result()
-                tell(count)
+                report(count)
     finally:
         left = [future for future in futures if not future.done()]
         if left:
@@ -41,7 +41,7 @@ def finished(client: Client, futures: list[Any], tell: Callable[[int], object]) 
 
 
 def _next(done: SimpleQueue[Any], workers: _Workers) -> Any:
-    """The next future that has ended; workers are looked after meanwhile."""
+    """Return the next future that has ended; check the workers meanwhile."""
     while True:
         workers.look()
         try:
@@ -51,8 +51,8 @@ def _next(done: SimpleQueue[Any], workers: _Workers) -> Any:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Errors of the cluster, not of a task, as one sentence that says what to do."""
+def _translate_errors() -> Iterator[None]:
+    """Raise errors of the cluster, not of a task, with a remedy."""
     try:
         yield
     except KilledWorker as error:
@@ -66,7 +66,7 @@ def _told() -> Iterator[None]:
 
 
 class _Workers:
-    """The workers of a cluster, looked at now and then."""
+    """The workers of a cluster, checked at intervals."""
 
     def __init__(self, client: Client) -> None:
         self._client, self._looked = client, time.monotonic()
@@ -74,12 +74,12 @@ class _Workers:
         self._warned = False
 
     def look(self) -> None:
-        """Ask for workers that the cluster has given up, and tell the user if there are none."""
+        """Restart workers that the cluster has given up, and warn if there are none."""
         now = time.monotonic()
         if now - self._looked < LOOK:
             return
         self._looked = now
-        _ask_for_lost(self._client.cluster)
+        _restart_lost(self._client.cluster)
         if self._has_any():
             self._alone, self._warned = None, False
             return
@@ -100,7 +100,7 @@ class _Workers:
             return True
 
 
-def _ask_for_lost(cluster: Any) -> None:
-    """Let a cluster of this machine start those workers again that it was to have and has given up."""
+def _restart_lost(cluster: Any) -> None:
+    """Restart the workers that a local cluster has given up."""
     if isinstance(cluster, LocalCluster) and set(cluster.worker_spec) - set(cluster.workers):
         cluster.scale(len(cluster.worker_spec))

@@ -1,4 +1,4 @@
-"""Whether what is known beforehand can be true: groups, classes and orders are checked, and contradictions name the points."""
+"""Validation of constraints: groups, classes and orders are checked, and errors name the points of a contradiction."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from scipy.sparse.csgraph import connected_components
 from .._runtime.arrays import Ints
 from ..tree.multifurcating import MultiTree
 
-Called = Callable[[int], str]  # what a message calls a point
+DescribePoint = Callable[[int], str]  # the name of a point in an error message
 
 
-def by_number(point: int) -> str:
-    """A point as Python counts."""
+def describe_by_number(point: int) -> str:
+    """Return the name of a point by its row number, counted from 0."""
     return f"point {point}"
 
 
-def checked_groups(groups: Any, n: int, name: str) -> list[Ints]:
-    """Each group as the ascending numbers of its points, or an error about the first that is none."""
+def check_groups(groups: Any, n: int, name: str) -> list[Ints]:
+    """Return the sorted distinct points of each group; raise for the first that is not a list of row numbers."""
     checked = []
     for k, group in enumerate(groups):
         points = np.asarray(group)
@@ -37,8 +37,8 @@ def checked_groups(groups: Any, n: int, name: str) -> list[Ints]:
     return checked
 
 
-def class_codes(classes: npt.ArrayLike | None, n: int) -> Ints:
-    """A number for each point's class, −1 where it is unknown."""
+def encode_classes(classes: npt.ArrayLike | None, n: int) -> Ints:
+    """Return a code for the class of each point, −1 where it is unknown."""
     if classes is None:
         return np.full(n, -1)
     values = np.asarray(classes, dtype=object)
@@ -51,13 +51,13 @@ def class_codes(classes: npt.ArrayLike | None, n: int) -> Ints:
 
 
 def _is_unknown(value: Any) -> bool:
-    """None, NaN (which does not equal itself), pandas' NA (of which no comparison is true or false), −1 or nothing."""
+    """Return whether a class is None, NaN (not equal to itself), pandas' NA (comparisons are not Boolean), −1 or ""."""
     same = value == value
     return value is None or not isinstance(same, bool | np.bool_) or not same or value in (-1, "")
 
 
-def checked_order(order: npt.ArrayLike | None, n: int) -> Ints | None:
-    """The place of each point, 0 … n − 1; of equal numbers the first point comes first."""
+def check_order(order: npt.ArrayLike | None, n: int) -> Ints | None:
+    """Return the position of each point, 0 … n − 1; ties are broken by row number."""
     if order is None:
         return None
     values = np.asarray(order)
@@ -69,8 +69,8 @@ def checked_order(order: npt.ArrayLike | None, n: int) -> Ints | None:
     return np.asarray(np.argsort(np.argsort(values, kind="stable"), kind="stable"))
 
 
-def united(groups: list[Ints], n: int) -> list[Ints]:
-    """Groups that share a point are one."""
+def merge_overlapping(groups: list[Ints], n: int) -> list[Ints]:
+    """Return the connected components of groups that share points."""
     if not groups:
         return []
     points, which = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(group) for group in groups])
@@ -82,7 +82,7 @@ def united(groups: list[Ints], n: int) -> list[Ints]:
     return [run for run in runs if int(part[run[0]]) in wanted]
 
 
-def require_apart(together: list[Ints], apart: list[Ints], codes: Ints, called: Called) -> None:
+def require_apart(together: list[Ints], apart: list[Ints], codes: Ints, describe: DescribePoint) -> None:
     """Raise where points that must be together must also be apart."""
     group = np.full(len(codes), -1)
     for k, points in enumerate(together):
@@ -91,7 +91,7 @@ def require_apart(together: list[Ints], apart: list[Ints], codes: Ints, called: 
         other = known[codes[known] != codes[known[:1]]] if len(known) else known
         if len(other):
             raise ValueError(
-                f"A contradiction: {called(int(known[0]))} and {called(int(other[0]))} must be together but are of different "
+                f"A contradiction: {describe(int(known[0]))} and {describe(int(other[0]))} must be together but are of different "
                 "classes."
             )
     for points in apart:
@@ -100,11 +100,11 @@ def require_apart(together: list[Ints], apart: list[Ints], codes: Ints, called: 
             other_point = first.setdefault(int(group[point]), point)
             if other_point != point:
                 raise ValueError(
-                    f"Points {called(other_point)} and {called(point)} must be together and must be apart."
+                    f"Points {describe(other_point)} and {describe(point)} must be together and must be apart."
                 )
 
 
-def require_runs(groups: list[Ints], order: Ints, called: Called) -> None:
+def require_runs(groups: list[Ints], order: Ints, describe: DescribePoint) -> None:
     """Raise where a group that must be a cluster is no run of the order."""
     at = np.argsort(order)
     for group in groups:
@@ -114,20 +114,23 @@ def require_runs(groups: list[Ints], order: Ints, called: Called) -> None:
             before, after = int(at[places[gaps[0]]]), int(at[places[gaps[0] + 1]])
             between = int(at[places[gaps[0]] + 1])
             raise ValueError(
-                f"A contradiction: {called(before)} and {called(after)} must be in one cluster, but in the order "
-                f"{called(between)} lies between them and must not be in it; clusters are runs of the order."
+                f"A contradiction: {describe(before)} and {describe(after)} must be in one cluster, but in the order "
+                f"{describe(between)} lies between them and must not be in it; clusters are runs of the order."
             )
 
 
-def family_of(groups: list[Ints], n: int, called: Called) -> MultiTree:
-    """The groups as a tree. From the largest down, all points of a group lie in the same group so far, or two contradict."""
+def build_constraint_tree(groups: list[Ints], n: int, describe: DescribePoint) -> MultiTree:
+    """Return the tree of nested groups; raise for two that overlap.
+
+    From the largest down, all points of a group must have the same smallest group so far.
+    """
     distinct = {tuple(group.tolist()) for group in groups}
     ordered = sorted((group for group in distinct if 1 < len(group) < n), key=lambda group: (-len(group), group))
     owner, above = np.full(n, -1), []
     for k, group in enumerate(ordered):
         owners = owner[list(group)]
         if (owners != owners[0]).any():
-            raise ValueError(_contradiction(ordered, group, owners, called))
+            raise ValueError(_contradiction(ordered, group, owners, describe))
         above.append(int(owners[0]))
         owner[list(group)] = k
     if n == 1:
@@ -137,11 +140,13 @@ def family_of(groups: list[Ints], n: int, called: Called) -> MultiTree:
     return MultiTree(np.append(numbered, -1), n)
 
 
-def _contradiction(ordered: list[tuple[int, ...]], group: tuple[int, ...], owners: Ints, called: Called) -> str:
+def _contradiction(
+    ordered: list[tuple[int, ...]], group: tuple[int, ...], owners: Ints, describe: DescribePoint
+) -> str:
     other = ordered[int(owners.max())]
     shared, alone = (min(points) for points in (set(group) & set(other), set(group) - set(other)))
     missing = min(set(other) - set(group))
     return (
-        f"Two groups contradict each other: both have {called(shared)}, only one has {called(alone)} and only the other "
-        f"{called(missing)}. Clusters of a tree are disjoint, or one is in the other."
+        f"Two groups contradict each other: both have {describe(shared)}, only one has {describe(alone)} and only the other "
+        f"{describe(missing)}. Clusters of a tree are disjoint, or one is in the other."
     )

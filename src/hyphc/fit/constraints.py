@@ -1,13 +1,14 @@
-"""What is known beforehand: points that belong together, points that do not, clusters that the tree must have, an order.
+"""Constraints on a tree: must-link, cannot-link, required clusters, classes, an order of the points.
 
-Clusters that must appear split the problem exactly: C = Σ_v |v|·x(v), and what is inside a cluster costs the same wherever it
-hangs. So each of them is a problem of its own, whose leaves are its points and the clusters within it, these as weighted leaves.
+Required clusters split the search exactly: C = Σ_v |v|·x(v), and the cost inside a cluster does not depend on where the cluster
+is in the tree. So each is a search of its own, whose leaves are its points and the clusters within it, these as weighted leaves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,28 +19,26 @@ from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.multifurcating import MultiTree
 from .constraint_conflicts import (
-    Called,
-    by_number,
-    checked_groups,
-    checked_order,
-    class_codes,
-    family_of,
+    DescribePoint,
+    build_constraint_tree,
+    check_groups,
+    check_order,
+    describe_by_number,
+    encode_classes,
+    merge_overlapping,
     require_apart,
     require_runs,
-    united,
 )
 from .weighted_leaves import grouped
 
 __all__ = ["Constraints"]
 
 Groups = Sequence[Sequence[int]]
-# Finds the best tree of a similarity; told which of the problems it is, of how many, and how its tree fits into the whole one.
-Solve = Callable[[Similarity, "Part"], Tree]
 
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """What a tree and its flat clusters must respect; points are rows of X, counted from 0.
+    """Constraints on a tree and its flat clusters; points are rows of X, counted from 0.
 
     Parameters
     ----------
@@ -73,19 +72,20 @@ class Constraints:
     classes: npt.ArrayLike | None = None
     order: npt.ArrayLike | None = None
 
-    def of(self, n: int, called: Called = by_number) -> Known:
-        """As they concern n points; contradictions and points that do not exist are named, as ``called`` names points."""
-        together = united(checked_groups(self.must_link, n, "must_link"), n)
-        clusters = [*together, *checked_groups(groups_of(self.clusters), n, "clusters")]
-        apart, codes = checked_groups(self.cannot_link, n, "cannot_link"), class_codes(self.classes, n)
-        require_apart(together, apart, codes, called)
-        order = checked_order(self.order, n)
+    def resolve(self, n: int, describe: DescribePoint = describe_by_number) -> ResolvedConstraints:
+        """Return the constraints checked for n points; errors name the points of a contradiction by ``describe``."""
+        together = merge_overlapping(check_groups(self.must_link, n, "must_link"), n)
+        clusters = [*together, *check_groups(groups_of(self.clusters), n, "clusters")]
+        apart, codes = check_groups(self.cannot_link, n, "cannot_link"), encode_classes(self.classes, n)
+        require_apart(together, apart, codes, describe)
+        order = check_order(self.order, n)
         if order is not None:
-            require_runs(clusters, order, called)
-        return Known(family_of(clusters, n, called), together, apart, codes, order)
+            require_runs(clusters, order, describe)
+        tree = build_constraint_tree(clusters, n, describe)
+        return ResolvedConstraints(tree, together, apart, codes, order)
 
-    def among(self, points: Ints, n: int) -> Constraints:
-        """The same of some of n points, numbered as they are listed."""
+    def restrict(self, points: Ints, n: int) -> Constraints:
+        """Return the constraints of some of n points, which are numbered in the order given."""
         number = np.full(n, -1)
         number[points] = np.arange(len(points))
         return Constraints(
@@ -96,8 +96,8 @@ class Constraints:
             None if self.order is None else np.asarray(self.order)[points],
         )
 
-    def grown(self, n: int) -> Constraints:
-        """The same where points were added, of which nothing is known; an order cannot do without their places."""
+    def extend(self, n: int) -> Constraints:
+        """Return the constraints of n points, the new ones unconstrained; raise if there is an order, which they would need."""
         if self.order is not None and len(np.asarray(self.order)) < n:
             raise ValueError("The order of new points is not known; fit all points with an order of all.")
         if self.classes is None:
@@ -107,84 +107,127 @@ class Constraints:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """Constraints of n points: the clusters that must appear as a tree, the groups that stay together, the groups that are kept
-    apart, the class of each point, −1 where it is unknown, and the place of each point in the order, if there is one."""
+class ResolvedConstraints:
+    """Constraints of n points, checked.
 
-    family: MultiTree
+    Attributes
+    ----------
+    constraint_tree : MultiTree
+        The clusters that the tree must have.
+    together, apart : list of arrays
+        Groups of points that stay in one flat cluster, and groups of points that are kept apart.
+    classes : array (n,)
+        The class of each point, −1 where it is unknown.
+    order : array (n,) or None
+        The position of each point in the order.
+    """
+
+    constraint_tree: MultiTree
     together: list[Ints]
     apart: list[Ints]
     classes: Ints
     order: Ints | None
 
     @property
-    def fewest(self) -> int:
-        """No tree can be cut into fewer clusters."""
+    def min_clusters(self) -> int:
+        """Lower bound on the number of flat clusters."""
         return max(1, len(np.unique(self.classes[self.classes >= 0])), *(len(group) for group in self.apart))
 
     @property
-    def most(self) -> int:
-        """No tree can be cut into more clusters."""
-        return self.family.n_leaves - sum(len(group) - 1 for group in self.together)
+    def max_clusters(self) -> int:
+        """Upper bound on the number of flat clusters."""
+        return self.constraint_tree.n_leaves - sum(len(group) - 1 for group in self.together)
 
     def require_possible(self, n_clusters: int) -> None:
         """Raise for a number of clusters that no tree allows; the tree that is found may allow fewer still."""
-        if not self.fewest <= n_clusters <= self.most:
+        if not self.min_clusters <= n_clusters <= self.max_clusters:
             raise ValueError(
-                f"n_clusters={n_clusters} contradicts the constraints, which allow {self.fewest} to {self.most} clusters at the "
-                "most; choose one of these."
+                f"n_clusters={n_clusters} contradicts the constraints, which allow {self.min_clusters} to {self.max_clusters} "
+                "clusters at the most; choose one of these."
             )
 
     @property
-    def words(self) -> str:
-        """What the plan says of them."""
-        n_inner = max(0, self.family.n_inner - 1)
+    def description(self) -> str:
+        """What the plan says of the constraints."""
+        n_inner = max(0, self.constraint_tree.n_inner - 1)
         required = f"within {n_inner} required cluster{'s' * (n_inner != 1)}" if n_inner else ""
         return ", ".join(filter(None, [required, "" if self.order is None else "in the given order, exactly"]))
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """One of the problems into which required clusters split a fit: its number from 1, of how many that are to be solved, its
-    share of the points that are still to be placed, and how a tree of it makes a tree of all points."""
+class Subproblem:
+    """The search below one required cluster.
 
+    Attributes
+    ----------
+    cluster : int
+        Index of the required cluster, whose children are the leaves.
+    similarity : Similarity
+        Of these leaves; a required cluster among them is one weighted leaf.
+    number, count : int
+        The number of this subproblem, from 1, and how many there are.
+    share : float
+        Its share of the leaves that are not yet searched.
+    complete : callable
+        Maps a tree of these leaves to a tree of all points.
+    """
+
+    cluster: int
+    similarity: Similarity
     number: int
     count: int
     share: float
-    whole: Callable[[Tree], Tree]
+    complete: Callable[[Tree], Tree]
 
-    def retold(self, news: Progress) -> Progress:
-        """News of the part as news of the whole; what the continuous stage says of positions is left out."""
-        stage = f"cluster {self.number} of {self.count}: {news.stage}" if self.count > 1 else news.stage
-        return Progress(stage, news.cost, news.seconds, lambda: self.whole(news.tree()), (self.number - 1) / self.count)
+    def translate_progress(self, progress: Progress) -> Progress:
+        """Return progress of the subproblem as progress of the fit, without positions of the continuous stage."""
+        stage = f"cluster {self.number} of {self.count}: {progress.stage}" if self.count > 1 else progress.stage
+        done = (self.number - 1) / self.count
+        return Progress(stage, progress.cost, progress.seconds, lambda: self.complete(progress.tree()), done)
 
 
-def within(known: Known, similarity: Similarity, solve: Solve) -> Tree:
-    """The best tree that has all required clusters, if ``solve`` finds the best tree of a similarity.
+class ConstrainedTree:
+    """The tree with all required clusters, assembled from a tree for each: optimal if each of these is.
 
-    With an order, the leaves of each problem come in it.
+    Parameters
+    ----------
+    constraints : ResolvedConstraints
+        With an order, the leaves of each subproblem are in it.
+    similarity : Similarity
+        Of all n points.
     """
-    n, children = similarity.n, _ordered(known)
-    parts = [_chain(len(below)) for below in children]
-    to_solve = [k for k, below in enumerate(children) if len(below) > 2]
-    left = sum(len(children[k]) for k in to_solve)
-    for number, k in enumerate(to_solve):
 
-        def whole(part: Tree, k: int = k) -> Tree:
-            return _assembled(n, children, [*parts[:k], part, *parts[k + 1 :]])
+    def __init__(self, constraints: ResolvedConstraints, similarity: Similarity) -> None:
+        self._similarity, self._children = similarity, _ordered_children(constraints)
+        self._trees = [_chain(len(below)) for below in self._children]
 
-        part = Part(number + 1, len(to_solve), len(children[k]) / left, whole)
-        parts[k] = solve(_problem(similarity, children, k), part)
-        left -= len(children[k])
-    return _assembled(n, children, parts)
+    def subproblems(self) -> Iterator[Subproblem]:
+        """Yield the searches below each required cluster of more than two children; set the tree of each before the next."""
+        sizes = {k: len(below) for k, below in enumerate(self._children) if len(below) > 2}
+        left = sum(sizes.values())
+        for number, (k, size) in enumerate(sizes.items(), start=1):
+            similarity = _below_cluster(self._similarity, self._children, k)
+            yield Subproblem(k, similarity, number, len(sizes), size / left, partial(self._assemble_with, k))
+            left -= size
+
+    def set_tree(self, subproblem: Subproblem, tree: Tree) -> None:
+        """Store the tree that was found for a subproblem."""
+        self._trees[subproblem.cluster] = tree
+
+    def assemble(self) -> Tree:
+        """Return the tree of all points."""
+        return _assemble(self._similarity.n, self._children, self._trees)
+
+    def _assemble_with(self, k: int, tree: Tree) -> Tree:
+        return _assemble(self._similarity.n, self._children, [*self._trees[:k], tree, *self._trees[k + 1 :]])
 
 
-def _ordered(known: Known) -> list[list[int]]:
-    """The children of each required cluster; in their order, if there is one."""
-    children = known.family.children()
-    if known.order is None:
+def _ordered_children(constraints: ResolvedConstraints) -> list[list[int]]:
+    """Return the children of each required cluster, in the order of the constraints if they have one."""
+    children = constraints.constraint_tree.children()
+    if constraints.order is None:
         return children
-    place = known.order.tolist()
+    place = constraints.order.tolist()
     for below in children:
         below.sort(key=place.__getitem__)
         place.append(place[below[0]])
@@ -192,28 +235,28 @@ def _ordered(known: Known) -> list[list[int]]:
 
 
 def _chain(m: int) -> Tree:
-    """Some tree of m leaves: one after the other."""
+    """Return the caterpillar tree of m leaves."""
     return Tree(np.array([[m + t - 1 if t else 0, t + 1] for t in range(m - 1)], dtype=np.int64).reshape(-1, 2))
 
 
-def _assembled(n: int, children: list[list[int]], parts: list[Tree]) -> Tree:
-    """The tree of all points from the trees of what is directly below each required cluster."""
+def _assemble(n: int, children: list[list[int]], trees: list[Tree]) -> Tree:
+    """Return the tree of all points from a tree of the children of each required cluster."""
     merges: list[list[int]] = []
     node = list(range(n))
-    for below, part in zip(children, parts, strict=True):
+    for below, tree in zip(children, trees, strict=True):
         number = [node[v] for v in below]
-        for one, two in part.children.tolist():
+        for one, two in tree.children.tolist():
             merges.append([number[one], number[two]])
             number.append(n + len(merges) - 1)
         node.append(number[-1])
     return Tree(np.array(merges, dtype=np.int64).reshape(-1, 2))
 
 
-def _problem(similarity: Similarity, children: list[list[int]], k: int) -> Similarity:
-    """The leaves and clusters directly below required cluster k, each cluster as one weighted leaf."""
+def _below_cluster(similarity: Similarity, children: list[list[int]], k: int) -> Similarity:
+    """Return the similarity of the children of required cluster k, each child of several points as one weighted leaf."""
     below = children[k]
     points = [list(_leaves(v, similarity.n, children)) for v in below]
-    groups = np.repeat(np.arange(len(below)), [len(part) for part in points])
+    groups = np.repeat(np.arange(len(below)), [len(leaves) for leaves in points])
     few = similarity.subset(np.concatenate(points))
     return few if len(groups) == len(below) else grouped(few, groups)
 
@@ -229,7 +272,7 @@ def _leaves(v: int, n: int, children: list[list[int]]) -> Iterator[int]:
 
 
 def groups_of(clusters: Groups | Tree | MultiTree) -> Groups:
-    """The leaves of each cluster."""
+    """Return the leaves of each cluster."""
     if isinstance(clusters, MultiTree):
         children = clusters.children()
         n = clusters.n_leaves
@@ -242,6 +285,6 @@ def groups_of(clusters: Groups | Tree | MultiTree) -> Groups:
 
 
 def _renumbered(groups: Groups, number: Ints) -> list[list[int]]:
-    """The groups without points that are not there; those of which none is left are dropped."""
+    """Return the groups without points whose number is negative; groups of which none is left are dropped."""
     kept = ([int(number[point]) for point in group if number[point] >= 0] for group in groups)
     return [group for group in kept if group]

@@ -1,4 +1,4 @@
-"""A problem with its duplicates as one weighted leaf each, and the way back to all points."""
+"""Collapse duplicates to one weighted leaf each, and expand results to all points."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ..tree import Tree
 from .weighted_leaves import expanded, grouped, twins
 
 
-class Distinct:
-    """The problem with duplicates as one weighted leaf each, and the way back to all points.
+class DistinctPoints:
+    """The similarity of distinct points, each a weighted leaf, and how results are expanded to all points.
 
     Parameters
     ----------
@@ -37,31 +37,33 @@ class Distinct:
             some = random_tree(self.similarity, random_state=0)
             self._constant = dasgupta_cost(expanded(some, groups), similarity) - dasgupta_cost(some, self.similarity)
 
-    def tree(self, tree: Tree) -> Tree:
-        """The tree of all points."""
+    def expand_tree(self, tree: Tree) -> Tree:
+        """Return the tree of all points."""
         return tree if self._groups is None else expanded(tree, self._groups)
 
-    def curve(self, losses: Floats) -> Floats:
-        """Losses as of all points."""
+    def shift_losses(self, losses: Floats) -> Floats:
+        """Return the losses of all points: those of the leaves plus the cost inside groups."""
         return losses + self._constant
 
-    def news(self, progress: Progress) -> Progress:
-        """What a listener is told, as of all points."""
+    def translate_progress(self, progress: Progress) -> Progress:
+        """Return progress with costs, tree and positions of all points."""
         if self._groups is None:
             return progress
-        told = replace(progress, cost=progress.cost + self._constant, tree=lambda: self.tree(progress.tree()))
+        expanded_progress = replace(
+            progress, cost=progress.cost + self._constant, tree=lambda: self.expand_tree(progress.tree())
+        )
         if progress.loss is None or progress.decoded_cost is None or progress.embedding is None:
-            return told
+            return expanded_progress
         return replace(
-            told,
+            expanded_progress,
             loss=progress.loss + self._constant,
             decoded_cost=progress.decoded_cost + self._constant,
             embedding=progress.embedding[self._groups],
         )
 
 
-def n_told_apart(similarity: Similarity, labels: Ints) -> int:
-    """Return how many points the similarity tells apart; only a lower bound where that is at least the number of clusters."""
+def count_distinct(similarity: Similarity, labels: Ints) -> int:
+    """Return the number of distinct points; only a lower bound if that is at least the number of clusters."""
     firsts = np.unique(labels, return_index=True)[1]
     signatures = similarity.signatures()
     # all points are compared only where two clusters begin with equal ones

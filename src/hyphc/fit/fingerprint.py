@@ -1,4 +1,4 @@
-"""Fingerprints: what tells one fit from another, its data and all parameters that decide the tree, as facts that JSON can hold.
+"""Fingerprints of fits: data and all parameters that decide the tree, as values that JSON can hold.
 
 Nothing here lists the fields of a class. Objects are taken apart as ``pickle`` would (dataclasses, slots, plain attributes and
 extension types alike), arrays by dtype, shape and bytes, functions by code, defaults, closure and the globals that they read.
@@ -43,7 +43,7 @@ FIELDS_WITHOUT_EFFECT: dict[type, dict[str, str]] = {Similarity: {"metric": _NEW
 _PLAIN = bool | int | float | str
 
 
-def facts_of(parameters: Mapping[str, Any], X: Any, sample_weight: Any) -> Facts:
+def compute_fingerprint(parameters: Mapping[str, Any], X: Any, sample_weight: Any) -> Facts:
     """Return data and parameters of a fit, what is not plain by its checksum. O(size of the data).
 
     Raises
@@ -53,7 +53,7 @@ def facts_of(parameters: Mapping[str, Any], X: Any, sample_weight: Any) -> Facts
 
     Examples
     --------
-    >>> facts = facts_of({"effort": 1.0, "n_jobs": 2, "init": np.eye(2)}, np.eye(3), None)
+    >>> facts = compute_fingerprint({"effort": 1.0, "n_jobs": 2, "init": np.eye(2)}, np.eye(3), None)
     >>> sorted(facts), facts["effort"], len(facts["init"])
     (['data', 'effort', 'init', 'sample_weight'], 1.0, 64)
     """
@@ -80,7 +80,7 @@ def _fact(name: str, value: Any) -> Any:
 
 
 class _NoContentError(Exception):
-    """An object of which only its name or address is known."""
+    """Raised for an object whose content cannot be determined."""
 
 
 def checksum(value: Any) -> str:
@@ -91,21 +91,21 @@ def checksum(value: Any) -> str:
 def _digest(value: Any, open_: dict[int, int]) -> bytes:
     """Hash a kind and the digests of its parts; ``open_`` holds what is being taken apart, for values within themselves."""
     if id(value) in open_:
-        return _hashed(b"itself", (str(open_[id(value)]).encode(),))
+        return _hash_parts(b"itself", (str(open_[id(value)]).encode(),))
     open_[id(value)] = len(open_)
     try:
-        kind, parts = _taken_apart(value)
+        kind, parts = _decompose(value)
         digests = [part if isinstance(part, _Raw) else _digest(part, open_) for part in parts]
-        return _hashed(kind.encode(), sorted(digests) if kind in _WITHOUT_ORDER else digests)
+        return _hash_parts(kind.encode(), sorted(digests) if kind in _WITHOUT_ORDER else digests)
     finally:
         del open_[id(value)]
 
 
 class _Raw(bytes):
-    """Bytes that are content themselves and not to be taken apart."""
+    """Bytes that are hashed as they are."""
 
 
-def _hashed(kind: bytes, parts: Iterable[bytes]) -> bytes:
+def _hash_parts(kind: bytes, parts: Iterable[bytes]) -> bytes:
     digest = hashlib.sha256(b"%d:%s" % (len(kind), kind))
     for part in parts:
         digest.update(b"%d:" % len(part))
@@ -113,13 +113,13 @@ def _hashed(kind: bytes, parts: Iterable[bytes]) -> bytes:
     return digest.digest()
 
 
-def _taken_apart(value: Any) -> tuple[str, Iterable[Any]]:
-    """A word for the kind of a value, and its parts."""
+def _decompose(value: Any) -> tuple[str, Iterable[Any]]:
+    """Return the kind of a value as a word, and its parts."""
     for kind, take_apart in _KINDS:
         if isinstance(value, kind):
             return take_apart(value)
     if isinstance(getattr(value, "py_func", None), FunctionType):  # compiled by numba
-        return _taken_apart(value.py_func)
+        return _decompose(value.py_func)
     if sp.issparse(value):
         matrix: Any = value
         rows = matrix.tocsr()
@@ -139,7 +139,7 @@ def _array(array: Any) -> tuple[str, Iterable[Any]]:
 
 
 def _function(function: FunctionType) -> tuple[str, Iterable[Any]]:
-    """By name and code if it can be imported; else by all that its result can depend on."""
+    """Return the name and code of an importable function, else all that its result can depend on."""
     own = (function.__code__, function.__defaults__, function.__kwdefaults__)
     if _is_importable(function):
         return "imported function", (_name(function), *own)
@@ -149,7 +149,7 @@ def _function(function: FunctionType) -> tuple[str, Iterable[Any]]:
 
 
 def _code(code: CodeType) -> tuple[str, Iterable[Any]]:
-    """What runs, and not where it stands."""
+    """Return the instructions and constants of code, without file and line numbers."""
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     return "code", (_Raw(code.co_code), code.co_consts, *names, counts, _Raw(code.co_exceptiontable))
@@ -165,7 +165,7 @@ def _globals_read(code: CodeType) -> Iterator[str]:
 
 
 def _named(value: Any) -> tuple[str, Iterable[Any]]:
-    """Classes and functions of extension modules, which have a name that others find them by."""
+    """Return the name of an importable class or extension function."""
     if not _is_importable(value):
         raise _NoContentError(repr(value))
     return "name", (_Raw(_name(value).encode()),)
@@ -181,7 +181,7 @@ def _name(value: Any) -> str:
 
 
 def _is_importable(value: Any) -> bool:
-    """Whether its module, which is not the program itself, has just this object under its name."""
+    """Return whether a module other than ``__main__`` has this object under its name."""
     module = getattr(value, "__module__", None)
     if module in (None, "__main__") or module not in sys.modules:
         return False
@@ -192,7 +192,7 @@ def _is_importable(value: Any) -> bool:
 
 
 def _object(value: Any) -> tuple[str, Iterable[Any]]:
-    """Its class and what ``pickle`` would keep of it, but for values that it computes when they are asked for."""
+    """Return the class and the pickled state of an object, without cached properties."""
     kind = type(value)
     try:
         reduce = copyreg.dispatch_table.get(kind)
@@ -213,9 +213,9 @@ def _is_exempt(kind: type, name: str) -> bool:
 
 
 def _scalar(value: Any) -> tuple[str, Iterable[Any]]:
-    """Numbers as Python's own; dates and the like as arrays."""
+    """Return a NumPy number as Python's, other scalars as arrays."""
     is_number = value.dtype.kind in "biuf" and value.dtype.itemsize <= 8
-    return _taken_apart(value.item()) if is_number else _array(np.asarray(value))
+    return _decompose(value.item()) if is_number else _array(np.asarray(value))
 
 
 _WITHOUT_ORDER = ("set", "dict")

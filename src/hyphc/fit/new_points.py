@@ -1,4 +1,4 @@
-"""New points beside those of a fitted tree: the flat clusters they would join, and what they cost where they belong."""
+"""New points and a fitted tree: the flat clusters they would join, and their cost once inserted."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ..tree import Tree
 from ..tree.transfer_distance import restricted
 from .weighted_leaves import clusters_of_nodes
 
-SLICE = 256  # points that one thread places at a time
-# New points are placed this many at a time, or as many as the tree has: a matrix of old and new ones stays small.
-FEWEST_AT_ONCE = 1_000
+SLICE = 256  # points of one thread's task
+# New points are inserted in chunks of this many, or as many as the tree has: a matrix of old and new ones stays small.
+MIN_CHUNK = 1_000
 
 
-def joined_by_rows(tree: Tree, labels: Ints, fitted: Similarity, rows: Any, n_jobs: int | None) -> Ints:
-    """``joined_clusters`` of rows beside the fitted ones, some at a time."""
-    step = max(FEWEST_AT_ONCE, tree.n_leaves)
+def assign_rows(tree: Tree, labels: Ints, fitted: Similarity, rows: Any, n_jobs: int | None) -> Ints:
+    """Return the cluster that each new row would join, as ``assign_clusters``, in chunks."""
+    step = max(MIN_CHUNK, tree.n_leaves)
     chunks = [fitted.extended(rows[k : k + step]) for k in range(0, rows.shape[0], step)]
-    return np.concatenate([joined_clusters(tree, labels, chunk, n_jobs) for chunk in chunks])
+    return np.concatenate([assign_clusters(tree, labels, chunk, n_jobs) for chunk in chunks])
 
 
-def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: int | None) -> Ints:
-    """The cluster that each further point of the similarity would join at its cheapest place in the tree.
+def assign_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: int | None) -> Ints:
+    """Return the cluster that each further point of the similarity would join at its cheapest position in the tree.
 
-    ``labels`` are of the leaves of the tree. A point whose place lies above several clusters joins that of the largest subtree
-    within one cluster to which it is most similar on average. Points are placed one at a time: none sees another.
+    ``labels`` are of the leaves of the tree. A point whose position lies above several clusters joins that of the largest
+    subtree within one cluster to which it is most similar on average. Points are inserted independently of each other.
     """
     m, n = tree.n_leaves, similarity.n
     state = state_of(tree, similarity)
@@ -47,7 +47,7 @@ def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: in
     return joined
 
 
-def cost_of_new(tree: Tree, similarity: Similarity, yardstick: Similarity) -> float:
+def compute_insertion_cost(tree: Tree, similarity: Similarity, yardstick: Similarity) -> float:
     """Return the cost of the further points of the similarity, in the tree into which they are inserted by it.
 
     The yardstick, a similarity of these points alone, measures the cost, per unit of its total. NaN where that is 0.

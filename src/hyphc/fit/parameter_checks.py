@@ -1,4 +1,4 @@
-"""What each parameter of the estimators may be, whatever is fitted: one entry for each, checked before any work."""
+"""Validation of each parameter of the estimators, independent of the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of a fit: which start, which stages, which budgets, and why. All thresholds of ``HypHC`` stand or are read here."""
+"""The plan of a fit: which start, which stages, which budgets, and why. All thresholds of ``HypHC`` are here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Start = Literal["continuous stage"] | Quick
 
 @dataclass(frozen=True, repr=False)
 class FitPlan:
-    """What a fit does once the similarity is known. ``print(plan)`` tells it in words.
+    """What a fit does once the similarity is known. ``print(plan)`` says it in words.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class FitPlan:
             yield f"all within {self.time_budget:g} s"
 
     def _limits(self) -> Iterator[str]:
-        """Budgets of the continuous stage."""
+        """Yield the budgets of the continuous stage in words."""
         if self.embed is None:
             return
         if self.embed.max_iter is not None:
@@ -136,18 +136,18 @@ def plan_fit(
 
 
 def asks_for_continuous_stage(settings: EmbedSettings) -> bool:
-    """Whether any setting is not its default: none is ignored. The search by itself leads as low, and sooner."""
+    """Return whether any setting is not its default. Without one, the search alone reaches the same cost sooner."""
     given = ((getattr(settings, field.name), field.default) for field in fields(settings))
     return not all(np.array_equal(_any(value), _any(default)) for value, default in given)
 
 
 def _any(value: Any) -> npt.NDArray[Any]:
-    """A number, string, array or tree as an array, so that they can be compared."""
+    """Return a number, string, array or tree as an array, so that they can be compared."""
     return np.asarray(value, dtype=object)
 
 
 def _before_search(settings: EmbedSettings, similarity: Similarity) -> EmbedSettings:
-    """The settings with the budgets of a stage that need not reach the end by itself."""
+    """Return the settings with the budgets of a stage that is followed by a search."""
     if settings.max_triplets is not None:
         return settings
     steps = STEPS_BEFORE_SEARCH if similarity.is_sparse else None

@@ -1,53 +1,70 @@
-"""Fits that go on where an earlier process ended: where they stand is written every so often, and found again.
+"""Checkpoints of a fit in memory: its state is written at intervals, and a later process resumes from it.
 
-A folder in the format of ``shard_store`` holds the last two states of one fit, ``state/<number>.*``, numbered in order. One that
-is damaged is told by its checksums, and the one before it used.
+A folder in the format of ``shard_store`` holds the last two states of one fit, ``state/<number>.*``, in order. If the checksums
+show that the last is damaged, the one before it is used.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._runtime.arrays import Ints
-from .._runtime.checkpointing import Frame, KeptTrail
+from .._runtime.checkpointing import Frame, KeptTrail, Level
 from .._runtime.folder_lock import Lock
 from .._runtime.run_control import Clock
 from .._runtime.shard_store import Checkpoint, Facts, named_storage
 from .._runtime.storage import Folder, place_of
 from .._runtime.user_warnings import warn
-from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
-from .constraints import Part
-from .run import Fit, Seed
+from .constraints import Subproblem
+from .run import FitResult, Seed
 
 STATE = "state"
-KEPT = 2  # states in the folder: the last, and the one before it
-EVERY = 10.0  # seconds between two of them
-SHARE = 0.005  # of its time that a fit spends on writing them at most: large ones are written less often
+N_STATES = 2  # states in the folder: the last, and the one before it
+INTERVAL = 10.0  # seconds between two of them
+TIME_SHARE = 0.005  # of the run time that writing takes at most: large states are written less often
 PathLike = str | os.PathLike[str]
 
 
-class Keeper:
-    """Writes where a fit stands into a folder, and has found what an earlier process wrote there.
+class NoCheckpoint:
+    """The checkpoint of a fit without a folder: nothing is restored or written."""
+
+    def choose_seed(self, random_state: Seed) -> Seed:
+        """Return the seed of the fit."""
+        return random_state
+
+    def close(self) -> None:
+        """Release the folder."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class FitCheckpoint(NoCheckpoint):
+    """The checkpoint of a fit in a folder: restores the state of an earlier process, and saves that of this one.
 
     Parameters
     ----------
     folder : path
         New, empty, or of the same fit.
     facts : dict
-        Data and parameters: all that decides the tree.
+        Fingerprint of data and parameters: all that decides the tree.
 
     Raises
     ------
     ValueError
-        The folder holds another fit, or something else, or another process is at work there.
+        The folder holds another fit, or something else, or is locked by another process.
     """
 
     def __init__(self, folder: PathLike, facts: Facts) -> None:
@@ -63,13 +80,27 @@ class Keeper:
         try:
             self._store = Checkpoint.opened(place, facts)
             self._store.tidy()
-            self.found = self._last_whole()
+            self.restored = self._read_last_state()
         except BaseException:
             lock.release()
             raise
-        self._next = time.monotonic() + EVERY
+        self._next = time.monotonic() + INTERVAL
 
-    def _last_whole(self) -> Frame:
+    def attach(self, clock: Clock) -> None:
+        """Let the stages under a run control restore and save their state here; the time of earlier processes counts."""
+        clock.trail = KeptTrail(self.restored, self.save_if_due)
+        clock.spent(float(self.restored.get("fit.seconds", 0.0)))
+
+    def choose_seed(self, random_state: Seed) -> Seed:
+        """Return an integer seed: the one given, else that of the process that began the fit, else a new one."""
+        if random_state is not None and not isinstance(random_state, np.random.RandomState):
+            return random_state
+        if "fit.seed" in self.restored:
+            return int(self.restored["fit.seed"])
+        return int(check_random_state(random_state).randint(2**31 - 1))
+
+    def _read_last_state(self) -> Frame:
+        """Return the arrays of the last undamaged state, none if there is no state."""
         numbers = self._store.numbers(STATE)
         self._number = max(numbers, default=-1)
         for number in reversed(numbers):
@@ -77,13 +108,13 @@ class Keeper:
                 # copied, since the files will be removed
                 return {name: np.array(array) for name, array in self._store.read(STATE, number).items()}
         if numbers:
-            self._warn("no state there is whole; the fit begins anew")
+            self._warn("every state there is damaged; the fit starts again")
         return {}
 
-    def offer(self, frame: Callable[[], Frame], now: bool = False) -> None:
-        """Write a state if it is time, and remove the last but one. If it cannot be written, warn once and go on.
+    def save_if_due(self, frame: Callable[[], Frame], now: bool = False) -> None:
+        """Write the state if the interval is over, and remove the last but one; if writing fails, warn once and continue.
 
-        The one before is on the disk for sure before the last but one is removed: should the power fail, one of them is whole.
+        The previous state is flushed to disk before the last but one is removed: one of them survives a power failure.
         """
         begin, number = time.monotonic(), self._number + 1
         if begin < self._next and not now:
@@ -93,13 +124,13 @@ class Keeper:
             if number > 0:
                 self._store.settle(STATE, self._number)
             self._number = number
-            for old in self._store.numbers(STATE)[:-KEPT]:
+            for old in self._store.numbers(STATE)[:-N_STATES]:
                 self._store.remove(STATE, old)
         except OSError as error:
             self._store.remove(STATE, number)
             self._warn(f"{os.strerror(error.errno or 0)}; the fit goes on, and what is there stays")
         end = time.monotonic()
-        self._next = end + max(EVERY, (end - begin) / SHARE)
+        self._next = end + max(INTERVAL, (end - begin) / TIME_SHARE)
 
     def _warn(self, why: str) -> None:
         if not self._warned:
@@ -107,76 +138,62 @@ class Keeper:
         self._warned = True
 
     def close(self) -> None:
-        """Let others work there."""
+        """Release the folder for other processes."""
         self._lock.release()
 
 
-@contextmanager
-def resuming(folder: PathLike | None, facts: Callable[[], Facts], clock: Clock, random_state: Seed) -> Iterator[Seed]:
-    """Let the stages on a clock keep where they stand in a folder, if there is one, and go on from what is there.
+def restore_result(level: Level, clock: Clock) -> FitResult | None:
+    """Return the result that an earlier process has saved, None if it had not finished."""
+    if "children" not in level.found:
+        return None
+    clock.steps = int(level.found["steps"])
+    embedding = level.found["embedding"]
+    return FitResult(tree_from(level.found), embedding if embedding.size else None, level.found["loss_curve"])
 
-    Yields the seed: the one given, or, where there is none to give again, one drawn by the process that began.
-    """
-    if folder is None:
-        yield random_state
+
+def save_result(level: Level, clock: Clock, seed: Seed, result: FitResult) -> None:
+    """Save the result of a fit, unless it was stopped before its end."""
+    if clock.stopped:
         return
-    keeper = Keeper(folder, facts())
-    clock.trail = KeptTrail(keeper.found, keeper.offer)
-    clock.spent(float(keeper.found.get("fit.seconds", 0.0)))
-    try:
-        yield _seed_of(random_state, keeper.found)
-    finally:
-        keeper.close()
+    embedding = np.empty(0) if result.embedding is None else result.embedding
+    arrays = {**arrays_of(result.tree), "embedding": embedding, "loss_curve": result.loss_curve}
+    level.finish(seconds=clock.seconds, seed=seed, steps=clock.steps, **arrays)
 
 
-def _seed_of(random_state: Seed, found: Frame) -> int:
-    if random_state is not None and not isinstance(random_state, np.random.RandomState):
-        return random_state
-    return int(found["fit.seed"] if "fit.seed" in found else check_random_state(random_state).randint(2**31 - 1))
+class SolvedSubproblems:
+    """The trees of subproblems in order, those of an earlier process first; each is saved as it is added."""
 
-
-def resumed(clock: Clock, seed: Seed, solve: Callable[[], Fit]) -> Fit:
-    """What ``solve`` finds, or has found in an earlier process; kept at the end, unless somebody ended it."""
-    with clock.trail.level("fit") as level:
-        if "children" in level.found:
-            clock.steps = int(level.found["steps"])
-            tree, embedding = tree_from(level.found), level.found["embedding"]
-            return Fit(tree, embedding if embedding.size else None, level.found["loss_curve"])
-        about = {"seconds": clock.seconds, "seed": seed}
-        level.keep(**about)
-        found = solve()
-        if not clock.stopped:
-            embedding = np.empty(0) if found.embedding is None else found.embedding
-            result = {"embedding": embedding, "loss_curve": found.loss_curve, "steps": clock.steps}
-            level.finish(**about, **arrays_of(found.tree), **result)
-        return found
-
-
-@contextmanager
-def part_by_part(
-    clock: Clock, solve: Callable[[Similarity, Clock], Tree]
-) -> Iterator[Callable[[Similarity, Part], Tree]]:
-    """A function that solves parts of a problem one after the other, and has those of an earlier process already."""
-    with clock.trail.level("parts") as level:
-        merges: list[Ints] = []
-        done: list[Ints] = []
+    def __init__(self, level: Level, clock: Clock) -> None:
+        self._level, self._clock = level, clock
+        self._merges: list[Ints] = []
+        self._restored: list[Ints] = []
         if level.found:
-            done = np.split(level.found["merges"], np.cumsum(level.found["counts"])[:-1])[::-1]
+            self._restored = np.split(level.found["merges"], np.cumsum(level.found["counts"])[:-1])[::-1]
             clock.steps = int(level.found["steps"])
 
-        def solved(problem: Similarity, part: Part) -> Tree:
-            if done:
-                merges.append(done.pop())
-                return Tree(merges[-1])
-            own = clock.of_a_part(part.retold, part.share)
-            own.trail = clock.trail
-            tree = solve(problem, own)
-            clock.steps += own.steps
-            merges.append(tree.children)
-            if not clock.late():
-                # put together when they are written: there may be many
-                packed = {"merges": lambda: np.concatenate(merges), "counts": lambda: [len(one) for one in merges]}
-                level.keep(**packed, steps=clock.steps)
-            return tree
+    def restore_next(self) -> Tree | None:
+        """Return the tree of the next subproblem if an earlier process has found it."""
+        if not self._restored:
+            return None
+        self._merges.append(self._restored.pop())
+        return Tree(self._merges[-1])
 
-        yield solved
+    def make_clock(self, subproblem: Subproblem) -> Clock:
+        """Return the run control of one subproblem: its share of the time left, its progress as that of the fit."""
+        own = self._clock.of_a_part(subproblem.translate_progress, subproblem.share)
+        own.trail = self._clock.trail
+        return own
+
+    def add(self, tree: Tree, own: Clock) -> None:
+        """Add the tree of the next subproblem, searched under its own run control."""
+        self._clock.steps += own.steps
+        self._merges.append(tree.children)
+        if not self._clock.late():
+            self._level.keep(merges=self._concatenated, counts=self._counts, steps=self._clock.steps)
+
+    # called when they are written: there may be many subproblems
+    def _concatenated(self) -> Ints:
+        return np.concatenate(self._merges)
+
+    def _counts(self) -> list[int]:
+        return [len(merges) for merges in self._merges]

@@ -1,4 +1,4 @@
-"""Rows as ``fit`` and ``predict`` are given them, checked: an array or CSR matrix, or a table with columns of categories."""
+"""Validation of the rows of ``fit`` and ``predict``: an array, a CSR matrix, or a table with categorical columns; their names."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from scipy.spatial.distance import squareform
 from sklearn.utils.validation import validate_data
 
 from .._runtime.validation import require_finite, require_finite_entries
+from ..similarity.inputs.foreign_inputs import is_annotated, is_graph
 from ..similarity.inputs.frames import first_grouping, has_categories, is_frame, table_of
 from ..similarity.inputs.input_warnings import warn_of_named_columns
 from ..similarity.inputs.mixed_types import Table
 from ..similarity.metric_base import Metric
+from ..tree import Tree
+from ..tree.subtrees import called
 
 
-def checked_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
-    """X as the metric takes it. The model learns number and names of the columns, or with ``reset=False`` compares them."""
+def validate_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
+    """Return X as the metric takes it; ``reset=True`` sets the number and names of columns of the model, False compares them."""
     if model.metric == "precomputed_distances" and np.ndim(X) == 1:
         X = squareform(X)
     if isinstance(X, Table):
@@ -27,7 +30,7 @@ def checked_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
     if sp.issparse(X) and metric.takes_rows and not metric.takes_sparse:
         metric.checked(X)  # says what to do about them
     given = X
-    # 64-bit indices are not told apart here: as_similarity converts them
+    # 64-bit indices are accepted: as_similarity converts them
     X = validate_data(
         model,
         X,
@@ -53,13 +56,13 @@ def checked_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
 
 
 def _fitted_table(model: Any) -> Table | None:
-    """The columns of the fitted rows, if some of them hold categories."""
+    """Return the table of the fitted rows if it has categorical columns, else None."""
     similarity = getattr(model, "similarity_", None)
     return getattr(getattr(similarity, "source", None), "table", None)
 
 
 def _as_table(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
-    """A frame with columns of categories; those of new rows are coded as they were in the fit."""
+    """Return a frame with categorical columns as a table; categories of new rows have the codes of the fit."""
     if not is_frame(X):
         raise ValueError("The fitted rows have columns of categories; pass a frame with the same columns.")
     if not metric.takes_missing:
@@ -73,3 +76,34 @@ def _as_table(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
     if reset:
         warn_of_named_columns(table.columns, table.values)
     return metric.admitted(table, new=not reset)
+
+
+def row_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of rows (pandas, AnnData) or of nodes (networkx); None if there are none, or they are 0, 1, ….
+
+    Examples
+    --------
+    >>> row_names([[1.0], [2.0]]) is None
+    True
+    """
+    labels = _index_labels(X)
+    if labels is None or [str(label) for label in labels] == [str(i) for i in range(len(labels))]:
+        return None
+    return tuple(", ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels)
+
+
+def _index_labels(X: Any) -> list[Any] | None:
+    if is_annotated(X):
+        return list(X.obs_names)
+    if is_graph(X):
+        return list(X.nodes)
+    return X.index.tolist() if hasattr(X, "iloc") else None
+
+
+def extend_names(tree: Tree, new: tuple[str, ...] | None, n: int) -> tuple[str, ...] | None:
+    """Return names of n leaves, the first of which are the tree's; ``new`` has the names of all, of the others, or is None."""
+    if new is not None and len(new) == n:
+        return new
+    if tree.names is None and new is None:
+        return None
+    return (*(called(tree, i) for i in range(tree.n_leaves)), *(new or map(str, range(tree.n_leaves, n))))

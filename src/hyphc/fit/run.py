@@ -1,4 +1,4 @@
-"""A plan carried out: start, continuous stage, search, all on one clock."""
+"""Run a plan: first tree, continuous stage, search, under one run control."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ from ..search.refine import refine_by
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
-from .deduplicate import Distinct
+from .deduplicate import DistinctPoints
 from .plan import FitPlan
 
 Seed = int | np.random.RandomState | None
 
 
 @dataclass(frozen=True)
-class Fit:
-    """What came of a plan: the tree of all points, positions that decode to it if they were learned, and the losses."""
+class FitResult:
+    """Tree of all points, positions that decode to it if they were learned (n, n_components), and losses by iteration."""
 
     tree: Tree
     embedding: Floats | None
     loss_curve: Floats
 
 
-def carry_out(plan: FitPlan, problem: Distinct, clock: Clock, random_state: Seed, n_jobs: int | None) -> Fit:
-    """Do what the plan says. Once the clock is stopped no further stage begins."""
-    clock.translate = problem.news
-    similarity = problem.similarity
+def run_plan(
+    plan: FitPlan, distinct: DistinctPoints, clock: Clock, random_state: Seed, n_jobs: int | None
+) -> FitResult:
+    """Return the tree that the plan leads to. Once the clock is stopped no further stage begins."""
+    clock.translate = distinct.translate_progress
+    similarity = distinct.similarity
     with clock.trail.level("stages") as level:
         clock.allow(plan.embed_share)
-        start, embedding, losses = _taken_up(level) or _start(plan, similarity, clock, random_state, n_jobs)
+        start, embedding, losses = _restore_start(level) or _make_start(plan, similarity, clock, random_state, n_jobs)
         clock.allow(1.0)
         tree = start
         if not clock.stopped:
@@ -48,22 +50,22 @@ def carry_out(plan: FitPlan, problem: Distinct, clock: Clock, random_state: Seed
         if plan.search and not clock.stopped:
             tree = _cheaper(start, baselines.average_linkage(similarity), similarity) if plan.linkage else start
             tree = refine_by(clock, tree, similarity, random_state, n_jobs, effort=plan.effort)
-    everyone = problem.tree(tree)
-    return Fit(everyone, embedding if everyone is start else None, problem.curve(losses))
+    expanded = distinct.expand_tree(tree)
+    return FitResult(expanded, embedding if expanded is start else None, distinct.shift_losses(losses))
 
 
-def _taken_up(level: Level) -> tuple[Tree, Floats | None, Floats] | None:
-    """The start that an earlier process has made, if one has."""
+def _restore_start(level: Level) -> tuple[Tree, Floats | None, Floats] | None:
+    """Return the first tree, positions and losses from a checkpoint, None if there are none."""
     if not level.found:
         return None
     embedding = level.found["embedding"]
     return tree_from(level.found), embedding if embedding.size else None, level.found["losses"]
 
 
-def _start(
+def _make_start(
     plan: FitPlan, similarity: Similarity, clock: Clock, random_state: Seed, n_jobs: int | None
 ) -> tuple[Tree, Floats | None, Floats]:
-    """The first tree, and the positions and losses of a continuous stage."""
+    """Return the first tree, and the positions and losses of a continuous stage if the plan has one."""
     if plan.embed is not None:
         result = embed_by(plan.embed, similarity, clock, random_state, n_jobs)
         return result.tree, result.embedding, result.loss_curve
@@ -74,6 +76,6 @@ def _cheaper(tree: Tree, other: Tree, similarity: Similarity) -> Tree:
     return min((tree, other), key=lambda candidate: dasgupta_cost(candidate, similarity))
 
 
-def placed(tree: Tree, n_components: int) -> Floats:
-    """Positions that decode to the tree; coordinates beyond the disk's two are 0."""
+def embed_tree(tree: Tree, n_components: int) -> Floats:
+    """Return positions (n, max(2, n_components)) that decode to the tree; coordinates beyond the first two are 0."""
     return np.pad(encode_by_height(tree), ((0, 0), (0, max(0, n_components - 2))))

@@ -1,4 +1,4 @@
-"""Weighted leaves: a leaf that stands for several points, duplicates as one leaf, coarse trees over groups, and back.
+"""Weighted leaves: duplicates as one leaf, coarse trees over groups, and their expansion to all points.
 
 A leaf of size s carries s points: its row is the sum of their rows, its similarity to another leaf the sum over all pairs. The
 cost of a tree of groups then differs from that of the same tree with the groups expanded only by what lies inside the groups.
@@ -23,7 +23,7 @@ __all__ = ["collapsed", "expanded", "grouped", "twins", "weighted"]
 
 
 def weighted(similarity: SimilarityLike, weights: npt.ArrayLike) -> Similarity:
-    """Each leaf taken ``weights[i]`` times: similarities become weights_i·weights_j·w_ij and sizes weights_i·sizes_i.
+    """Return the similarity with leaf i ``weights[i]`` times: weights_i·weights_j·w_ij, and sizes weights_i·sizes_i.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def weighted(similarity: SimilarityLike, weights: npt.ArrayLike) -> Similarity:
 
 
 def grouped(similarity: SimilarityLike, groups: npt.ArrayLike) -> Similarity:
-    """One leaf for each group: the problem of a coarse tree over clusters.
+    """Return the similarity of groups, one weighted leaf each, for a coarse tree over clusters.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def grouped(similarity: SimilarityLike, groups: npt.ArrayLike) -> Similarity:
 
 
 def expanded(tree: TreeLike, groups: npt.ArrayLike, parts: Sequence[TreeLike] | None = None) -> Tree:
-    """The tree of all points from a tree of their groups.
+    """Return the tree of all points from a tree of their groups.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def expanded(tree: TreeLike, groups: npt.ArrayLike, parts: Sequence[TreeLike] | 
 
 
 def balanced(members: Ints) -> tuple[Ints, Ints]:
-    """Merges that join the points of each group in rounds, two neighbours at a time, and the node of each group."""
+    """Return merges that join the points of each group to a balanced tree, and the node of each group."""
     order = np.argsort(members, kind="stable")
     nodes, group, merges, n_nodes = order, members[order], [np.empty((0, 2), dtype=np.int64)], len(members)
     while len(nodes) > group[-1] + 1:
@@ -99,7 +99,7 @@ def balanced(members: Ints) -> tuple[Ints, Ints]:
 
 
 def collapsed(tree: TreeLike, groups: npt.ArrayLike) -> Tree:
-    """The tree of groups that are subtrees: the inverse of ``expanded``.
+    """Return the tree of groups that are subtrees: the inverse of ``expanded``.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def clusters_of_nodes(tree: Tree, labels: Ints) -> Ints:
 
 
 def _assembled(members: Ints, parts: list[Tree]) -> tuple[Ints, Ints]:
-    """The merges of all parts, and the node of each group."""
+    """Return the merges of all parts, and the node of each group."""
     counts = np.bincount(members)
     if [part.n_leaves for part in parts] != counts.tolist():
         raise ValueError(f"parts must have {counts.tolist()} leaves; got {[part.n_leaves for part in parts]}.")
@@ -143,11 +143,11 @@ def _assembled(members: Ints, parts: list[Tree]) -> tuple[Ints, Ints]:
 
 
 def twins(similarity: Similarity) -> Ints | None:
-    """Group numbers (n,) that collapse points which can be kept together at no loss; None if there are none.
+    """Return group numbers (n,) of points that some optimal tree keeps together; None if there are none.
 
-    Twins look alike to every third point, and nothing is more similar to either than they are to each other. Some optimal tree
-    keeps them together: of two copies in different places, put both where the one stands or both where the other does;
-    triplets with both copies do not get worse, and the others change by amounts that add up to 0.
+    Twins have the same similarity to every third point, and none is more similar to either than they are to each other. Some
+    optimal tree keeps them together: of two copies in different positions, move both to one or both to the other; triplets
+    with both copies do not get worse, and the others change by amounts that add up to 0.
     """
     return equal_rows(similarity.signatures(), similarity.n)
 

@@ -1,13 +1,13 @@
-"""The graph of k nearest neighbours over all partitions.
+"""The graph of k nearest neighbours across all parts.
 
-A row's neighbours may be in its own part and in those that hold the sample's rows nearest to it: it *visits* them. Each part
-answers its own leaves and its visitors with their nearest of its leaves; each leaf then keeps the nearest of all answers.
+Neighbours of a row may be in its own part and in the parts near it. Each part is searched for the nearest leaves of its own
+leaves, and of *queries*: rows of other parts that are near. Each leaf then keeps the nearest of all candidates.
 
-A row visits the parts near it, and misses neighbours in others: of those beyond its border every seventh, among the embeddings of
-WordNet. Edges that are missing there make a border look cheaper than it is, and the tree keeps it. So leaves ask their
-neighbours, in whichever part these are, for nearer ones.
+Parts that are not near are missed: among embeddings of WordNet, one neighbour in seven beyond a border. Edges that are missing
+there make a border look cheaper than it is, and the tree keeps it. So an NN-descent step follows: neighbours of neighbours and
+reverse neighbours are tested, in whichever part they are.
 
-Edges are directed, each leaf's own opinion, and joined with the other direction once both ends have one.
+Edges are directed, and symmetrised once both ends have theirs.
 """
 
 from __future__ import annotations
@@ -19,293 +19,315 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.shard_store import Arrays
 from .._runtime.validation import CHUNK_BYTES
 from ..similarity.knn.edge_weights import many_memberships
 from ..similarity.knn.nn_descent import Lists, empty_lists, nearer_lists
 from ..similarity.knn.row_preparation import large_exponent
 from ..similarity.knn.search import Index, closest_of, nearest
-from .job import Problem
+from .job import Job
 from .npy_source import Rows
-from .partition import rows_before, sums_of_leaves
-from .sample import index_of
+from .partition import count_rows_before, sum_leaves
+from .records import AdjacentParts, Candidates, DirectedEdges, Leaves, Neighbors, PartGraph, ShuffledRows
+from .sample import build_index
 
 Matrix: TypeAlias = "sp.csr_array[np.float64]"  # as text: older SciPy cannot evaluate it
-# A leaf is known everywhere by one number: that of its part, and in the lower bits its own there. Nobody is −1.
+# The name of a leaf over all parts: the number of its part, and in the lower bits its own there; −1 is none.
 _BITS = 32
 _OWN = (1 << _BITS) - 1
 
 
-def answer(problem: Problem, part: int, turn: int) -> Arrays:
-    """The nearest of a part's leaves to each of them, and to each visitor, who is known by part and place of its row there."""
-    rows = np.array(problem.store.one(problem.stage("leaves", turn), part, "rows"))
-    k = problem.recipe.n_neighbors
-    index = index_of(rows, k)
-    near, distances = _nearest(rows, None, k, index)
-    home, place, guests = _visitors(problem, part, turn)
-    found, far = _nearest(rows, guests, k, index)
-    told: Arrays = {"near": near.astype(np.int32), "distances": distances, "home": home, "place": place}
-    return {**told, "found": found.astype(np.int32), "far": far}
+def search_candidates(job: Job, part: int, round_number: int) -> Candidates:
+    """Return the nearest leaves of a part to each of them, and to each query from another part."""
+    rows = np.array(job.shard(Leaves, part, round_number).rows)
+    k = job.settings.n_neighbors
+    index = build_index(rows, k)
+    neighbors, distances = _nearest(rows, None, k, index)
+    query_part, query_row, queries = _load_queries(job, part, round_number)
+    query_neighbors, query_distances = _nearest(rows, queries, k, index)
+    return Candidates(
+        neighbors=neighbors.astype(np.int32),
+        distances=distances,
+        query_part=query_part,
+        query_row=query_row,
+        query_neighbors=query_neighbors.astype(np.int32),
+        query_distances=query_distances,
+    )
 
 
-def _nearest(rows: Rows, guests: Rows | None, k: int, index: Index | None) -> tuple[Ints, Floats]:
-    """The k leaves nearest to each guest, or to each leaf among the others: (m, k), −1 at infinity where there are fewer."""
-    queries = rows if guests is None else guests
-    kept = min(k, len(rows) - (guests is None))
-    near, distances = np.full((len(queries), k), -1), np.full((len(queries), k), np.inf)
-    if kept == 0 or len(queries) == 0:
-        return near, distances
-    if guests is None:
+def _nearest(rows: Rows, queries: Rows | None, k: int, index: Index | None) -> tuple[Ints, Floats]:
+    """Return the k nearest leaves of each query, or of each leaf among the others, and distances; −1 if there are fewer."""
+    points = rows if queries is None else queries
+    kept = min(k, len(rows) - (queries is None))
+    neighbors, distances = np.full((len(points), k), -1), np.full((len(points), k), np.inf)
+    if kept == 0 or len(points) == 0:
+        return neighbors, distances
+    if queries is None:
         found = nearest(rows, kept)[0] if index is None else index.among()
     else:
-        found = closest_of(rows, guests, kept, "euclidean", index)[0]
-    far = distances_to(queries, rows, found)
-    order = np.argsort(far, axis=1, kind="stable")
-    near[:, :kept], distances[:, :kept] = (np.take_along_axis(values, order, axis=1) for values in (found, far))
-    return near, distances
+        found = closest_of(rows, queries, kept, "euclidean", index)[0]
+    found_distances = compute_distances(points, rows, found)
+    order = np.argsort(found_distances, axis=1, kind="stable")
+    neighbors[:, :kept] = np.take_along_axis(found, order, axis=1)
+    distances[:, :kept] = np.take_along_axis(found_distances, order, axis=1)
+    return neighbors, distances
 
 
-def distances_to(queries: Rows, rows: Rows, near: Ints) -> Floats:
-    """From differences in double precision: the same for one pair, whichever part asks."""
-    distances = np.empty(near.shape)
-    step = max(1, CHUNK_BYTES // (8 * near.shape[1] * max(1, rows.shape[1])))
-    for at in range(0, len(near), step):
+def compute_distances(queries: Rows, rows: Rows, neighbors: Ints) -> Floats:
+    """Return distances (m, k) from differences in double precision: the same for a pair from both of its ends."""
+    distances = np.empty(neighbors.shape)
+    step = max(1, CHUNK_BYTES // (8 * neighbors.shape[1] * max(1, rows.shape[1])))
+    for at in range(0, len(neighbors), step):
         some = slice(at, at + step)
-        difference = queries[some, None, :].astype(np.float64) - rows[near[some]]
+        difference = queries[some, None, :].astype(np.float64) - rows[neighbors[some]]
         distances[some] = np.sqrt(np.einsum("rcd,rcd->rc", difference, difference))
     return distances
 
 
-def _visitors(problem: Problem, part: int, turn: int) -> tuple[Ints, Ints, Rows]:
-    """Of all rows that visit a part: their own part, their place among its rows, and the rows; by part and place."""
-    before, found = rows_before(problem, turn), []
-    shuffle, names = problem.stage("shuffle", turn), ("visitor", "visited", "starts", "rows")
-    for number, piece in enumerate(problem.pieces(shuffle, problem.n_blocks, *names)):
-        guests = piece["visitor"][piece["visited"][part] : piece["visited"][part + 1]]
-        home = np.searchsorted(piece["starts"], guests, side="right") - 1
-        place = guests - piece["starts"][home] + before[number, home]
-        found.append((home, place, np.array(piece["rows"][guests])))
-    homes, places, rows = (np.concatenate(values) for values in zip(*found, strict=True))
-    order = np.lexsort((places, homes))
-    return homes[order], places[order], rows[order]
+def _load_queries(job: Job, part: int, round_number: int) -> tuple[Ints, Ints, Rows]:
+    """Return the queries of a part, sorted: the part of each row, its position among the rows of that, and the row."""
+    before, found = count_rows_before(job, round_number), []
+    for number, shard in enumerate(job.shards(ShuffledRows, job.n_blocks, round_number)):
+        queries = shard.queries[shard.query_starts[part] : shard.query_starts[part + 1]]
+        own = np.searchsorted(shard.starts, queries, side="right") - 1
+        position = queries - shard.starts[own] + before[number, own]
+        found.append((own, position, np.array(shard.rows[queries])))
+    parts, positions, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    order = np.lexsort((positions, parts))
+    return parts[order], positions[order], rows[order]
 
 
-def hosts(problem: Problem, part: int, turn: int) -> Ints:
-    """The parts that a part's rows have visited."""
-    pieces = problem.pieces(problem.stage("shuffle", turn), problem.n_blocks, "hosts", "hosted")
-    found = [piece["hosts"][slice(*piece["hosted"][part : part + 2])] for piece in pieces]
+def find_target_parts(job: Job, part: int, round_number: int) -> Ints:
+    """Return the other parts in which rows of a part search for neighbours."""
+    found = []
+    for shard in job.shards(ShuffledRows, job.n_blocks, round_number):
+        found.append(shard.targets[slice(*shard.target_starts[part : part + 2])])
     return np.unique(np.concatenate(found))
 
 
-def choose(problem: Problem, part: int, turn: int) -> Arrays:
-    """The list of each of a part's leaves, (m, k): the nearest of all answers, the parts they are in, and distances.
+def merge_candidates(job: Job, part: int, round_number: int) -> Neighbors:
+    """Return the k nearest candidates of each leaf of a part, and for each row the parts of these and that of most weight."""
+    leaf = np.array(job.shard(Leaves, part, round_number).leaf)
+    neighbors, parts, distances = _merge_lists(job, part, round_number, leaf)
+    missing = np.isinf(distances)  # fewer than k candidates
+    neighbors[missing], parts[missing] = -1, part
+    best_part = _heaviest_part(parts, compute_edge_weights(job, distances), part)
+    return Neighbors(
+        neighbors=neighbors.astype(np.int32),
+        neighbor_parts=parts.astype(np.int32),
+        distances=distances,
+        best_part=best_part[leaf],
+        row_neighbor_parts=parts[leaf].astype(np.int32),
+    )
 
-    And where each of its rows belongs: the part of most of its weight (``home``), and those of its neighbours (``around``).
-    """
-    leaf = np.array(problem.store.one(problem.stage("leaves", turn), part, "leaf"))
-    near, where, distances = _nearest_of_all(problem, part, turn, leaf)
-    missing = np.isinf(distances)  # so few leaves were met
-    near[missing], where[missing] = -1, part
-    home = _heaviest(where, tie_weights(problem, distances), part)
-    told = {"home": home[leaf], "around": where[leaf].astype(np.int32)}
-    return {**told, "near": near.astype(np.int32), "where": where.astype(np.int32), "distances": distances}
 
-
-def tie_weights(problem: Problem, distances: Floats) -> Floats:
-    """Weights of each leaf's own edges, from the distances of its list; 0 where that has nobody."""
+def compute_edge_weights(job: Job, distances: Floats) -> Floats:
+    """Return the weights of directed edges from distances (m, k); 0 where there is no neighbour."""
     missing, weights = np.isinf(distances), np.ones_like(distances)
-    if problem.recipe.edge_weights == "fuzzy":
+    if job.settings.edge_weights == "fuzzy":
         weights = many_memberships(np.where(missing, distances[~missing].max(initial=1.0), distances))
     weights[missing] = 0.0
     return weights
 
 
-def _nearest_of_all(problem: Problem, part: int, turn: int, leaf: Ints) -> tuple[Ints, Ints, Floats]:
-    """The nearest of all answers to each leaf: its number there, the part that gave it, and the distance, (m, k)."""
-    answers = problem.stage("answers", turn)
-    own = problem.store.read(answers, part, "near", "distances")
-    lists = np.array(own["near"]).astype(np.int64), np.full(own["near"].shape, part), np.array(own["distances"])
-    first = np.unique(leaf, return_index=True)[1]  # one row speaks for its copies
-    for host in hosts(problem, part, turn).tolist():
-        piece = problem.store.read(answers, host, "home", "place", "found", "far")
-        guests = slice(*np.searchsorted(piece["home"], [part, part + 1]))
-        place = np.array(piece["place"][guests])
-        speaks = first[leaf[place]] == place
-        _keep_nearest(lists, leaf[place[speaks]], host, piece["found"][guests][speaks], piece["far"][guests][speaks])
+def _merge_lists(job: Job, part: int, round_number: int, leaf: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return the nearest candidates of each leaf: leaves, their parts, and distances, (m, k) each."""
+    own = job.shard(Candidates, part, round_number)
+    lists = np.array(own.neighbors).astype(np.int64), np.full(own.neighbors.shape, part), np.array(own.distances)
+    first = np.unique(leaf, return_index=True)[1]  # duplicates have the same candidates: the first is used
+    for target in find_target_parts(job, part, round_number).tolist():
+        shard = job.shard(Candidates, target, round_number)
+        queries = slice(*np.searchsorted(shard.query_part, [part, part + 1]))
+        row = np.array(shard.query_row[queries])
+        is_first = first[leaf[row]] == row
+        found, distances = shard.query_neighbors[queries][is_first], shard.query_distances[queries][is_first]
+        _keep_nearest(lists, leaf[row[is_first]], target, found, distances)
     return lists
 
 
-def _heaviest(where: Ints, weights: Floats, own: int) -> Ints:
-    """The part of most weight in each row; its own unless another has more."""
-    best, most = np.full(len(where), own), (weights * (where == own)).sum(axis=1)
-    for column in range(where.shape[1]):
-        part = where[:, column]
-        weight = (weights * (where == part[:, None])).sum(axis=1)
+def _heaviest_part(parts: Ints, weights: Floats, own: int) -> Ints:
+    """Return the part of most weight in each row (m, k); its own unless another has more."""
+    best, most = np.full(len(parts), own), (weights * (parts == own)).sum(axis=1)
+    for column in range(parts.shape[1]):
+        part = parts[:, column]
+        weight = (weights * (parts == part[:, None])).sum(axis=1)
         more = weight > most
         best[more], most[more] = part[more], weight[more]
     return best
 
 
-def _keep_nearest(lists: tuple[Ints, Ints, Floats], rows: Ints, host: int, found: Ints, far: Floats) -> None:
-    """Keep in the lists of these rows the nearest of old and new, and of those at one distance the old."""
-    near, where, distances = lists
-    both = np.hstack([distances[rows], far])
-    order = np.argsort(both, axis=1, kind="stable")[:, : near.shape[1]]
-    for kept, new in ((near, found), (where, np.full(found.shape, host)), (distances, far)):
+def _keep_nearest(
+    lists: tuple[Ints, Ints, Floats], rows: Ints, target: int, found: Ints, found_distances: Floats
+) -> None:
+    """Replace the lists of these rows by the nearest of old and new, of equal distances the old."""
+    neighbors, parts, distances = lists
+    both = np.hstack([distances[rows], found_distances])
+    order = np.argsort(both, axis=1, kind="stable")[:, : neighbors.shape[1]]
+    new_parts = np.full(found.shape, target)
+    for kept, new in ((neighbors, found), (parts, new_parts), (distances, found_distances)):
         kept[rows] = np.take_along_axis(np.hstack([kept[rows], new]), order, axis=1)
 
 
-def ask(problem: Problem, part: int) -> Arrays:
-    """Directed edges of a part's leaves to the nearest they know of: leaf, part and leaf there, and weight, sorted by part.
+def refine_neighbors(job: Job, part: int) -> DirectedEdges:
+    """Return the directed edges of the leaves of a part to their neighbours after an NN-descent step, sorted by part."""
+    own = _load_neighbor_names(job, part)
+    neighborhood = _load_neighborhood(job, part, own)
+    names, distances = _search_neighborhood(neighborhood, job.shard(Neighbors, part).distances)
+    weights, kept = compute_edge_weights(job, distances), names >= 0
+    leaf = np.broadcast_to(np.arange(len(own))[:, None], names.shape)[kept]
+    order = np.argsort(names[kept] >> _BITS, kind="stable")
+    other_part = (names[kept] >> _BITS)[order]
+    return DirectedEdges(
+        leaf=leaf[order],
+        other_part=other_part,
+        other_leaf=(names[kept] & _OWN)[order],
+        weight=weights[kept][order],
+        target_parts=np.unique(other_part),
+    )
 
-    ``hosts`` are the parts that they lead to.
+
+class _Neighborhood(NamedTuple):
+    """Leaves of a part, then all leaves of other parts that may be their neighbours.
+
+    Names (h,), rows (h, d), and the positions of the neighbours of each in this neighbourhood (h, k), −1 for none.
     """
-    own = _names(problem, part)
-    near, distances = _asked(_circle(problem, part, own), problem.store.one(problem.stage("lists"), part, "distances"))
-    weights, kept = tie_weights(problem, distances), near >= 0
-    leaf = np.broadcast_to(np.arange(len(own))[:, None], near.shape)[kept]
-    order = np.argsort(near[kept] >> _BITS, kind="stable")
-    where = (near[kept] >> _BITS)[order]
-    edges = {"leaf": leaf[order], "part": where, "other": (near[kept] & _OWN)[order], "weight": weights[kept][order]}
-    return {**edges, "hosts": np.unique(where)}
-
-
-class _Circle(NamedTuple):
-    """A part's leaves, and after them all of other parts whom these may meet: names, rows, and whom each lists, by place."""
 
     n_own: int
     names: Ints
     rows: Rows
-    places: Ints
+    positions: Ints
 
 
-def _circle(problem: Problem, part: int, own: Ints) -> _Circle:
-    """Of other parts: the leaves that own ones list or that list own ones, with their lists, and those whom these list."""
-    listed = own[(own >= 0) & (own >> _BITS != part)]
-    friends = np.union1d(listed, _listing(problem, part))
-    theirs = _gathered(problem, friends, _names) if len(friends) else own[:0]
-    strangers = np.setdiff1d(theirs[(theirs >= 0) & (theirs >> _BITS != part)], friends)
-    names = np.concatenate([(part << _BITS) + np.arange(len(own)), friends, strangers])
-    lists = np.concatenate([own, theirs, np.full((len(strangers), own.shape[1]), -1)])
-    rows = [_gathered(problem, some, _rows) for some in (friends, strangers) if len(some)]
-    return _Circle(len(own), names, np.concatenate([_rows(problem, part), *rows]), _places(names, lists))
+def _load_neighborhood(job: Job, part: int, own: Ints) -> _Neighborhood:
+    """Return the leaves of a part, their neighbours and reverse neighbours in other parts, and the neighbours of these."""
+    forward = own[(own >= 0) & (own >> _BITS != part)]
+    first = np.union1d(forward, _find_reverse_neighbors(job, part))
+    theirs = _load_leaves(job, first, _load_neighbor_names) if len(first) else own[:0]
+    second = np.setdiff1d(theirs[(theirs >= 0) & (theirs >> _BITS != part)], first)
+    names = np.concatenate([(part << _BITS) + np.arange(len(own)), first, second])
+    lists = np.concatenate([own, theirs, np.full((len(second), own.shape[1]), -1)])
+    rows = [_load_leaves(job, some, _load_rows) for some in (first, second) if len(some)]
+    return _Neighborhood(len(own), names, np.concatenate([_load_rows(job, part), *rows]), _find_positions(names, lists))
 
 
-def _listing(problem: Problem, part: int) -> Ints:
-    """Leaves of other parts that list some of a part's: only rows that visited it can."""
+def _find_reverse_neighbors(job: Job, part: int) -> Ints:
+    """Return the names of leaves of other parts that have a neighbour in a part: only queries of it can."""
     found = [np.empty(0, dtype=np.int64)]
-    for other in np.unique(problem.store.one(problem.stage("answers"), part, "home")).tolist():
-        lists = problem.store.read(problem.stage("lists"), other, "near", "where")
-        rows = np.flatnonzero(((lists["where"] == part) & (lists["near"] >= 0)).any(axis=1))
+    for other in np.unique(job.shard(Candidates, part, None).query_part).tolist():
+        lists = job.shard(Neighbors, other)
+        rows = np.flatnonzero(((lists.neighbor_parts == part) & (lists.neighbors >= 0)).any(axis=1))
         found.append((other << _BITS) + rows)
     return np.concatenate(found)
 
 
-def _names(problem: Problem, part: int, rows: Ints | slice = slice(None)) -> Ints:
-    """Whom some of a part's leaves list, (m, k)."""
-    lists = problem.store.read(problem.stage("lists"), part, "near", "where")
-    near, where = lists["near"][rows].astype(np.int64), lists["where"][rows].astype(np.int64)
-    return np.where(near >= 0, (where << _BITS) + near, -1)
+def _load_neighbor_names(job: Job, part: int, rows: Ints | slice = slice(None)) -> Ints:
+    """Return the names of the neighbours of some leaves of a part: (m, k), −1 for none."""
+    lists = job.shard(Neighbors, part)
+    neighbors, parts = lists.neighbors[rows].astype(np.int64), lists.neighbor_parts[rows].astype(np.int64)
+    return np.where(neighbors >= 0, (parts << _BITS) + neighbors, -1)
 
 
-def _rows(problem: Problem, part: int, rows: Ints | slice = slice(None)) -> Rows:
-    return np.array(problem.store.one(problem.stage("leaves"), part, "rows")[rows])
+def _load_rows(job: Job, part: int, rows: Ints | slice = slice(None)) -> Rows:
+    return np.array(job.shard(Leaves, part).rows[rows])
 
 
-def _gathered(problem: Problem, names: Ints, read: Callable[[Problem, int, Ints | slice], Any]) -> Any:
-    """What ``read`` gives of leaves of several parts, whose names come sorted."""
+def _load_leaves(job: Job, names: Ints, load: Callable[[Job, int, Ints | slice], Any]) -> Any:
+    """Return what ``load`` returns for leaves of several parts, whose names are sorted."""
     parts, starts = np.unique(names >> _BITS, return_index=True)
     runs = np.split(names & _OWN, starts[1:])
-    return np.concatenate([read(problem, part, run) for part, run in zip(parts.tolist(), runs, strict=True)])
+    return np.concatenate([load(job, part, run) for part, run in zip(parts.tolist(), runs, strict=True)])
 
 
-def _places(names: Ints, lists: Ints) -> Ints:
-    """Names in lists as places among ``names``, which has them all; of nobody −1."""
+def _find_positions(names: Ints, lists: Ints) -> Ints:
+    """Return the positions in ``names`` of the names in lists, −1 for none."""
     order = np.argsort(names)
     return np.where(lists >= 0, order[np.searchsorted(names[order], np.maximum(lists, names.min()))], -1)
 
 
-def _asked(circle: _Circle, known: Floats) -> tuple[Ints, Floats]:
-    """The k nearest to each of a part's leaves, by name, and their distances: (m, k), nearest first; −1 at infinity.
+def _search_neighborhood(neighborhood: _Neighborhood, distances_before: Floats) -> tuple[Ints, Floats]:
+    """Return the names and distances (m, k) of the nearest leaves of each of a part's, nearest first; −1 and infinity for none.
 
-    ``known`` are the distances of those that they list before."""
-    exponent = large_exponent(circle.rows)
-    rows = np.ldexp(circle.rows, -exponent) if exponent else circle.rows
-    places = nearer_lists(rows, _as_lists(circle.places, np.ldexp(known, -exponent)), circle.n_own, 1)[0]
-    missing = places < 0
-    distances = distances_to(circle.rows[: circle.n_own], circle.rows, np.where(missing, 0, places))
+    ``distances_before`` are those of their neighbours before the step."""
+    all_rows, n_own = neighborhood.rows, neighborhood.n_own
+    exponent = large_exponent(all_rows)
+    rows = np.ldexp(all_rows, -exponent) if exponent else all_rows
+    lists = _make_lists(neighborhood.positions, np.ldexp(distances_before, -exponent))
+    positions = nearer_lists(rows, lists, n_own, 1)[0]
+    missing = positions < 0
+    distances = compute_distances(all_rows[:n_own], all_rows, np.where(missing, 0, positions))
     distances[missing] = np.inf
-    order = np.argsort(distances, axis=1, kind="stable")[:, : known.shape[1]]
-    places, distances = np.take_along_axis(places, order, axis=1), np.take_along_axis(distances, order, axis=1)
-    return np.where(places >= 0, circle.names[places], -1), distances
+    order = np.argsort(distances, axis=1, kind="stable")[:, : distances_before.shape[1]]
+    positions, distances = np.take_along_axis(positions, order, axis=1), np.take_along_axis(distances, order, axis=1)
+    return np.where(positions >= 0, neighborhood.names[positions], -1), distances
 
 
-def _as_lists(places: Ints, distances: Floats) -> Lists:
-    """Lists of places, of which the first have distances: nobody else asks."""
-    (n, k), m = places.shape, len(distances)
-    near, far = empty_lists(n, k)
-    near[:, :k], far[:m, :k] = places, 0.5 * distances**2
-    return near, far
+def _make_lists(positions: Ints, distances: Floats) -> Lists:
+    """Return neighbour lists for NN-descent; only the first leaves, those of the part, need distances."""
+    (n, k), m = positions.shape, len(distances)
+    neighbors, half_squares = empty_lists(n, k)
+    neighbors[:, :k], half_squares[:m, :k] = positions, 0.5 * distances**2
+    return neighbors, half_squares
 
 
-def meet(problem: Problem, _: int = 0) -> Arrays:
-    """The parts that each has edges with, in either direction: ``other``, those of a part where ``starts`` says."""
-    hosts = [piece["hosts"] for piece in problem.pieces("edges", problem.n_parts(), "hosts")]
-    one, other = np.repeat(np.arange(len(hosts)), [len(parts) for parts in hosts]), np.concatenate(hosts)
+def find_adjacent_parts(job: Job, _: int = 0) -> AdjacentParts:
+    """Return the parts that share an edge with each part, in either direction."""
+    targets = [shard.target_parts for shard in job.shards(DirectedEdges, job.n_parts())]
+    one, other = np.repeat(np.arange(len(targets)), [len(parts) for parts in targets]), np.concatenate(targets)
     pairs = np.unique(np.column_stack([np.append(one, other), np.append(other, one)]), axis=0)
-    return {"other": pairs[:, 1], "starts": np.searchsorted(pairs[:, 0], np.arange(len(hosts) + 1))}
+    return AdjacentParts(parts=pairs[:, 1], starts=np.searchsorted(pairs[:, 0], np.arange(len(targets) + 1)))
 
 
-def weigh(problem: Problem, part: int) -> Arrays:
-    """Undirected edges of a part's leaves, all points counted: within, as CSR, and across, sorted by the other part.
-
-    ``single`` is the weight across of two points, whatever number of copies they have."""
-    sizes, own = _sizes(problem, part), _directed(problem, part)
+def symmetrize_edges(job: Job, part: int) -> PartGraph:
+    """Return the undirected edges of a part, within and across, weighted by the points of both leaves."""
+    sizes, own = _load_sizes(job, part), _DirectedGraph(job, part)
     counted = sp.diags_array(sizes)
-    inner = sp.csr_array(counted @ _undirected(own(part), own(part)) @ counted)
-    others = [q for q in _joined_parts(problem, part) if q != part]
-    across = [_undirected(own(other), _directed(problem, other)(part)).tocoo() for other in others]
+    inner = sp.csr_array(counted @ _symmetrize(own.matrix_to(part), own.matrix_to(part)) @ counted)
+    others = [other for other in _load_adjacent_parts(job, part) if other != part]
+    across = [_symmetrize(own.matrix_to(q), _DirectedGraph(job, q).matrix_to(part)).tocoo() for q in others]
+    ends = [sizes[edges.row] * _load_sizes(job, q)[edges.col] for q, edges in zip(others, across, strict=True)]
     empty = np.empty(0, dtype=np.int64)
-    told: Arrays = {"indptr": inner.indptr, "indices": inner.indices, "data": inner.data}
-    told["part"] = np.repeat(np.array(others, dtype=np.int64), [edges.nnz for edges in across])
-    told["leaf"] = np.concatenate([empty, *(edges.row for edges in across)])
-    told["other"] = np.concatenate([empty, *(edges.col for edges in across)])
-    ends = [sizes[edges.row] * _sizes(problem, q)[edges.col] for q, edges in zip(others, across, strict=True)]
-    told["single"] = np.concatenate([np.empty(0), *(edges.data for edges in across)])
-    told["weight"] = np.concatenate([np.empty(0), *(e.data * s for e, s in zip(across, ends, strict=True))])
-    return {**told, **_totals(problem, part, sizes, float(inner.data.sum() + told["weight"].sum()) / 2)}
+    weight = np.concatenate([np.empty(0), *(e.data * s for e, s in zip(across, ends, strict=True))])
+    sums, squares = sum_leaves(job.shard(Leaves, part).rows, sizes)
+    total = float(inner.data.sum() + weight.sum()) / 2
+    return PartGraph(
+        indptr=inner.indptr,
+        indices=inner.indices,
+        data=inner.data,
+        other_part=np.repeat(np.array(others, dtype=np.int64), [edges.nnz for edges in across]),
+        leaf=np.concatenate([empty, *(edges.row for edges in across)]),
+        other_leaf=np.concatenate([empty, *(edges.col for edges in across)]),
+        pair_weight=np.concatenate([np.empty(0), *(edges.data for edges in across)]),
+        weight=weight,
+        row_sum=sums.sum(axis=0),
+        totals=np.array([total, sizes.sum(), sizes @ sizes, squares.sum()]),
+    )
 
 
-def _totals(problem: Problem, part: int, sizes: Floats, edges: float) -> Arrays:
-    """Of a part: Σ x; and the weight of its edges, half of those across, Σ s and Σ s² of its leaves' sizes, and Σ ‖x‖²."""
-    sums, squares = sums_of_leaves(problem.store.one(problem.stage("leaves"), part, "rows"), sizes)
-    return {"total": sums.sum(axis=0), "sums": np.array([edges, sizes.sum(), sizes @ sizes, squares.sum()])}
-
-
-def _joined_parts(problem: Problem, part: int) -> list[int]:
-    """Parts with an edge to or from a part."""
-    told = problem.store.read("borders")
-    found: list[int] = told["other"][slice(*told["starts"][part : part + 2])].tolist()
+def _load_adjacent_parts(job: Job, part: int) -> list[int]:
+    """Return the parts that share an edge with a part."""
+    shard = job.shard(AdjacentParts)
+    found: list[int] = shard.parts[slice(*shard.starts[part : part + 2])].tolist()
     return found
 
 
-def _sizes(problem: Problem, part: int) -> Floats:
-    return np.array(problem.store.one(problem.stage("leaves"), part, "sizes"))
+def _load_sizes(job: Job, part: int) -> Floats:
+    return np.array(job.shard(Leaves, part).sizes)
 
 
-def _directed(problem: Problem, part: int) -> Callable[[int], Matrix]:
-    """Other part → the matrix of directed edges to its leaves."""
-    piece = problem.store.read("edges", part, "leaf", "part", "other", "weight")
+class _DirectedGraph:
+    """Directed edges of a part."""
 
-    def towards(other: int) -> Matrix:
-        run = slice(*np.searchsorted(piece["part"], [other, other + 1]))
-        shape = len(_sizes(problem, part)), len(_sizes(problem, other))
-        return sp.csr_array((piece["weight"][run], (piece["leaf"][run], piece["other"][run])), shape=shape)
+    def __init__(self, job: Job, part: int) -> None:
+        self._job, self._part, self._edges = job, part, job.shard(DirectedEdges, part)
 
-    return towards
+    def matrix_to(self, other: int) -> Matrix:
+        """Return the weights of edges to the leaves of another part, (leaves, leaves there)."""
+        edges = self._edges
+        run = slice(*np.searchsorted(edges.other_part, [other, other + 1]))
+        shape = len(_load_sizes(self._job, self._part)), len(_load_sizes(self._job, other))
+        return sp.csr_array((edges.weight[run], (edges.leaf[run], edges.other_leaf[run])), shape=shape)
 
 
-def _undirected(there: Matrix, back: Matrix) -> Matrix:
-    """The probability that one or the other edge exists: a + b − ab, as in a graph made at once."""
-    reverse = sp.csr_array(back.T)
-    return sp.csr_array(there + reverse - there * reverse)
+def _symmetrize(forward: Matrix, backward: Matrix) -> Matrix:
+    """Return the probability that one or the other edge exists, a + b − ab, as for a graph in memory."""
+    reverse = sp.csr_array(backward.T)
+    return sp.csr_array(forward + reverse - forward * reverse)

@@ -1,11 +1,11 @@
-"""What is fitted by parts: rows, parameters, and where finished pieces are. All that a task needs, and small to send."""
+"""The job of an out-of-core fit: rows, settings, and the storage of finished shards. Small to send to a worker."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,20 +15,22 @@ from ..similarity.build import metric_named
 from ..similarity.neighbor_metrics import BACKGROUND, N_NEIGHBORS
 from ..similarity.scaling import SCALES
 from .npy_source import Rows
-from .row_sources import Source, checked_block, fingerprint, rows_of_a_block
+from .records import Partition, Record
+from .row_sources import Source, fingerprint, read_block, rows_per_block
 
-METRICS = ("auto", "cosine")  # those whose similarity between parts is exact without looking at all pairs
-EDGE_WEIGHTS = ("fuzzy", "binary")  # those that a row decides from its own neighbours
+R = TypeVar("R", bound=Record)
+METRICS = ("auto", "cosine")  # similarities between parts are exact without all pairs
+EDGE_WEIGHTS = ("fuzzy", "binary")  # computed from the neighbours of one row alone
 # A part has at most so many rows, where cells allow it; the sample so many, or enough for cells much smaller than parts.
 PART_SIZE = 20_000
 SAMPLE_SIZE, SAMPLED_A_PART = 20_000, 256
 MOST_SAMPLED = 400_000
-TURNS = 2  # each leaves about a third of the misplaced; a turn takes little beside the fits of the parts
+ROUNDS = 2  # each leaves about a third of the misassigned rows, and is fast compared with the trees of the parts
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """Parameters that decide the tree, besides the rows."""
+class JobSettings:
+    """Parameters that decide the tree, apart from the rows."""
 
     metric: str = "auto"
     n_neighbors: int = N_NEIGHBORS
@@ -43,28 +45,29 @@ class Recipe:
     top_size: int | None = None  # subtrees at most whose tree is made above the parts
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any], **sizes: Any) -> Recipe:
-        """Return the recipe of an estimator's parameters; None stands for the defaults here."""
+    def from_parameters(cls, parameters: Mapping[str, Any], **sizes: Any) -> JobSettings:
+        """Return the settings that follow from an estimator's parameters; None stands for the defaults here."""
         given = {name: parameters[name] for name in ("metric", "n_neighbors", "edge_weights", "scale", "background")}
         if given["metric"] in METRICS:
             metric_named(**given)  # raises for settings that the metric does not have
         if given["metric"] != "auto" and given["n_neighbors"] is not None:
             raise ValueError(
-                f"n_neighbors={given['n_neighbors']!r} with metric={given['metric']!r} cannot be fitted by parts; leave one out."
+                f"n_neighbors={given['n_neighbors']!r} with metric={given['metric']!r} cannot be fitted out of core; "
+                "leave one out."
             )
         seed = parameters["random_state"]
         if isinstance(seed, np.random.RandomState):
-            raise ValueError(f"random_state={seed!r} cannot be fitted by parts; give a whole number.")
+            raise ValueError(f"random_state={seed!r} cannot be fitted out of core; give a whole number.")
         known = {name: value for name, value in given.items() if value is not None}
         return cls(**known, effort=parameters["effort"], seed=0 if seed is None else int(seed), **sizes)
 
     def check(self) -> None:
-        """Raise for what a fit by parts cannot do."""
+        """Raise for values that an out-of-core fit does not support."""
         for name, choices in (("metric", METRICS), ("edge_weights", EDGE_WEIGHTS), ("scale", SCALES)):
             value = getattr(self, name)
             if value not in choices:
-                told = ", ".join(map(repr, choices))
-                raise ValueError(f"{name}={value!r} cannot be fitted by parts; choose one of {told}.")
+                listed = ", ".join(map(repr, choices))
+                raise ValueError(f"{name}={value!r} cannot be fitted out of core; choose one of {listed}.")
         for name in ("n_neighbors", "part_size", "sample_size", "block_rows", "top_size"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
@@ -74,76 +77,81 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Rows, recipe and storage. Tasks get nothing else, and read what they need."""
+class Job:
+    """Rows, settings and storage of an out-of-core fit: all that a task is sent; it reads what it needs."""
 
     source: Source
-    recipe: Recipe
+    settings: JobSettings
     storage: Storage
 
     @cached_property
     def store(self) -> Checkpoint:
-        """Finished pieces."""
+        """Finished shards."""
         return Checkpoint(self.storage)
 
     def open(self) -> None:
-        """Make the storage ready, or raise if it holds something else."""
-        self.recipe.check()
+        """Prepare the storage; raise if it holds another fit."""
+        self.settings.check()
         n, d = self.source.shape
         if n < 1 or d < 1:
             raise ValueError(f"The table has shape {(n, d)}; it needs at least one row and one column.")
-        Checkpoint.opened(self.storage, {"data": fingerprint(self.source), **asdict(self.recipe)})
+        Checkpoint.opened(self.storage, {"data": fingerprint(self.source), **asdict(self.settings)})
 
     @property
     def n(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return self.source.shape[0]
 
     @property
     def block_rows(self) -> int:
-        """Rows of a block."""
-        return self.recipe.block_rows or rows_of_a_block(*self.source.shape)
+        """Number of rows of a block."""
+        return self.settings.block_rows or rows_per_block(*self.source.shape)
 
     @property
     def n_blocks(self) -> int:
-        """Blocks of rows."""
+        """Number of blocks."""
         return -(-self.n // self.block_rows)
 
-    def n_parts(self, turn: int | None = None) -> int:
-        """Parts; known once they are divided, and fewer if rows leave one altogether."""
-        return len(self.store.one(self.stage("parts", turn), 0, "counts"))
+    def n_parts(self, round_number: int | None = None) -> int:
+        """Return the number of parts in a round, by default the last; parts that all rows leave are removed."""
+        return len(self.shard(Partition, 0, round_number).counts)
 
     @property
-    def n_turns(self) -> int:
-        """How often rows move to the part in which most of their neighbours are."""
-        return TURNS if self.has_edges else 0
+    def n_rounds(self) -> int:
+        """How often rows move to the part of most of their neighbours, after the first partition."""
+        return ROUNDS if self.has_edges else 0
 
-    def stage(self, name: str, turn: int | None = None) -> str:
-        """A stage's name at a turn; by default after the last."""
-        return f"{name}-{self.n_turns if turn is None else turn}"
+    def stage_name(self, record: type[Record], round_number: int | None = None) -> str:
+        """Return where shards of a record are stored; of repeated stages, those of a round, by default the last."""
+        number = self.n_rounds if round_number is None else round_number
+        return f"{record.stage}-{number}" if record.has_rounds else record.stage
 
     @property
     def has_edges(self) -> bool:
-        """Whether there is a graph of neighbours."""
-        return self.recipe.metric == "auto"
+        """Whether the similarity has a graph of nearest neighbours."""
+        return self.settings.metric == "auto"
 
     @property
     def sample_size(self) -> int:
-        """Rows of the sample: enough for cells that are small beside a part."""
-        wanted = self.recipe.sample_size
+        """Number of rows of the sample: enough for cells that are small compared with a part."""
+        wanted = self.settings.sample_size
         if wanted is None:
-            wanted = int(np.clip(SAMPLED_A_PART * self.n / self.recipe.part_size, SAMPLE_SIZE, MOST_SAMPLED))
+            wanted = int(np.clip(SAMPLED_A_PART * self.n / self.settings.part_size, SAMPLE_SIZE, MOST_SAMPLED))
         return min(self.n, wanted)
 
     def block(self, number: int) -> tuple[Rows, int]:
-        """The rows of a block as they are, and the number of the first."""
+        """Return the rows of a block, not scaled, and the number of the first."""
         start = number * self.block_rows
-        return checked_block(self.source, start, min(start + self.block_rows, self.n)), start
+        return read_block(self.source, start, min(start + self.block_rows, self.n)), start
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def pieces(self, stage: str, count: int, *names: str) -> Iterator[dict[str, Any]]:
-        """The named arrays of all pieces of a stage, in order."""
+    def shard(self, record: type[R], number: int = 0, round_number: int | None = None) -> R:
+        """Return a shard of a stage; its arrays are memory-mapped on first access."""
+        return record.load(self.store, self.stage_name(record, round_number), number)
+
+    def shards(self, record: type[R], count: int, round_number: int | None = None) -> Iterator[R]:
+        """Yield the first ``count`` shards of a stage in order."""
         for number in range(count):
-            yield self.store.read(stage, number, *names)
+            yield self.shard(record, number, round_number)

@@ -1,9 +1,9 @@
-"""Flat clusters of a tree fitted by parts, and those that new rows would join."""
+"""Flat clusters of a tree that was fitted out of core, and those that new rows would join."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -11,107 +11,72 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
-from .._runtime.shard_store import Arrays
-from ..fit.new_points import joined_clusters
-from ..fit.parameter_checks import JOIN, LABEL
+from ..fit.flat_cut import FlatCut
+from ..fit.new_points import assign_clusters
+from ..fit.parameter_checks import JOIN
 from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
-from ..tree.condense import FlatClusters
-from ..tree.prunings import CONDENSED, flat_clusters, nearest_possible, own_clusters, require_size
 from .assembly import FOLDER
-from .job import Problem
+from .job import Job
 from .npy_source import Rows
-from .sample import placed, sample_of
-from .stages import Stage
-from .top_tree import Frontier, frontier_of
+from .records import Labels, Leaves, PartTree, SampleTree, TopTree
+from .sample import load_sample, scale_rows
+from .stages import STAGES, Stage
+from .top_tree import Frontier, load_frontier
 
 
-@dataclass(frozen=True)
-class Cut:
-    """Which flat clusters: as the parameters of ``HypHC`` say."""
-
-    n_clusters: int | None = None
-    distance_threshold: float | None = None
-    criterion: str = CONDENSED
-    min_size: float | None = None
-    outliers: str = JOIN
-
-    def check(self, n: int) -> None:
-        """Raise for clusters that no tree of n points has, and for settings that would be ignored."""
-        if self.distance_threshold is None:
-            if self.n_clusters is not None and not 1 <= self.n_clusters <= n:
-                raise ValueError(
-                    f"n_clusters={self.n_clusters} is not between 1 and the {n} points; choose one that is."
-                )
-            return
-        if self.n_clusters is not None:
-            raise ValueError("Give n_clusters or distance_threshold, not both.")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name not in ("distance_threshold", "outliers") and value != field.default:
-                raise ValueError(
-                    f"{field.name}={value!r} goes with a number of clusters, not with distance_threshold; leave it out."
-                )
-
-    def clusters(self, tree: Tree, n_found: int | None = None) -> FlatClusters:
-        """Return as many flat clusters as asked for, else those that the tree carries, else as near to ``n_found`` as can be."""
-        if self.distance_threshold is not None:
-            return flat_clusters(tree, height=float(np.nextafter(self.distance_threshold, -np.inf)))
-        require_size(tree, self.min_size)
-        if self.n_clusters is None and tree.found_splits is not None:
-            return own_clusters(tree, self.criterion, self.min_size)
-        n_clusters = (
-            self.n_clusters if n_found is None else nearest_possible(tree, n_found, self.criterion, self.min_size)
-        )
-        return flat_clusters(tree, n_clusters, self.criterion, self.min_size)
-
-    def labels(self, clusters: FlatClusters) -> Ints:
-        """Return the cluster of each leaf, or −1 for those that fell out above the core of their cluster if they are labelled."""
-        return np.where(clusters.joined, -1, clusters.labels) if self.outliers == LABEL else clusters.labels
-
-    def stage(self) -> Stage:
-        """The stage that makes them: another cut of the same tree is another stage."""
-        name = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
-        return Stage(f"labels-{name}", partial(_labels, cut=self), "one")
+def labels_stage(cut: FlatCut) -> Stage:
+    """Return the stage that labels the rows; each cut of a tree is a stage of its own."""
+    name = hashlib.sha256(repr(cut).encode()).hexdigest()[:12]
+    return Stage(Labels, partial(_label_rows, cut=cut), f"{Labels.stage}-{name}", STAGES[Labels].title)
 
 
-def _labels(problem: Problem, _: int, cut: Cut) -> Arrays:
-    # unless a number is asked for, as many as the sample's tree has, found as ``HypHC`` finds it
-    n_found = None if cut.n_clusters is not None else int(problem.store.one("sample", 0, "n_clusters"))
-    clusters = cut.clusters(tree_of(problem), n_found)
-    arrays = {"labels": cut.labels(clusters).astype(np.int64), "n_clusters": np.array(len(clusters.nodes))}
-    return arrays if cut.outliers == JOIN else {**arrays, "clusters": clusters.labels.astype(np.int64)}
+def _label_rows(job: Job, _: int, cut: FlatCut) -> Labels:
+    """Return the flat cluster of each row, and their number."""
+    # if no number is given, that of the sample's tree, found as by ``HypHC``
+    n_found = None if cut.n_clusters is not None else int(job.shard(SampleTree).n_clusters)
+    clusters = cut.find_clusters(load_tree(job), n_found)
+    return Labels(
+        labels=cut.label_points(clusters).astype(np.int64),
+        n_clusters=np.array(len(clusters.nodes)),
+        clusters=None if cut.outliers == JOIN else clusters.labels.astype(np.int64),
+    )
 
 
-def tree_of(problem: Problem) -> Tree:
-    """The whole tree, memory-mapped."""
-    return Tree.load(problem.store.place.inside(FOLDER))
+def load_labels(job: Job, cut: FlatCut) -> Labels:
+    """Return the labels of a cut, memory-mapped."""
+    return Labels.load(job.store, labels_stage(cut).name, 0)
 
 
-def n_distinct(problem: Problem) -> int:
-    """Return the number of different rows of a finished fit; rows of two parts differ."""
-    return sum(len(piece["frontier"]) for piece in problem.pieces("fits", problem.n_parts(), "frontier"))
+def load_tree(job: Job) -> Tree:
+    """Return the tree of all rows, memory-mapped."""
+    return Tree.load(job.store.place.inside(FOLDER))
 
 
-def predicted(problem: Problem, cut: Cut, raw: Rows) -> Ints:
-    """The flat cluster that each new row would join at its cheapest place among the small subtrees of all parts."""
-    placement = _placement(problem.store.digest(cut.stage().name), problem, cut)
-    sample, frontier = sample_of(problem), placement.frontier
-    rows: Any = placed(raw, sample.columns)
+def count_distinct_rows(job: Job) -> int:
+    """Return the number of distinct rows of a finished fit; rows of two parts differ."""
+    return sum(len(shard.frontier) for shard in job.shards(PartTree, job.n_parts()))
+
+
+def predict_clusters(job: Job, cut: FlatCut, raw: Rows) -> Ints:
+    """Return the flat cluster that each new row would join at its cheapest position among the frontier subtrees."""
+    placement = _load_placement(job.store.digest(labels_stage(cut).name), job, cut)
+    sample, frontier = load_sample(job), placement.frontier
+    rows: Any = scale_rows(raw, sample.columns)
     if isinstance(frontier.similarity, Blend):
-        near, distances = sample.nearest(rows, problem.recipe.n_neighbors)
-        edges = sample.ties(placement.node_of_sample[near], distances, frontier.similarity.n)
+        neighbors, distances = sample.find_neighbors(rows, job.settings.n_neighbors)
+        edges = sample.weight_edges(placement.node_of_sample[neighbors], distances, frontier.similarity.n)
         # an edge leads to one row of a subtree, not to all of its points
         edges = sp.csr_array(edges @ sp.diags_array(1.0 / frontier.similarity.sizes))
         rows = BlendRows(edges, rows.astype(np.float64))
-    joined = joined_clusters(placement.tree, placement.labels, frontier.similarity.extended(rows), 1)
+    joined = assign_clusters(placement.tree, placement.labels, frontier.similarity.extended(rows), 1)
     return np.asarray(placement.names[joined])
 
 
 @dataclass(frozen=True, eq=False)
 class _Placement:
-    """The tree of small subtrees, with the cluster of each, and the subtree of each sampled row."""
+    """The tree of frontier subtrees, the cluster of each, and the subtree of each sampled row."""
 
     frontier: Frontier
     tree: Tree
@@ -121,21 +86,22 @@ class _Placement:
 
 
 @lru_cache(maxsize=1)
-def _placement(digest: str, problem: Problem, cut: Cut) -> _Placement:
-    frontier, tree = frontier_of(problem), Tree(np.array(problem.store.one("top", 0, "children")))
-    members = np.concatenate([piece["member"] for piece in problem.pieces("fits", problem.n_parts(), "member")])
-    kept = "labels" if cut.outliers == JOIN else "clusters"  # a new row joins a cluster, whichever points are outliers
-    names, labels = np.unique(problem.store.one(cut.stage().name, 0, kept)[members], return_inverse=True)
-    return _Placement(frontier, tree, labels, names, _nodes_of_sample(problem, frontier.starts))
+def _load_placement(digest: str, job: Job, cut: FlatCut) -> _Placement:
+    frontier, tree = load_frontier(job), Tree(np.array(job.shard(TopTree).children))
+    members = np.concatenate([shard.member for shard in job.shards(PartTree, job.n_parts())])
+    found = load_labels(job, cut)
+    clusters = found.labels if cut.outliers == JOIN else found.clusters  # new rows join a cluster, never the outliers
+    names, labels = np.unique(clusters[members], return_inverse=True)
+    return _Placement(frontier, tree, labels, names, _nodes_of_sample(job, frontier.starts))
 
 
-def _nodes_of_sample(problem: Problem, starts: Ints) -> Ints:
-    sampled = problem.store.one("sample", 0, "ids")
+def _nodes_of_sample(job: Job, starts: Ints) -> Ints:
+    """Return the frontier subtree of each sampled row."""
+    sampled = job.shard(SampleTree).ids
     node = np.full(len(sampled), -1)
-    for part in range(problem.n_parts()):
-        leaves = problem.store.read(problem.stage("leaves"), part, "ids", "leaf")
-        place = np.searchsorted(leaves["ids"], sampled)
-        here = np.append(leaves["ids"], -1)[place] == sampled
-        frontier = problem.store.one("fits", part, "frontier")
-        node[here] = starts[part] + frontier[leaves["leaf"][place[here]]]
+    for part in range(job.n_parts()):
+        leaves, frontier = job.shard(Leaves, part), job.shard(PartTree, part).frontier
+        position = np.searchsorted(leaves.ids, sampled)
+        here = np.append(leaves.ids, -1)[position] == sampled
+        node[here] = starts[part] + frontier[leaves.leaf[position[here]]]
     return node

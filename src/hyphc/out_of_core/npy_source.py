@@ -1,4 +1,4 @@
-"""Rows of arrays at hand and of NPY files: memory-mapped, or fetched from an address block by block."""
+"""Sources of rows in arrays and NPY files: memory-mapped, or fetched from an address block by block."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ HEADER_BYTES = 4_096  # that are fetched to find out what an NPY file holds; a t
 
 
 def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type in which rows are read."""
+    """Return the dtype in which rows are read."""
     return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
-    """An array (n, d) at hand, a memory-mapped one among them: for threads of one process."""
+    """An array (n, d), possibly memory-mapped: for threads of one process."""
 
     array: npt.NDArray[Any]
 
@@ -82,7 +82,7 @@ class _Header(NamedTuple):
 
 @dataclass(frozen=True)
 class FetchedNpyRows:
-    """The same at an address: a block is a run of bytes, and only that is fetched."""
+    """An NPY file at an address: only the bytes of a block are fetched."""
 
     address: str
 

@@ -1,8 +1,8 @@
-"""Rows to cells, cells to parts, and the rows of each part together.
+"""Partition of the rows: rows to cells, cells to parts, and the rows of each part gathered.
 
-A cell is a small subtree of the sample's tree; each row goes to the cell that it would join at its cheapest place. Parts are the
-largest subtrees whose cells hold at most ``part_size`` rows, counted exactly: where the sample misjudged how many rows there
-are, parts are finer, and none need be split again. Rows that move to their neighbours' part later do so while it has room.
+A cell is a small subtree of the sample's tree; each row is assigned to the cell that it would join at its cheapest position.
+Parts are the largest subtrees whose cells hold at most ``part_size`` rows, counted exactly, so that no part is split again. In
+later rounds rows move to the part of most of their neighbours while it has room.
 """
 
 from __future__ import annotations
@@ -15,45 +15,47 @@ import numpy.typing as npt
 from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
 from .._runtime.duplicate_rows import equal_rows
-from .._runtime.shard_store import Arrays
-from ..fit.new_points import joined_clusters
+from ..fit.new_points import assign_clusters
 from ..tree import Tree
-from .job import Problem
+from .job import Job
 from .npy_source import Rows
-from .sample import NEAR, placed, sample_of
+from .records import Assignment, Leaves, Neighbors, Partition, SampleTree, ShuffledRows
+from .sample import NEARBY, load_sample, scale_rows
 
 GROWTH = 1.25  # times part_size: what a part may hold after rows have moved
 
 
-def assign(problem: Problem, number: int) -> Arrays:
-    """The cell of each row of a block, the cells near it where there are neighbours, and how many rows each cell got."""
-    sample = sample_of(problem)
-    raw, _ = problem.block(number)
-    rows = placed(raw, sample.columns)
-    near, distances = sample.nearest(rows, problem.recipe.n_neighbors) if problem.has_edges else (None, None)
-    cell = joined_clusters(sample.tree, sample.cells, sample.beside(rows, near, distances), 1)
-    told: Arrays = {"cell": cell.astype(np.int32), "counts": np.bincount(cell, minlength=int(sample.cells.max()) + 1)}
-    if near is not None:
-        told["near"] = sample.near_cells(rows, NEAR)
-    return told
+def assign_cells(job: Job, number: int) -> Assignment:
+    """Return the cell of each row of a block, the number of rows of each cell, and with a graph the cells near each row."""
+    sample = load_sample(job)
+    raw, _ = job.block(number)
+    rows = scale_rows(raw, sample.columns)
+    neighbors, distances = sample.find_neighbors(rows, job.settings.n_neighbors) if job.has_edges else (None, None)
+    cell = assign_clusters(sample.tree, sample.cells, sample.extend(rows, neighbors, distances), 1)
+    return Assignment(
+        cell=cell.astype(np.int32),
+        counts=np.bincount(cell, minlength=int(sample.cells.max()) + 1),
+        nearby_cells=sample.find_nearby_cells(rows, NEARBY) if job.has_edges else None,
+    )
 
 
-def divide(problem: Problem, _: int = 0) -> Arrays:
-    """The part of each cell, −1 of those without rows, and how many rows each part has."""
-    piece = problem.store.read("sample", 0, "children", "cells")
-    blocks = [piece["counts"] for piece in problem.pieces("assignment", problem.n_blocks, "counts")]
-    counts: Ints = np.sum(blocks, axis=0)
-    part = parts_of_cells(Tree(np.array(piece["children"])), np.array(piece["cells"]), counts, problem.recipe.part_size)
-    return {"of_cell": part, "counts": np.bincount(part[part >= 0], weights=counts[part >= 0]).astype(np.int64)}
+def form_parts(job: Job, _: int = 0) -> Partition:
+    """Return the part of each cell, −1 for those without rows, and the number of rows of each part."""
+    sample = job.shard(SampleTree)
+    counts: Ints = np.sum([shard.counts for shard in job.shards(Assignment, job.n_blocks)], axis=0)
+    tree, cells = Tree(np.array(sample.children)), np.array(sample.cells)
+    part = assign_cells_to_parts(tree, cells, counts, job.settings.part_size)
+    rows = np.bincount(part[part >= 0], weights=counts[part >= 0]).astype(np.int64)
+    return Partition(counts=rows, part_of_cell=part, new_number=None, denied=None)
 
 
-def parts_of_cells(tree: Tree, cells: Ints, counts: Ints, part_size: int) -> Ints:
-    """The part of each cell: the largest subtrees of at most ``part_size`` rows, numbered from left to right; −1 if empty.
+def assign_cells_to_parts(tree: Tree, cells: Ints, counts: Ints, part_size: int) -> Ints:
+    """Return the part of each cell: the largest subtrees of at most ``part_size`` rows, from left to right; −1 if empty.
 
     Examples
     --------
     >>> tree = Tree([[0, 1], [2, 3], [4, 5]])
-    >>> parts_of_cells(tree, np.arange(4), np.array([5, 5, 1, 0]), 6)
+    >>> assign_cells_to_parts(tree, np.arange(4), np.array([5, 5, 1, 0]), 6)
     array([0, 1, 2, 2])
     """
     n = tree.n_leaves
@@ -73,81 +75,90 @@ def parts_of_cells(tree: Tree, cells: Ints, counts: Ints, part_size: int) -> Int
     return part[first]
 
 
-def distribute(problem: Problem, number: int, turn: int) -> Arrays:
-    """A block's rows in the order of their parts, where each part begins, and which rows look for neighbours in which parts.
-
-    ``hosts`` are the parts that rows of each part visit, once each; those of a part begin where ``hosted`` says.
-    """
-    raw, start = problem.block(number)
-    rows = placed(raw, sample_of(problem).columns)
-    part, near = _at_first(problem, number) if turn == 0 else _moved(problem, number, turn)
+def shuffle_rows(job: Job, number: int, round_number: int) -> ShuffledRows:
+    """Return a block's rows sorted by part, and which of them search for neighbours in which other parts."""
+    raw, start = job.block(number)
+    rows = scale_rows(raw, load_sample(job).columns)
+    part, nearby = _initial_parts(job, number) if round_number == 0 else _parts_after_moves(job, number, round_number)
     order = np.argsort(part, kind="stable")
-    bounds = np.arange(problem.n_parts(turn) + 1)
-    found = {"rows": rows[order], "ids": start + order, "starts": np.searchsorted(part[order], bounds)}
-    if near is None:
-        return found
-    near, home = near[order], part[order]
-    visitor, visited = visits(home, near)
-    pairs = np.unique(np.column_stack([home[visitor], visited]), axis=0)
-    hosts = {"hosts": pairs[:, 1], "hosted": np.searchsorted(pairs[:, 0], bounds)}
-    return {**found, **hosts, "near": near, "visitor": visitor, "visited": np.searchsorted(visited, bounds)}
+    bounds = np.arange(job.n_parts(round_number) + 1)
+    own = part[order]
+    shuffled = ShuffledRows(
+        rows=rows[order],
+        ids=start + order,
+        starts=np.searchsorted(own, bounds),
+        nearby_parts=None,
+        queries=None,
+        query_starts=None,
+        targets=None,
+        target_starts=None,
+    )
+    if nearby is not None:
+        nearby = nearby[order]
+        queries, searched = find_queries(own, nearby)
+        pairs = np.unique(np.column_stack([own[queries], searched]), axis=0)
+        shuffled.nearby_parts, shuffled.queries = nearby, queries
+        shuffled.query_starts = np.searchsorted(searched, bounds)
+        shuffled.targets, shuffled.target_starts = pairs[:, 1], np.searchsorted(pairs[:, 0], bounds)
+    return shuffled
 
 
-def _at_first(problem: Problem, number: int) -> tuple[Ints, Ints | None]:
-    """The part of each row of a block, and the parts near it."""
-    of_cell = problem.store.one(problem.stage("parts", 0), 0, "of_cell")
-    told = problem.store.read("assignment", number)
-    return of_cell[told["cell"]], of_cell[told["near"]].astype(np.int32) if problem.has_edges else None
+def _initial_parts(job: Job, number: int) -> tuple[Ints, Ints | None]:
+    """Return the part of each row of a block, and with a graph the parts near it."""
+    part_of_cell, assignment = job.shard(Partition, 0, 0).part_of_cell, job.shard(Assignment, number)
+    nearby = part_of_cell[assignment.nearby_cells].astype(np.int32) if job.has_edges else None
+    return part_of_cell[assignment.cell], nearby
 
 
-def _moved(problem: Problem, number: int, turn: int) -> tuple[Ints, Ints]:
-    """The same after a turn: each row is where most of its neighbours are, and near all parts that have some."""
-    last = problem.store.read(problem.stage("shuffle", turn - 1), number, "ids", "starts", "near")
-    moves = problem.store.read(problem.stage("parts", turn), 0, "renumbered", "denied")
-    renumbered = np.append(moves["renumbered"], -1)
-    before = rows_before(problem, turn - 1)[number]
-    pieces = []
-    for part, (b, e) in enumerate(pairwise(last["starts"].tolist())):
-        told = problem.store.read(problem.stage("lists", turn - 1), part, "home", "around") if b < e else None
-        own = slice(before[part], before[part] + e - b)
-        pieces += [] if told is None else [(_admitted(told["home"][own], part, moves["denied"]), told["around"][own])]
-    home, around = (np.concatenate(values) for values in zip(*pieces, strict=True))
-    back = np.argsort(last["ids"])
-    return renumbered[home][back], renumbered[np.hstack([around, last["near"][:, :NEAR]])][back].astype(np.int32)
+def _parts_after_moves(job: Job, number: int, round_number: int) -> tuple[Ints, Ints]:
+    """Return the part of each row of a block, that of most of its neighbours, and all parts that have some."""
+    last, moves = job.shard(ShuffledRows, number, round_number - 1), job.shard(Partition, 0, round_number)
+    new_number = np.append(moves.new_number, -1)
+    before = count_rows_before(job, round_number - 1)[number]
+    parts, nearby = [], []
+    for part, (b, e) in enumerate(pairwise(last.starts.tolist())):
+        if b < e:
+            lists, own = job.shard(Neighbors, part, round_number - 1), slice(before[part], before[part] + e - b)
+            parts.append(_apply_denials(lists.best_part[own], part, moves.denied))
+            nearby.append(lists.row_neighbor_parts[own])
+    back = np.argsort(last.ids)
+    every = np.hstack([np.concatenate(nearby), last.nearby_parts[:, :NEARBY]])
+    return new_number[np.concatenate(parts)][back], new_number[every][back].astype(np.int32)
 
 
-def _admitted(home: Ints, part: int, denied: Ints) -> Ints:
-    """Where rows of a part are after a turn: they stay if the part that they belong to has no room for them."""
-    return np.where(np.isin(home, denied[denied[:, 0] == part, 1]), part, home)
+def _apply_denials(best_part: Ints, part: int, denied: Ints) -> Ints:
+    """Return the parts of the rows of a part after a round: a row stays if its best part has no room."""
+    return np.where(np.isin(best_part, denied[denied[:, 0] == part, 1]), part, best_part)
 
 
-def count_moved(problem: Problem, _: int, turn: int) -> Arrays:
-    """How many rows each part has after a turn, and the new numbers of the old parts; −1 for those that all rows left.
-
-    ``denied`` are pairs of parts between which no row may move, since the second has no room.
-    """
-    n_parts = problem.n_parts(turn - 1)
+def count_moves(job: Job, _: int, round_number: int) -> Partition:
+    """Return the number of rows of each part after moves, the new numbers of parts, and the moves denied for lack of room."""
+    n_parts = job.n_parts(round_number - 1)
     flows = []
-    for part, piece in enumerate(problem.pieces(problem.stage("lists", turn - 1), n_parts, "home")):
-        home, rows = np.unique(piece["home"], return_counts=True)
-        flows.append(np.column_stack([np.full(len(home), part), home, rows]))
+    for part, shard in enumerate(job.shards(Neighbors, n_parts, round_number - 1)):
+        best_part, rows = np.unique(shard.best_part, return_counts=True)
+        flows.append(np.column_stack([np.full(len(best_part), part), best_part, rows]))
     moves = np.concatenate(flows)
     before = np.bincount(moves[:, 0], moves[:, 2], minlength=n_parts)
-    room = np.maximum(GROWTH * problem.recipe.part_size - before, 0.0)
-    is_denied = without_room(moves, room)
+    room = np.maximum(GROWTH * job.settings.part_size - before, 0.0)
+    is_denied = deny_moves(moves, room)
     end = np.where(is_denied, moves[:, 0], moves[:, 1])
     counts = np.bincount(end, moves[:, 2], minlength=n_parts).astype(np.int64)
     kept = counts > 0
-    told = {"counts": counts[kept], "renumbered": np.where(kept, np.cumsum(kept) - 1, -1)}
-    return {**told, "denied": moves[is_denied, :2]}
+    return Partition(
+        counts=counts[kept],
+        part_of_cell=None,
+        new_number=np.where(kept, np.cumsum(kept) - 1, -1),
+        denied=moves[is_denied, :2],
+    )
 
 
-def without_room(moves: Ints, room: Floats) -> npt.NDArray[np.bool_]:
-    """Which moves (from, to, rows) a part has no room for; the largest are admitted first. None is within a part.
+def deny_moves(moves: Ints, room: Floats) -> npt.NDArray[np.bool_]:
+    """Return which moves (from, to, rows) lack room; the largest are admitted first, those within a part always.
 
     Examples
     --------
-    >>> without_room(np.array([[0, 1, 5], [1, 1, 90], [2, 1, 7], [3, 1, 4]]), np.array([0.0, 11.0, 0.0, 0.0]))
+    >>> deny_moves(np.array([[0, 1, 5], [1, 1, 90], [2, 1, 7], [3, 1, 4]]), np.array([0.0, 11.0, 0.0, 0.0]))
     array([ True, False, False, False])
     """
     leaves = moves[:, 0] != moves[:, 1]
@@ -160,47 +171,48 @@ def without_room(moves: Ints, room: Floats) -> npt.NDArray[np.bool_]:
     return denied
 
 
-def visits(home: Ints, near: Ints) -> tuple[Ints, Ints]:
-    """Pairs of a row and a part that is not its own but near it, each once, in the order of these parts.
+def find_queries(own: Ints, nearby: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct pairs of a row and another part near it, sorted by that part.
 
     Examples
     --------
-    >>> visits(np.array([0, 0, 1]), np.array([[0, 1], [0, 0], [1, 0]]))
+    >>> find_queries(np.array([0, 0, 1]), np.array([[0, 1], [0, 0], [1, 0]]))
     (array([2, 0]), array([0, 1]))
     """
-    near = np.sort(near, axis=1)
-    fresh = np.column_stack([np.ones(len(near), dtype=bool), near[:, 1:] != near[:, :-1]])
-    row, column = np.nonzero(fresh & (near != home[:, None]) & (near >= 0))
-    part = near[row, column]
+    nearby = np.sort(nearby, axis=1)
+    is_new = np.column_stack([np.ones(len(nearby), dtype=bool), nearby[:, 1:] != nearby[:, :-1]])
+    row, column = np.nonzero(is_new & (nearby != own[:, None]) & (nearby >= 0))
+    part = nearby[row, column]
     order = np.argsort(part, kind="stable")
     return row[order], part[order]
 
 
-def gather(problem: Problem, part: int, turn: int) -> Arrays:
-    """The leaves of a part: its distinct rows and how often each is there; its rows, in ascending order, and their leaves."""
-    slices = [_slice(problem, number, part, turn) for number in range(problem.n_blocks)]
-    rows, ids = (np.concatenate(pieces) for pieces in zip(*slices, strict=True))
+def gather_leaves(job: Job, part: int, round_number: int) -> Leaves:
+    """Return the rows of a part in ascending order, its distinct rows, and how often each occurs."""
+    slices = [_read_slice(job, number, part, round_number) for number in range(job.n_blocks)]
+    rows, ids = (np.concatenate(arrays) for arrays in zip(*slices, strict=True))
     group = equal_rows(lambda index: rows[index], len(rows))
     if group is None:
-        return {"rows": rows, "ids": ids, "sizes": np.ones(len(rows)), "leaf": np.arange(len(rows))}
+        return Leaves(rows=rows, ids=ids, sizes=np.ones(len(rows)), leaf=np.arange(len(rows)))
     first = np.unique(group, return_index=True)[1]
-    return {"rows": rows[first], "ids": ids, "sizes": np.bincount(group).astype(np.float64), "leaf": group}
+    return Leaves(rows=rows[first], ids=ids, sizes=np.bincount(group).astype(np.float64), leaf=group)
 
 
-def _slice(problem: Problem, number: int, part: int, turn: int) -> tuple[Rows, Ints]:
-    piece = problem.store.read(problem.stage("shuffle", turn), number, "rows", "ids", "starts")
-    own = slice(piece["starts"][part], piece["starts"][part + 1])
-    return np.array(piece["rows"][own]), np.array(piece["ids"][own])
+def _read_slice(job: Job, number: int, part: int, round_number: int) -> tuple[Rows, Ints]:
+    """Return the rows of a part in a block, and their numbers."""
+    shard = job.shard(ShuffledRows, number, round_number)
+    own = slice(shard.starts[part], shard.starts[part + 1])
+    return np.array(shard.rows[own]), np.array(shard.ids[own])
 
 
-def rows_before(problem: Problem, turn: int) -> Ints:
-    """How many rows of a part are in the blocks before each, (blocks, parts)."""
-    pieces = problem.pieces(problem.stage("shuffle", turn), problem.n_blocks, "starts")
-    counts = np.diff(np.stack([piece["starts"] for piece in pieces]), axis=1)
+def count_rows_before(job: Job, round_number: int) -> Ints:
+    """Return the number of rows of each part in the blocks before each block: (blocks, parts)."""
+    starts = [shard.starts for shard in job.shards(ShuffledRows, job.n_blocks, round_number)]
+    counts = np.diff(np.stack(starts), axis=1)
     return np.asarray(np.cumsum(counts, axis=0) - counts)
 
 
-def sums_of_leaves(rows: Rows, sizes: Floats) -> tuple[Floats, Floats]:
-    """Σ x of the points of each leaf, and Σ ‖x‖²."""
+def sum_leaves(rows: Rows, sizes: Floats) -> tuple[Floats, Floats]:
+    """Return Σ x and Σ ‖x‖² over the points of each leaf: (m, d) and (m,)."""
     wide = rows.astype(np.float64)
     return wide * sizes[:, None], np.einsum("ij,ij->i", wide, wide) * sizes

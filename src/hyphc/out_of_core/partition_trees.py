@@ -1,4 +1,4 @@
-"""The tree of a part. What lies inside a part costs the same wherever the part is in the whole tree: parts are independent."""
+"""The tree of a part. The cost inside a part does not depend on where it is in the tree of all rows: parts are independent."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import scipy.sparse as sp
 
 from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
-from .._runtime.shard_store import Arrays
 from ..fit.weighted_leaves import clusters_of_nodes, collapsed, expanded
 from ..scores.costs import splits
 from ..similarity import Background, Blend, Features, Graph, Similarity
 from ..similarity.group_sums import indicator
 from ..tree import Tree
 from ..tree.prunings import by_smallest_leaf, labels_of, tops
-from .job import Problem
-from .partition import sums_of_leaves
-from .search_settings import SWEEPS, searched
+from .job import Job
+from .partition import sum_leaves
+from .records import BackgroundStrength, Leaves, PartGraph, PartTree
+from .search_settings import SWEEPS, search_tree
 
 # A leaf with more than so many times as much weight of edges to other parts as to its own may move by itself.
 STRAY = 0.5
@@ -42,39 +42,44 @@ FEWEST, MOST_NUMBERS = 2_500, 1 << 24
 FEW_SWEEPS = 4
 
 
-def weights(problem: Problem, _: int = 0) -> Arrays:
-    """The strength of the background: its slope and level, from all edges and all rows; of cosines, nothing.
+def compute_background(job: Job, _: int = 0) -> BackgroundStrength:
+    """Return the slope and level of the background from all edges and all rows.
 
     As in ``metric="auto"``: β·W / Σ‖x − y‖² with W the total weight of the graph, and the mean squared distance.
     """
-    pieces = list(problem.pieces("graph", problem.n_parts(), "sums", "total"))
-    edges, n, same, squares = np.sum([piece["sums"] for piece in pieces], axis=0).tolist()
-    total = np.sum([piece["total"] for piece in pieces], axis=0)
-    apart = max(0.0, n * squares - float(np.dot(total, total)))
+    shards = list(job.shards(PartGraph, job.n_parts()))
+    edges, n, same, squares = np.sum([shard.totals for shard in shards], axis=0).tolist()
+    row_sum = np.sum([shard.row_sum for shard in shards], axis=0)
+    squared_distances = max(0.0, n * squares - float(np.dot(row_sum, row_sum)))
     pairs = (n * n - same) / 2
-    slope = problem.recipe.background * edges / apart if apart > 0 else 0.0
-    return {"slope": np.array(slope), "level": np.array(apart / pairs if pairs > 0 else 0.0)}
+    slope = job.settings.background * edges / squared_distances if squared_distances > 0 else 0.0
+    level = squared_distances / pairs if pairs > 0 else 0.0
+    return BackgroundStrength(slope=np.array(slope), level=np.array(level))
 
 
-class Ground(NamedTuple):
-    """What turns sums of rows into a similarity: of cosines, nothing is needed."""
+class BackgroundParameters(NamedTuple):
+    """Slope and level of the background, see ``records.BackgroundStrength``."""
 
     slope: float
     level: float
 
 
-def ground(problem: Problem) -> Ground | None:
-    """As ``weights`` left it; None of cosines."""
-    if not problem.has_edges:
+def load_background(job: Job) -> BackgroundParameters | None:
+    """Return the background; None for cosines, which have none."""
+    if not job.has_edges:
         return None
-    piece = problem.store.read("weights")
-    return Ground(float(piece["slope"]), float(piece["level"]))
+    shard = job.shard(BackgroundStrength)
+    return BackgroundParameters(float(shard.slope), float(shard.level))
 
 
-def similarity_of(
-    sums: Floats, squares: Floats, sizes: Floats, graph: sp.csr_array[np.float64] | None, background: Ground | None
+def build_similarity(
+    sums: Floats,
+    squares: Floats,
+    sizes: Floats,
+    graph: sp.csr_array[np.float64] | None,
+    background: BackgroundParameters | None,
 ) -> Similarity:
-    """The similarity of leaves of several points, from the sums of their rows and of their edges."""
+    """Return the similarity of leaves of several points, from the sums of their rows and of their edges."""
     if background is None or graph is None:
         return Features(sums, offset=0.5, scale=0.5, sizes=sizes)
     return Blend(
@@ -83,43 +88,42 @@ def similarity_of(
     )
 
 
-def part_similarity(problem: Problem, part: int) -> Similarity:
-    """The similarity of a part's leaves."""
-    leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
-    sizes = np.array(leaves["sizes"])
-    sums, squares = sums_of_leaves(leaves["rows"], sizes)
+def load_part_similarity(job: Job, part: int) -> Similarity:
+    """Return the similarity of a part's leaves."""
+    leaves = job.shard(Leaves, part)
+    sizes = np.array(leaves.sizes)
+    sums, squares = sum_leaves(leaves.rows, sizes)
     graph = None
-    if problem.has_edges:
-        piece = problem.store.read("graph", part, "data", "indices", "indptr")
-        graph = sp.csr_array((piece["data"], piece["indices"], piece["indptr"]), shape=(len(sizes), len(sizes)))
-    else:  # as they are, when no row is there twice
-        sums = np.array(leaves["rows"]) if (sizes == 1).all() else sums
-    return similarity_of(sums, squares, sizes, graph, ground(problem))
+    if job.has_edges:
+        shard = job.shard(PartGraph, part)
+        graph = sp.csr_array((shard.data, shard.indices, shard.indptr), shape=(len(sizes), len(sizes)))
+    else:  # in their own precision if no row occurs twice
+        sums = np.array(leaves.rows) if (sizes == 1).all() else sums
+    return build_similarity(sums, squares, sizes, graph, load_background(job))
 
 
-def fit_part(problem: Problem, part: int) -> Arrays:
-    """The tree of a part, in two: above its frontier of small subtrees, which may move to other parts, and below it.
-
-    Below, with rows numbered by their place in the part: ``children``, similarities across each merge (``near`` of neighbours
-    alone, ``whole`` of all), and the node of each subtree (``tops``). Above: ``upper`` joins subtrees where there are edges.
-    ``frontier`` is the subtree of each leaf, ``member`` a row of each; ``sums``, ``squares`` and ``sizes`` are of their points.
-    """
-    similarity, leaf = (
-        part_similarity(problem, part),
-        np.array(problem.store.one(problem.stage("leaves"), part, "leaf")),
+def fit_part(job: Job, part: int) -> PartTree:
+    """Return the tree of a part, in two: above its frontier of small subtrees, and below it."""
+    leaves, similarity = job.shard(Leaves, part), load_part_similarity(job, part)
+    leaf = np.array(leaves.leaf)
+    seed = (job.settings.seed + part) % 2**31
+    tree = search_tree(job, similarity, seed, 1, SWEEPS if job.has_edges else FEW_SWEEPS)
+    frontier = _find_frontier(job, part, tree, similarity)
+    sums, squares = sum_leaves(leaves.rows, leaves.sizes)
+    mix = indicator(frontier)
+    children, graph_splits, split_sums, roots = _merges_below_frontier(tree, similarity, frontier, leaf)
+    return PartTree(
+        frontier=frontier,
+        sums=np.asarray(mix @ sums),
+        squares=np.asarray(mix @ squares),
+        sizes=np.asarray(mix @ leaves.sizes),
+        member=leaves.ids[_first_rows(frontier[leaf])],
+        upper=collapsed(tree, frontier).children if job.has_edges else None,
+        children=children,
+        graph_splits=graph_splits,
+        splits=split_sums,
+        tops=roots,
     )
-    seed = (problem.recipe.seed + part) % 2**31
-    tree = searched(problem, similarity, seed, 1, SWEEPS if problem.has_edges else FEW_SWEEPS)
-    groups = _frontier(problem, part, tree, similarity)
-    leaves = problem.store.read(problem.stage("leaves"), part, "rows", "sizes")
-    sums, squares = sums_of_leaves(leaves["rows"], leaves["sizes"])
-    mix = indicator(groups)
-    above: Arrays = {"frontier": groups, "sums": np.asarray(mix @ sums), "squares": np.asarray(mix @ squares)}
-    if problem.has_edges:
-        above["upper"] = collapsed(tree, groups).children
-    above["sizes"] = np.asarray(mix @ leaves["sizes"])
-    above["member"] = problem.store.one(problem.stage("leaves"), part, "ids")[_first_rows(groups[leaf])]
-    return {**above, **_below(tree, similarity, groups, leaf)}
 
 
 def _first_rows(groups: Ints) -> Ints:
@@ -127,7 +131,7 @@ def _first_rows(groups: Ints) -> Ints:
 
 
 def frontier_size(n: int, d: int, has_edges: bool, most: int | None = None) -> float:
-    """Rows at most in a subtree of the frontier, of n rows of d columns; ``most`` subtrees are allowed.
+    """Return the maximum number of rows of a frontier subtree for n rows of d columns and at most ``most`` subtrees.
 
     Examples
     --------
@@ -139,25 +143,27 @@ def frontier_size(n: int, d: int, has_edges: bool, most: int | None = None) -> f
     return max(1.0, n / min(usual, most or np.inf))
 
 
-def _frontier(problem: Problem, part: int, tree: Tree, similarity: Similarity) -> Ints:
-    """The subtree of each leaf: the largest of few points, in which no leaf belongs elsewhere by its edges."""
+def _find_frontier(job: Job, part: int, tree: Tree, similarity: Similarity) -> Ints:
+    """Return the frontier subtree of each leaf: the largest of few points without strays, which may move by themselves."""
     strays = np.zeros(tree.n_leaves)
-    if problem.has_edges:
-        graph = problem.store.read("graph", part, "leaf", "weight")
-        across = np.bincount(graph["leaf"], graph["weight"], minlength=tree.n_leaves)
+    if job.has_edges:
+        graph = job.shard(PartGraph, part)
+        across = np.bincount(graph.leaf, graph.weight, minlength=tree.n_leaves)
         strays[across > STRAY * similarity.near.degrees()] = 1.0
     children = np.array(tree.children)
-    size = frontier_size(*problem.source.shape, problem.has_edges, problem.recipe.top_size)
+    size = frontier_size(*job.source.shape, job.has_edges, job.settings.top_size)
     small = subtree_sums(children, similarity.sizes) <= size
     kept = small & (subtree_sums(children, strays) == 0)
     return labels_of(tree, by_smallest_leaf(tree, tops(tree, kept[tree.n_leaves :])))
 
 
-def _below(tree: Tree, similarity: Similarity, groups: Ints, leaf: Ints) -> Arrays:
-    """Merges below the frontier, of single rows: those of copies first, then those of leaves."""
+def _merges_below_frontier(
+    tree: Tree, similarity: Similarity, frontier: Ints, leaf: Ints
+) -> tuple[Ints, Floats, Floats, Ints]:
+    """Return children, graph splits and splits of the merges below the frontier, duplicates first, and the subtrees' nodes."""
     full = expanded(tree, leaf)
     n, n_copies = len(leaf), len(leaf) - tree.n_leaves
-    inside = clusters_of_nodes(full, groups[leaf])
+    inside = clusters_of_nodes(full, frontier[leaf])
     own = inside[n:] >= 0
     number = np.arange(2 * n - 1)
     number[n:][own] = n + np.arange(own.sum())
@@ -166,14 +172,14 @@ def _below(tree: Tree, similarity: Similarity, groups: Ints, leaf: Ints) -> Arra
     tops[inside[roots]] = number[roots]
     merged = full.children[:n_copies]
     copied = leaf[full.leaf_order()[full._first[n : n + n_copies]]]
-    pairs, alike = full.sizes[merged].prod(axis=1), _among_copies(similarity)[copied]
-    near = np.concatenate([pairs * (1.0 if similarity.has_edges else alike), splits(similarity.near, tree)])
-    whole = np.concatenate([pairs * alike, splits(similarity, tree)])
-    return {"children": number[full.children[own]], "near": near[own], "whole": whole[own], "tops": tops}
+    pairs, alike = full.sizes[merged].prod(axis=1), _duplicate_similarity(similarity)[copied]
+    graph_splits = np.concatenate([pairs * (1.0 if similarity.has_edges else alike), splits(similarity.near, tree)])
+    all_splits = np.concatenate([pairs * alike, splits(similarity, tree)])
+    return number[full.children[own]], graph_splits[own], all_splits[own], tops
 
 
-def _among_copies(similarity: Similarity) -> Floats:
-    """The similarity of two copies of each leaf's row."""
+def _duplicate_similarity(similarity: Similarity) -> Floats:
+    """Return the similarity of two duplicates of each leaf."""
     if isinstance(similarity, Blend):
         return np.full(similarity.n, 1.0 + similarity.background.slope * similarity.background.level)
     assert isinstance(similarity, Features)

@@ -1,7 +1,7 @@
-"""Rows that need not fit into memory, read block by block: NPY, Parquet and Zarr files, and arrays at hand.
+"""Sources of rows that need not fit into memory, read block by block: NPY, Parquet and Zarr files, and arrays.
 
-Blocks are runs of the data's own rows. How many a block has depends on the shape of the data alone, never on who reads it: all
-that is computed from blocks is then the same whatever the number of workers.
+A block is a run of consecutive rows. Its size depends on the shape of the data alone: results do not depend on the number of
+workers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FINGERPRINT_ROWS = 64  # rows that are read to tell one data set from another
 
 
 class Source(Protocol):
-    """Rows (n, d) of float32 or float64 that can be read in part, by whoever holds this object; it must be small to pickle."""
+    """Rows (n, d) of float32 or float64 that can be read in blocks; small to pickle."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,7 +44,7 @@ class Source(Protocol):
         """float32 or float64."""
 
     def read(self, start: int, stop: int) -> Rows:
-        """The rows start … stop − 1."""
+        """Return the rows start … stop − 1."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class ParquetRows:
 
     @cached_property
     def _groups(self) -> list[tuple[str, int, int, int]]:
-        """File, row group, first row and one past the last."""
+        """File, row group, first row and one past the last, of each row group."""
         parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
         found, begin = [], 0
         for file in self._files:
@@ -182,7 +182,7 @@ def _as_numbers(column: Any) -> Rows:
 
 @dataclass(frozen=True)
 class PickedRows:
-    """Some columns of other rows."""
+    """Some columns of another source."""
 
     rows: Source
     columns: tuple[int, ...]
@@ -228,7 +228,7 @@ _FORMATS: dict[str, type[NpyRows] | type[ParquetRows] | type[ZarrRows]] = {
 
 
 def open_rows(path: str | os.PathLike[str]) -> Source:
-    """The rows of a file or folder, by its extension; a folder without one holds Parquet files.
+    """Return the rows of a file or folder, by its extension; a folder without one holds Parquet files.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
     return kind(str(Path(text).resolve()))
 
 
-def open_to_fit(path: str | os.PathLike[str]) -> Source:
+def open_with_warnings(path: str | os.PathLike[str]) -> Source:
     """Open the rows of a file or folder, and warn of columns that are left out or that seem to be no features.
 
     Columns of a Parquet file that hold no numbers are left out; identifiers and batches are warned of, as in frames.
@@ -268,7 +268,7 @@ def open_to_fit(path: str | os.PathLike[str]) -> Source:
 
 
 def _rows_at(address: str) -> Source:
-    """The rows of an address; Parquet and Zarr have readers of their own for these."""
+    """Return the rows of an address; Parquet and Zarr readers open addresses themselves."""
     filesystem, path = filesystem_of(address)
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS and not filesystem.isdir(path):
@@ -278,14 +278,14 @@ def _rows_at(address: str) -> Source:
     return FetchedNpyRows(address) if suffix == ".npy" else _FORMATS.get(suffix, ParquetRows)(address)
 
 
-def rows_of_a_block(n: int, d: int) -> int:
-    """How many rows of a table (n, d) are read at a time."""
+def rows_per_block(n: int, d: int) -> int:
+    """Return the number of rows of a block of a table (n, d)."""
     wanted = max(BLOCK_ROWS, ROOTS_OF_ROWS * math.isqrt(n))
     return max(1, min(wanted, BLOCK_BYTES // (8 * max(1, d))))
 
 
-def checked_block(source: Source, start: int, stop: int) -> Rows:
-    """The rows of a block, if all are finite."""
+def read_block(source: Source, start: int, stop: int) -> Rows:
+    """Return the rows of a block; raise if one is not finite."""
     rows = source.read(start, stop)
     try:
         require_finite(rows, "X")
@@ -299,18 +299,18 @@ def checked_block(source: Source, start: int, stop: int) -> Rows:
 
 
 def fingerprint(source: Source) -> str:
-    """What tells one table from another before it is read: shape, type and some rows, evenly spread.
+    """Return a hash of shape, dtype and some evenly spread rows.
 
-    A fit that goes on compares all rows with those of its first process, block by block (``sample.require_same_rows``).
+    A fit that resumes compares all rows with those of its first process, block by block (``sample.require_same_rows``).
     """
     if isinstance(source, StoredRows):
         return source.fingerprint
     n, d = source.shape
     digest = hashlib.sha256(f"{n} {d} {source.dtype}".encode())
-    for row in _spread(n):
+    for row in _spread_rows(n):
         digest.update(source.read(row, row + 1).tobytes())
     return digest.hexdigest()
 
 
-def _spread(n: int) -> Iterator[int]:
+def _spread_rows(n: int) -> Iterator[int]:
     yield from np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64)).tolist()

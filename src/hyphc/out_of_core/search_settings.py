@@ -1,7 +1,7 @@
-"""Searches of a fit by parts: for the sample, a part and the tree above, what a fit of all rows at once would do.
+"""Searches of an out-of-core fit: for the sample, a part and the top tree, as a fit of all rows in memory would search.
 
 Beyond ``LARGE`` rows that is a quick start and sweeps. More search in the sample and above the parts would take longer than the
-rest, for trees that cost a little less and, under cosines, tell the classes of planted data apart less well.
+rest, for trees that cost a little less and, under cosines, separate the classes of planted data less well.
 """
 
 from __future__ import annotations
@@ -11,42 +11,42 @@ import numpy as np
 from .._runtime.run_control import Clock
 from ..baselines.first_tree import quick_tree
 from ..continuous.solver import EmbedSettings
-from ..fit.deduplicate import Distinct
+from ..fit.deduplicate import DistinctPoints
 from ..fit.plan import plan_fit
-from ..fit.run import carry_out
+from ..fit.run import run_plan
 from ..fit.weighted_leaves import twins
 from ..search.coarsening import coarser
 from ..search.refine import refine_by
 from ..search.search_context import LARGE
 from ..similarity import Similarity
 from ..tree import Tree
-from .job import Problem
+from .job import Job
 
 SWEEPS = 100  # of a tree at most; they end by themselves long before
 LEVELS = (16, 128)  # leaves of subtrees that are moved as one, on levels above those of a large tree
 
 
-def searched(problem: Problem, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
-    """The tree of some leaves of a problem; if it has many rows, by at most so many sweeps."""
+def search_tree(job: Job, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
+    """Return a tree of some leaves of a job; if the job has many rows, by at most ``sweeps`` sweeps."""
     if similarity.n == 1:
         return Tree(np.empty((0, 2), np.int64))
-    distinct = Distinct(similarity, twins(similarity))
-    if problem.n > LARGE:
+    distinct = DistinctPoints(similarity, twins(similarity))
+    if job.n > LARGE:
         start = quick_tree(distinct.similarity, n_jobs)
-        return distinct.tree(refined(problem, start, distinct.similarity, seed, n_jobs, sweeps))
-    plan = plan_fit(distinct.similarity, EmbedSettings(), effort=problem.recipe.effort)
-    return carry_out(plan, distinct, Clock(), seed, n_jobs).tree
+        return distinct.expand_tree(refine_tree(job, start, distinct.similarity, seed, n_jobs, sweeps))
+    plan = plan_fit(distinct.similarity, EmbedSettings(), effort=job.settings.effort)
+    return run_plan(plan, distinct, Clock(), seed, n_jobs).tree
 
 
-def refined(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
-    """A tree of some leaves of a problem, improved; if it has many rows, by at most so many sweeps."""
-    limit = sweeps if problem.n > LARGE else None
-    return refine_by(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=problem.recipe.effort)
+def refine_tree(job: Job, tree: Tree, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
+    """Return an improved tree of some leaves of a job; if the job has many rows, by at most ``sweeps`` sweeps."""
+    limit = sweeps if job.n > LARGE else None
+    return refine_by(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=job.settings.effort)
 
 
-def swept_above(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_jobs: int) -> Tree:
-    """A tree of some leaves of a problem, improved by moves of its larger subtrees, which sweeps of many leaves hardly try."""
+def refine_coarse_levels(job: Job, tree: Tree, similarity: Similarity, seed: int, n_jobs: int) -> Tree:
+    """Return a tree improved by moves of its larger subtrees, which sweeps of many leaves rarely try."""
     for size in LEVELS:
         level = coarser(tree, similarity, size)
-        tree = level.whole(refined(problem, level.tree, level.similarity, seed, n_jobs))
+        tree = level.whole(refine_tree(job, level.tree, level.similarity, seed, n_jobs))
     return tree

@@ -1,22 +1,7 @@
-"""A fit by parts: its stages in order, each a set of independent tasks whose results are pieces of a checkpoint.
+"""Stages of an out-of-core fit in order, each a set of independent tasks whose results are shards of a store.
 
-    survey      blocks   what columns are like; candidates for the sample
-    sample      one      the sample's tree, cut into cells
-    assignment  blocks   each row to the cell that it would join at its cheapest place
-    parts       one      cells to parts, by exact counts
-    shuffle     blocks   rows in the order of their parts
-    leaves      parts    the rows of each part together, copies as one
-    answers     parts    nearest leaves, of a part's own and of visitors from across its borders
-    lists       parts    each leaf's neighbours, the nearest of all answers
-    edges       parts    each leaf's neighbours, once it has looked at those of its neighbours
-    borders     one      which parts have edges with which
-    graph       parts    both directions of an edge joined
-    weights     one      the strength of the background
-    fits        parts    the tree of each part
-    coarse      parts    edges between small subtrees, within a part and across its borders
-    top         one      the tree above, repaired across borders
-
-Any scheduler can run them: a task is ``perform(problem, stage, number)``, it reads pieces of earlier stages and writes its own.
+Any scheduler can run them: a task is ``run_task(job, stage, number)``; it reads shards of earlier stages and writes its own.
+``STAGES`` declares which records each stage reads and writes.
 """
 
 from __future__ import annotations
@@ -24,110 +9,208 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from .._runtime.parallel import thread_map
-from .._runtime.shard_store import Arrays
-from .assembly import assemble, settle
-from .cross_partition_knn import answer, ask, choose, meet, weigh
-from .job import Problem
-from .partition import assign, count_moved, distribute, divide, gather
-from .partition_trees import fit_part, weights
+from .assembly import assemble_tree, compute_degrees
+from .cross_partition_knn import (
+    find_adjacent_parts,
+    merge_candidates,
+    refine_neighbors,
+    search_candidates,
+    symmetrize_edges,
+)
+from .job import Job
+from .partition import assign_cells, count_moves, form_parts, gather_leaves, shuffle_rows
+from .partition_trees import compute_background, fit_part
 from .progress import Listener
-from .sample import require_same_rows, sample_tree, survey
-from .top_tree import coarsen, top_tree
+from .records import (
+    AdjacentParts,
+    Assignment,
+    BackgroundStrength,
+    Candidates,
+    CoarseEdges,
+    Degrees,
+    DirectedEdges,
+    FinishedTree,
+    Labels,
+    Leaves,
+    Neighbors,
+    PartGraph,
+    Partition,
+    PartTree,
+    Record,
+    SampleTree,
+    ShuffledRows,
+    Statistics,
+    TopTree,
+)
+from .sample import collect_statistics, fit_sample, require_same_rows
+from .top_tree import coarsen_edges, fit_top_tree
+
+Over = Literal["blocks", "parts", "one"]
+
+
+class Declaration(NamedTuple):
+    """What a stage reads and writes, over what it has tasks, and its name on a progress line."""
+
+    writes: type[Record]
+    reads: tuple[type[Record], ...]
+    over: Over
+    title: str
+
+
+DECLARATIONS = (
+    Declaration(Statistics, (), "blocks", "column statistics and sample"),
+    Declaration(SampleTree, (Statistics,), "one", "tree of the sample"),
+    Declaration(Assignment, (SampleTree,), "blocks", "assigning rows to cells"),
+    Declaration(Partition, (SampleTree, Assignment, Partition, Neighbors), "one", "forming parts"),
+    Declaration(
+        ShuffledRows, (SampleTree, Assignment, Partition, ShuffledRows, Neighbors), "blocks", "moving rows to parts"
+    ),
+    Declaration(Leaves, (ShuffledRows,), "parts", "gathering the rows of parts"),
+    Declaration(Candidates, (Leaves, ShuffledRows), "parts", "nearest neighbours"),
+    Declaration(Neighbors, (Leaves, Candidates, ShuffledRows), "parts", "merging neighbours across parts"),
+    Declaration(DirectedEdges, (Leaves, Candidates, Neighbors), "parts", "neighbours of neighbours"),
+    Declaration(AdjacentParts, (DirectedEdges, Partition), "one", "adjacent parts"),
+    Declaration(PartGraph, (Leaves, DirectedEdges, AdjacentParts), "parts", "weighting edges"),
+    Declaration(BackgroundStrength, (PartGraph, Partition), "one", "background"),
+    Declaration(PartTree, (Leaves, PartGraph, BackgroundStrength), "parts", "trees of parts"),
+    Declaration(CoarseEdges, (PartGraph, PartTree), "parts", "edges between subtrees"),
+    Declaration(TopTree, (PartTree, CoarseEdges, BackgroundStrength, Partition), "one", "tree above the parts"),
+    Declaration(Degrees, (Leaves, PartGraph, BackgroundStrength, TopTree), "parts", "degrees of rows"),
+    Declaration(
+        FinishedTree, (Leaves, PartTree, TopTree, Degrees, BackgroundStrength, Partition), "one", "assembling the tree"
+    ),
+    Declaration(Labels, (SampleTree,), "one", "flat clusters"),
+)
+STAGES = {declaration.writes: declaration for declaration in DECLARATIONS}
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage: its name, what a task of it does, and over what there are tasks."""
+    """A stage of a job.
 
+    Attributes
+    ----------
+    record : type of Record
+        What its tasks write.
+    task : callable
+        Maps the job and the number of the task to a record.
+    name : str
+        Where its shards are in the store.
+    title : str
+        Its name on a progress line.
+    round_number : int or None
+        Of stages that are repeated, from 0.
+    releases : tuple of str
+        Names of stages that nothing reads again once this one is finished.
+    check : callable, optional
+        Checks a shard that an earlier process has written.
+    """
+
+    record: type[Record]
+    task: Callable[[Job, int], Record]
     name: str
-    task: Callable[[Problem, int], Arrays]
-    over: Literal["blocks", "parts", "one"]
-    turn: int | None = None
-    releases: tuple[str, ...] = ()  # stages that nothing reads again once this one is finished
-    check: Callable[[Problem, int], None] | None = None  # of a piece that an earlier process has made
+    title: str
+    round_number: int | None = None
+    releases: tuple[str, ...] = ()
+    check: Callable[[Job, int], None] | None = None
 
-    def count(self, problem: Problem) -> int:
-        """How many tasks it has; of parts, known once they are divided."""
-        if self.over == "parts":
-            return problem.n_parts(self.turn)
-        return problem.n_blocks if self.over == "blocks" else 1
-
-
-def stages(problem: Problem) -> Iterator[Stage]:
-    """All stages of a fit, in order."""
-    yield Stage("survey", survey, "blocks", check=require_same_rows)
-    yield Stage("sample", sample_tree, "one")
-    yield Stage("assignment", assign, "blocks")
-    yield Stage("parts-0", divide, "one")
-    for turn in range(problem.n_turns + 1):
-        yield from _turn(problem, turn)
-    if problem.has_edges:
-        yield Stage("edges", ask, "parts", releases=_of_turn(problem.n_turns, "shuffle", "answers", "lists"))
-        yield Stage("borders", meet, "one")
-        yield Stage("graph", weigh, "parts", releases=("edges",))
-        yield Stage("weights", weights, "one")
-    yield Stage("fits", fit_part, "parts")
-    if problem.has_edges:
-        yield Stage("coarse", coarsen, "parts")
-    yield Stage("top", top_tree, "one")
-    yield Stage("settled", settle, "parts")
-    yield Stage("tree", assemble, "one")
+    def count(self, job: Job) -> int:
+        """Return the number of tasks; over parts, known once these are formed."""
+        over = STAGES[self.record].over
+        if over == "parts":
+            return job.n_parts(self.round_number)
+        return job.n_blocks if over == "blocks" else 1
 
 
-def _turn(problem: Problem, turn: int) -> Iterator[Stage]:
-    """Rows to their parts, and neighbours within and across these."""
-    if turn > 0:
-        yield Stage(f"parts-{turn}", partial(count_moved, turn=turn), "one")
-    before = ("assignment",) if turn == 0 else _of_turn(turn - 1, "shuffle", "leaves", "answers", "lists")
-    yield Stage(f"shuffle-{turn}", partial(distribute, turn=turn), "blocks", releases=before)
-    yield Stage(f"leaves-{turn}", partial(gather, turn=turn), "parts", turn)
-    if problem.has_edges:
-        yield Stage(f"answers-{turn}", partial(answer, turn=turn), "parts", turn)
-        yield Stage(f"lists-{turn}", partial(choose, turn=turn), "parts", turn)
+def make_stage(record: type[Record], task: Callable[[Job, int], Record], **options: Any) -> Stage:
+    """Return a stage that runs once."""
+    return Stage(record, task, record.stage, STAGES[record].title, **options)
 
 
-def _of_turn(turn: int, *names: str) -> tuple[str, ...]:
-    return tuple(f"{name}-{turn}" for name in names)
+def stages(job: Job) -> Iterator[Stage]:
+    """Yield all stages of a fit, in order."""
+    yield make_stage(Statistics, collect_statistics, check=require_same_rows)
+    yield make_stage(SampleTree, fit_sample)
+    yield make_stage(Assignment, assign_cells)
+    for round_number in range(job.n_rounds + 1):
+        yield from _round_stages(job, round_number)
+    if job.has_edges:
+        used = _names(job.n_rounds, ShuffledRows, Candidates, Neighbors)
+        yield make_stage(DirectedEdges, refine_neighbors, releases=used)
+        yield make_stage(AdjacentParts, find_adjacent_parts)
+        yield make_stage(PartGraph, symmetrize_edges, releases=(DirectedEdges.stage,))
+        yield make_stage(BackgroundStrength, compute_background)
+    yield make_stage(PartTree, fit_part)
+    if job.has_edges:
+        yield make_stage(CoarseEdges, coarsen_edges)
+    yield make_stage(TopTree, fit_top_tree)
+    yield make_stage(Degrees, compute_degrees)
+    yield make_stage(FinishedTree, assemble_tree)
+
+
+def _round_stages(job: Job, number: int) -> Iterator[Stage]:
+    """Yield the stages of a round: rows to parts, then nearest neighbours within and across parts."""
+    last = _names(number - 1, ShuffledRows, Leaves, Candidates, Neighbors)
+    form = form_parts if number == 0 else partial(count_moves, round_number=number)
+    yield _repeated(job, number, Partition, form)
+    shuffle = partial(shuffle_rows, round_number=number)
+    yield _repeated(job, number, ShuffledRows, shuffle, releases=last if number else (Assignment.stage,))
+    yield _repeated(job, number, Leaves, partial(gather_leaves, round_number=number))
+    if job.has_edges:
+        yield _repeated(job, number, Candidates, partial(search_candidates, round_number=number))
+        yield _repeated(job, number, Neighbors, partial(merge_candidates, round_number=number))
+
+
+def _repeated(
+    job: Job, number: int, record: type[Record], task: Callable[[Job, int], Record], releases: tuple[str, ...] = ()
+) -> Stage:
+    """Return a stage of a round."""
+    rounds = f", round {number + 1} of {job.n_rounds + 1}" if job.n_rounds else ""
+    return Stage(record, task, job.stage_name(record, number), f"{STAGES[record].title}{rounds}", number, releases)
+
+
+def _names(round_number: int, *records: type[Record]) -> tuple[str, ...]:
+    return tuple(f"{record.stage}-{round_number}" for record in records)
 
 
 class Executor(Protocol):
-    """Whoever runs tasks 0 … count − 1 of a stage, in any order, and returns when all are done."""
+    """Runs tasks 0 … count − 1 of a stage, in any order, and returns when all are done."""
 
-    def __call__(self, task: Callable[[int], None], count: int, stage: str) -> None: ...
+    def __call__(self, task: Callable[[int], None], count: int, stage: Stage) -> None: ...
 
 
-def perform(problem: Problem, stage: Stage, number: int) -> None:
-    """Do one task, unless its piece is there; then make sure that it is of this problem, if there is any doubt."""
-    if not problem.store.has(stage.name, number):
-        problem.store.write(stage.name, number, stage.task(problem, number))
+def run_task(job: Job, stage: Stage, number: int) -> None:
+    """Write one shard; if it is there, check that it is of this job where that is in doubt."""
+    if not job.store.has(stage.name, number):
+        job.store.write(stage.name, number, stage.task(job, number).to_arrays())
     elif stage.check is not None:
-        stage.check(problem, number)
+        stage.check(job, number)
 
 
-def on_threads(n_jobs: int | None, tell: Listener = lambda stage, done, count: None) -> Executor:
-    """Tasks on threads of this process."""
+def make_thread_executor(n_jobs: int | None, report: Listener = lambda stage, done, count: None) -> Executor:
+    """Return an executor that runs tasks on threads of this process."""
 
-    def execute(task: Callable[[int], None], count: int, stage: str) -> None:
+    def execute(task: Callable[[int], None], count: int, stage: Stage) -> None:
         done = iter(range(1, count + 1))  # threads take the next number one at a time
 
-        def perform_and_tell(number: int) -> None:
+        def run_and_report(number: int) -> None:
             task(number)
-            tell(stage, next(done), count)
+            report(stage.title, next(done), count)
 
-        tell(stage, 0, count)
-        thread_map(perform_and_tell, range(count), n_jobs)
+        report(stage.title, 0, count)
+        thread_map(run_and_report, range(count), n_jobs)
 
     return execute
 
 
-def fit_by_parts(problem: Problem, execute: Executor, *more: Stage) -> None:
-    """All stages, one after the other, and ``more``; what comes of them is in the problem's storage, which is open."""
-    for stage in (*stages(problem), *more):
-        if problem.store.is_released(stage.name):
+def run_stages(job: Job, execute: Executor, *more: Stage) -> None:
+    """Run all stages in order, then ``more``; results are in the store of the job, which is open."""
+    for stage in (*stages(job), *more):
+        if job.store.is_released(stage.name):
             continue
-        execute(partial(perform, problem, stage), stage.count(problem), stage.name)
+        execute(partial(run_task, job, stage), stage.count(job), stage)
         for name in stage.releases:
-            problem.store.release(name)
+            job.store.release(name)

@@ -1,4 +1,4 @@
-"""The similarity of all rows at once, from what a fit by parts left: for trees that fit into memory after all."""
+"""The similarity of all rows in memory, from the shards of an out-of-core fit."""
 
 from __future__ import annotations
 
@@ -9,53 +9,54 @@ from .._runtime.validation import require_memory
 from ..similarity import Background, Blend, Graph, Similarity
 from ..similarity.metrics import Cosine
 from ..similarity.neighbor_metrics import Auto, Placed, repeated
-from .job import Problem
-from .partition_trees import ground
-from .sample import sample_of
+from .job import Job
+from .partition_trees import load_background
+from .records import Leaves, PartGraph
+from .sample import load_sample
 
 
-def whole_similarity(problem: Problem) -> Similarity:
-    """What ``HypHC`` would have clustered, with the neighbours that the parts found."""
-    n, d = problem.source.shape
-    require_memory(40.0 * n * d, f"A model of {n} rows in memory", "stay with the one fitted by parts")
-    if not problem.has_edges:
-        return Cosine().similarity(problem.source.read(0, n))
-    first, group, pieces = [], np.empty(n, dtype=np.int64), problem.pieces(problem.stage("leaves"), problem.n_parts())
+def load_similarity(job: Job) -> Similarity:
+    """Return the similarity of all rows, with the nearest neighbours that were found out of core."""
+    n, d = job.source.shape
+    require_memory(40.0 * n * d, f"A model of {n} rows in memory", "stay with the one fitted out of core")
+    if not job.has_edges:
+        return Cosine().similarity(job.source.read(0, n))
+    first, group = [], np.empty(n, dtype=np.int64)
     made, rows, sizes = 0, [], []
-    for leaves in pieces:
-        group[leaves["ids"]] = made + leaves["leaf"]
+    for leaves in job.shards(Leaves, job.n_parts()):
+        group[leaves.ids] = made + leaves.leaf
         first.append(made)
-        rows.append(leaves["rows"].astype(np.float64))
-        sizes.append(np.array(leaves["sizes"]))
+        rows.append(leaves.rows.astype(np.float64))
+        sizes.append(np.array(leaves.sizes))
         made += len(sizes[-1])
-    return _blend(problem, np.concatenate(rows), np.concatenate(sizes), _graph(problem, np.array(first), made), group)
+    return _blend(job, np.concatenate(rows), np.concatenate(sizes), _load_graph(job, np.array(first), made), group)
 
 
-def _graph(problem: Problem, first: np.ndarray[tuple[int], np.dtype[np.int64]], n: int) -> sp.csr_array[np.float64]:
+def _load_graph(job: Job, first: np.ndarray[tuple[int], np.dtype[np.int64]], n: int) -> sp.csr_array[np.float64]:
     ends = []
-    for part, piece in enumerate(problem.pieces("graph", problem.n_parts())):
-        own = np.repeat(np.arange(len(piece["indptr"]) - 1), np.diff(piece["indptr"]))
-        ends.append((first[part] + own, first[part] + piece["indices"], piece["data"]))
-        ends.append((first[part] + piece["leaf"], first[piece["part"]] + piece["other"], piece["weight"]))
+    for part, shard in enumerate(job.shards(PartGraph, job.n_parts())):
+        own = np.repeat(np.arange(len(shard.indptr) - 1), np.diff(shard.indptr))
+        ends.append((first[part] + own, first[part] + shard.indices, shard.data))
+        ends.append((first[part] + shard.leaf, first[shard.other_part] + shard.other_leaf, shard.weight))
     i, j, weight = (np.concatenate(values) for values in zip(*ends, strict=True))
     return sp.csr_array((weight, (i, j)), shape=(n, n))
 
 
 def _blend(
-    problem: Problem,
+    job: Job,
     rows: np.ndarray[tuple[int, int], np.dtype[np.float64]],
     sizes: np.ndarray[tuple[int], np.dtype[np.float64]],
     graph: sp.csr_array[np.float64],
     group: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> Blend:
-    """The blend of all rows; leaves are in the order of the parts."""
-    recipe, strength = problem.recipe, ground(problem)
+    """Return the blend of all rows; leaves are in the order of the parts."""
+    settings, strength = job.settings, load_background(job)
     assert strength is not None
     squares = np.einsum("ij,ij->i", rows, rows) * sizes
     background = Background(
         rows * sizes[:, None], slope=strength.slope, level=strength.level, squares=squares, sizes=sizes
     )
     blend = Blend(Graph(graph, sizes=sizes), background)
-    blend.metric = Auto(recipe.n_neighbors, recipe.edge_weights, recipe.scale, recipe.background)
-    blend.source = Placed(sample_of(problem).columns, None, rows)
+    blend.metric = Auto(settings.n_neighbors, settings.edge_weights, settings.scale, settings.background)
+    blend.source = Placed(load_sample(job).columns, None, rows)
     return repeated(blend, group, np.ones(len(group)))

@@ -1,7 +1,7 @@
-"""The tree above the parts: first of parts as weighted leaves, then of small subtrees of all parts, which may change places.
+"""The tree above the parts: first of parts as weighted leaves, then of small subtrees of all parts, which may change parts.
 
 A subtree of many points is a leaf that carries the sum of their rows and of their edges, so that similarities between subtrees
-are exact, and what a move gains for this tree it gains for the whole.
+are exact, and the gain of a move in this tree is its gain in the tree of all rows.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.shard_store import Arrays
 from ..fit.weighted_leaves import expanded, grouped
 from ..scores.costs import splits
 from ..similarity import Similarity
 from ..tree import Tree
-from .job import Problem
-from .partition_trees import ground, similarity_of
-from .search_settings import refined, searched, swept_above
+from .job import Job
+from .partition_trees import build_similarity, load_background
+from .records import CoarseEdges, PartGraph, PartTree, TopTree
+from .search_settings import refine_coarse_levels, refine_tree, search_tree
 
 
-def coarsen(problem: Problem, part: int) -> Arrays:
-    """Edges of a part between subtrees of the frontier, summed, each pair of subtrees once: subtree, part, subtree, weight."""
-    graph, own = problem.store.read("graph", part), np.array(problem.store.one("fits", part, "frontier"))
-    inner = sp.csr_array((graph["data"], graph["indices"], graph["indptr"]), shape=(len(own), len(own))).tocoo()
+def coarsen_edges(job: Job, part: int) -> CoarseEdges:
+    """Return the summed edges between frontier subtrees, within a part and to parts with a larger number."""
+    graph, own = job.shard(PartGraph, part), np.array(job.shard(PartTree, part).frontier)
+    inner = sp.csr_array((graph.data, graph.indices, graph.indptr), shape=(len(own), len(own))).tocoo()
     once = inner.row < inner.col
-    edges = [_summed(own[inner.row[once]], own[inner.col[once]], inner.data[once])]
+    edges = [_sum_edges(own[inner.row[once]], own[inner.col[once]], inner.data[once])]
     parts = [np.full(len(edges[0].weight), part)]
-    for other in np.unique(graph["part"][graph["part"] > part]).tolist():
-        run = slice(*np.searchsorted(graph["part"], [other, other + 1]))
-        theirs = np.array(problem.store.one("fits", other, "frontier"))
-        edges.append(_summed(own[graph["leaf"][run]], theirs[graph["other"][run]], graph["weight"][run]))
+    for other in np.unique(graph.other_part[graph.other_part > part]).tolist():
+        run = slice(*np.searchsorted(graph.other_part, [other, other + 1]))
+        theirs = np.array(job.shard(PartTree, other).frontier)
+        edges.append(_sum_edges(own[graph.leaf[run]], theirs[graph.other_leaf[run]], graph.weight[run]))
         parts.append(np.full(len(edges[-1].weight), other))
-    told = {name: np.concatenate(values) for name, values in zip(_Edges._fields, zip(*edges, strict=True), strict=True)}
-    return {**told, "part": np.concatenate(parts)}
+    subtree, other_subtree, weight = (np.concatenate(values) for values in zip(*edges, strict=True))
+    return CoarseEdges(subtree=subtree, other_part=np.concatenate(parts), other_subtree=other_subtree, weight=weight)
 
 
 class _Edges(NamedTuple):
@@ -44,8 +44,8 @@ class _Edges(NamedTuple):
     weight: Floats
 
 
-def _summed(one: Ints, other: Ints, weight: Floats) -> _Edges:
-    """Edges of the same two ends as one."""
+def _sum_edges(one: Ints, other: Ints, weight: Floats) -> _Edges:
+    """Return the edges with those of the same two ends summed."""
     if len(one) == 0:
         return _Edges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     summed = sp.csr_array(sp.coo_array((weight, (one, other)))).tocoo()
@@ -53,58 +53,66 @@ def _summed(one: Ints, other: Ints, weight: Floats) -> _Edges:
 
 
 class Frontier(NamedTuple):
-    """Small subtrees of all parts as weighted leaves, the part of each, and where each part's begin."""
+    """Frontier subtrees of all parts as weighted leaves, the part of each, and where those of each part begin."""
 
     similarity: Similarity
     part: Ints
     starts: Ints
 
 
-def frontier_of(problem: Problem) -> Frontier:
-    """The leaves of the tree above, with their exact similarities."""
-    fits = list(problem.pieces("fits", problem.n_parts(), "sums", "squares", "sizes"))
-    sums, squares, sizes = (np.concatenate([piece[name] for piece in fits]) for name in ("sums", "squares", "sizes"))
-    counts = [len(piece["sizes"]) for piece in fits]
+def load_frontier(job: Job) -> Frontier:
+    """Return the frontier subtrees of all parts with their exact similarities."""
+    shards = list(job.shards(PartTree, job.n_parts()))
+    sums, squares = (
+        np.concatenate([shard.sums for shard in shards]),
+        np.concatenate([shard.squares for shard in shards]),
+    )
+    sizes, counts = np.concatenate([shard.sizes for shard in shards]), [len(shard.sizes) for shard in shards]
     starts = np.append(0, np.cumsum(counts))
-    graph = _graph(problem, starts) if problem.has_edges else None
-    similarity = similarity_of(sums, squares, sizes, graph, ground(problem))
+    graph = _load_graph(job, starts) if job.has_edges else None
+    similarity = build_similarity(sums, squares, sizes, graph, load_background(job))
     return Frontier(similarity, np.repeat(np.arange(len(counts)), counts), starts)
 
 
-def _graph(problem: Problem, starts: Ints) -> sp.csr_array[np.float64]:
+def _load_graph(job: Job, starts: Ints) -> sp.csr_array[np.float64]:
     ends = []
-    for part, piece in enumerate(problem.pieces("coarse", problem.n_parts())):
-        ends.append((starts[part] + piece["one"], starts[piece["part"]] + piece["other"], piece["weight"]))
+    for part, shard in enumerate(job.shards(CoarseEdges, job.n_parts())):
+        ends.append((starts[part] + shard.subtree, starts[shard.other_part] + shard.other_subtree, shard.weight))
     i, j, weight = (np.concatenate(values) for values in zip(*ends, strict=True))
-    different = i != j  # what lies within a subtree stays there
+    different = i != j  # edges within a subtree do not matter
     edges = (weight[different], (i[different], j[different]))
     upper = sp.csr_array(edges, shape=(starts[-1], starts[-1]))
     return sp.csr_array(upper + upper.T)
 
 
-def top_tree(problem: Problem, _: int = 0) -> Arrays:
-    """The tree of the frontier, and similarities across its merges."""
-    frontier = frontier_of(problem)
+def fit_top_tree(job: Job, _: int = 0) -> TopTree:
+    """Return the tree of the frontier, and similarities across its merges."""
+    frontier = load_frontier(job)
     similarity = frontier.similarity
-    tree = _repaired(problem, frontier) if problem.has_edges else _bisected(problem, similarity)
-    told = {"children": tree.children, "near": splits(similarity.near, tree), "whole": splits(similarity, tree)}
-    total = np.asarray(similarity.features()).sum(axis=0, dtype=np.float64)
-    return {**told, "sizes": similarity.sizes, "starts": frontier.starts, "total": total}
+    tree = _repair_across_parts(job, frontier) if job.has_edges else _search_frontier(job, similarity)
+    return TopTree(
+        children=tree.children,
+        graph_splits=splits(similarity.near, tree),
+        splits=splits(similarity, tree),
+        sizes=similarity.sizes,
+        starts=frontier.starts,
+        row_sum=np.asarray(similarity.features()).sum(axis=0, dtype=np.float64),
+    )
 
 
-def _repaired(problem: Problem, frontier: Frontier) -> Tree:
-    """The tree of the parts, with theirs above the frontier, improved by moves across borders.
+def _repair_across_parts(job: Job, frontier: Frontier) -> Tree:
+    """Return the tree of the parts, expanded to the frontier by theirs, improved by moves across parts.
 
-    Parts know more than what is left of their edges between subtrees: this costs less than a tree made of those.
+    Trees of parts use all edges: this costs less than a tree made from the summed edges between subtrees.
     """
-    seed = problem.recipe.seed
+    seed = job.settings.seed
     parts = grouped(frontier.similarity, frontier.part)
-    uppers = [Tree(np.array(piece["upper"])) for piece in problem.pieces("fits", problem.n_parts(), "upper")]
-    start = expanded(searched(problem, parts, seed, -1), frontier.part, uppers)
-    return refined(problem, start, frontier.similarity, seed, -1)
+    uppers = [Tree(np.array(shard.upper)) for shard in job.shards(PartTree, job.n_parts())]
+    start = expanded(search_tree(job, parts, seed, -1), frontier.part, uppers)
+    return refine_tree(job, start, frontier.similarity, seed, -1)
 
 
-def _bisected(problem: Problem, similarity: Similarity) -> Tree:
-    """A tree made as of all rows at once: without edges sums tell all, and where the sample drew borders has no meaning."""
-    seed = problem.recipe.seed
-    return swept_above(problem, searched(problem, similarity, seed, -1), similarity, seed, -1)
+def _search_frontier(job: Job, similarity: Similarity) -> Tree:
+    """Return the tree of the frontier without regard to parts: without edges, sums of rows give all similarities."""
+    seed = job.settings.seed
+    return refine_coarse_levels(job, search_tree(job, similarity, seed, -1), similarity, seed, -1)

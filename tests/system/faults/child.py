@@ -102,7 +102,7 @@ def fit(case: str, folder: str, result: str) -> None:
     from hyphc import HypHC, datasets
     from hyphc.fit import resume
 
-    resume.EVERY, resume.SHARE = EVERY, math.inf
+    resume.INTERVAL, resume.TIME_SHARE = EVERY, math.inf
     found = datasets.load(case)
     metric = "auto" if isinstance(found.data, np.ndarray) else "precomputed"
     write_atomically(f"{result}.begun", lambda file: file.write(f"{time.process_time()}".encode()))

@@ -1,0 +1,291 @@
+"""Typed records that stages exchange: the arrays of a shard, with their shapes.
+
+Each stage writes one kind of record, one shard for each of its tasks, and reads records of earlier stages. Rows of a block are
+numbered within it; n, d and k are the rows, the columns and the neighbours of a job; a part has r rows and m leaves, its distinct
+rows. Leaves of other parts are named by the pair (part, leaf). Arrays that not every job has are None where they are not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .._runtime.arrays import Floats, Ints
+from .._runtime.shard_store import Arrays, Checkpoint
+from .npy_source import Rows
+
+Array = npt.NDArray[Any]
+OptionalArray: TypeAlias = Any  # an array, or None in jobs that have no such array
+
+
+class Record:
+    """Arrays of a shard: made by a task, or loaded from the store, each array memory-mapped on first access."""
+
+    stage: ClassVar[str]  # the name of the stage that writes it
+    has_rounds: ClassVar[bool] = False  # whether the stage is repeated, each round under its own name
+
+    @classmethod
+    def load(cls, store: Checkpoint, stage: str, number: int) -> Self:
+        """Return a shard of the store; nothing is read yet."""
+        record = object.__new__(cls)
+        record.__dict__["_load_array"] = _Loader(store, stage, number)
+        return record
+
+    def to_arrays(self) -> Arrays:
+        """Return the arrays by name, without those that are None."""
+        values = {name: getattr(self, name) for name in self.array_names()}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def array_names(cls) -> tuple[str, ...]:
+        """Return the names of all arrays that a shard may have."""
+        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]  # subclasses are dataclasses
+
+    if not TYPE_CHECKING:  # types come from the fields
+
+        def __getattr__(self, name):
+            load: Callable[[str], Array] | None = self.__dict__.get("_load_array")
+            if load is None or name not in self.array_names():
+                raise AttributeError(f"{type(self).__name__} has no array {name!r}.")
+            self.__dict__[name] = load(name)
+            return self.__dict__[name]
+
+
+@dataclass
+class _Loader:
+    store: Checkpoint
+    stage: str
+    number: int
+
+    def __call__(self, name: str) -> Array:
+        return self.store.one(self.stage, self.number, name)
+
+
+@dataclass(kw_only=True)
+class Statistics(Record):
+    """Of a block: moments of its columns, and its candidates for the sample."""
+
+    stage = "statistics"
+    centre: Floats  # (d,), as the following four in ``similarity.scaling.Moments``
+    squares: Floats  # (d,)
+    smallest: Floats  # (d,)
+    largest: Floats  # (d,)
+    binary: Array  # (d,)
+    ids: Ints  # (c,) rows of the candidates
+    hashes: npt.NDArray[np.uint64]  # (c,)
+    rows: Rows  # (c, d)
+    digest: npt.NDArray[np.uint8]  # (32,) SHA-256 of the block
+
+
+@dataclass(kw_only=True)
+class SampleTree(Record):
+    """The sample of s rows, its similarity and its tree."""
+
+    stage = "sample"
+    ids: Ints  # (s,)
+    rows: Rows  # (s, d) scaled
+    children: Ints  # (s − 1, 2)
+    cells: Ints  # (s,) the cell of each row
+    n_clusters: Array  # ()
+    centre: OptionalArray  # (d,) column scaling, of metric="auto"
+    factor: OptionalArray  # (d,)
+    indptr: OptionalArray  # the neighbour graph as CSR, of metric="auto"
+    indices: OptionalArray
+    data: OptionalArray
+    slope: OptionalArray  # () the background
+    level: OptionalArray  # ()
+
+
+@dataclass(kw_only=True)
+class Assignment(Record):
+    """Of a block of b rows: the cell of each."""
+
+    stage = "assignment"
+    cell: npt.NDArray[np.int32]  # (b,)
+    counts: Ints  # (cells,) rows of each cell
+    nearby_cells: OptionalArray  # (b, NEARBY)
+
+
+@dataclass(kw_only=True)
+class Partition(Record):
+    """The parts: of cells in round 0, after moves of rows in later rounds."""
+
+    stage, has_rounds = "partition", True
+    counts: Ints  # (parts,) rows of each part
+    part_of_cell: OptionalArray  # (cells,) in round 0; −1 for empty cells
+    new_number: OptionalArray  # (parts before,) in later rounds; −1 for parts that all rows left
+    denied: OptionalArray  # (pairs, 2) in later rounds: no row moves from the first part to the second
+
+
+@dataclass(kw_only=True)
+class ShuffledRows(Record):
+    """Rows of a block sorted by part, and the parts in which neighbours of each are searched."""
+
+    stage, has_rounds = "shuffle", True
+    rows: Rows  # (b, d) scaled
+    ids: Ints  # (b,)
+    starts: Ints  # (parts + 1,) where the rows of each part begin
+    nearby_parts: OptionalArray  # (b, ·) −1 for empty cells
+    queries: OptionalArray  # (q,) rows with a search in another part, sorted by that part
+    query_starts: OptionalArray  # (parts + 1,) where the queries of each searched part begin
+    targets: OptionalArray  # (t,) the parts searched by rows of each part, once each
+    target_starts: OptionalArray  # (parts + 1,)
+
+
+@dataclass(kw_only=True)
+class Leaves(Record):
+    """The rows of a part in ascending order, and its distinct rows, the leaves."""
+
+    stage, has_rounds = "leaves", True
+    rows: Rows  # (m, d) of each leaf
+    sizes: Floats  # (m,) rows of each leaf
+    ids: Ints  # (r,)
+    leaf: Ints  # (r,)
+
+
+@dataclass(kw_only=True)
+class Candidates(Record):
+    """Nearest leaves of a part: to its own leaves, and to rows of other parts that search it."""
+
+    stage, has_rounds = "candidates", True
+    neighbors: npt.NDArray[np.int32]  # (m, k) −1 if there are fewer
+    distances: Floats  # (m, k) infinite where there is no neighbour
+    query_part: Ints  # (q,) the part of each row that searches, sorted
+    query_row: Ints  # (q,) its position among the rows of its part
+    query_neighbors: npt.NDArray[np.int32]  # (q, k)
+    query_distances: Floats  # (q, k)
+
+
+@dataclass(kw_only=True)
+class Neighbors(Record):
+    """The k nearest candidates of each leaf of a part."""
+
+    stage, has_rounds = "neighbors", True
+    neighbors: npt.NDArray[np.int32]  # (m, k) leaves, −1 if there are fewer
+    neighbor_parts: npt.NDArray[np.int32]  # (m, k)
+    distances: Floats  # (m, k)
+    best_part: Ints  # (r,) the part with most edge weight of each row
+    row_neighbor_parts: npt.NDArray[np.int32]  # (r, k)
+
+
+@dataclass(kw_only=True)
+class DirectedEdges(Record):
+    """Edges of the leaves of a part to their refined neighbours, sorted by the other part."""
+
+    stage = "edges"
+    leaf: Ints  # (e,)
+    other_part: Ints  # (e,)
+    other_leaf: Ints  # (e,)
+    weight: Floats  # (e,)
+    target_parts: Ints  # (t,) distinct values of ``other_part``
+
+
+@dataclass(kw_only=True)
+class AdjacentParts(Record):
+    """Parts that share an edge in either direction."""
+
+    stage = "adjacent-parts"
+    parts: Ints  # (a,) those adjacent to each part
+    starts: Ints  # (parts + 1,)
+
+
+@dataclass(kw_only=True)
+class PartGraph(Record):
+    """Undirected edges of a part, weighted by the number of points: within as CSR, across sorted by the other part."""
+
+    stage = "graph"
+    indptr: Array  # (m + 1,)
+    indices: Array
+    data: Array
+    leaf: Ints  # (e,) edges across
+    other_part: Ints  # (e,)
+    other_leaf: Ints  # (e,)
+    weight: Floats  # (e,) of all pairs of points
+    pair_weight: Floats  # (e,) of one pair of points
+    row_sum: Floats  # (d,) Σ x over points
+    totals: Floats  # (4,) edge weight (half of that across), Σ s, Σ s² of leaf sizes, Σ ‖x‖²
+
+
+@dataclass(kw_only=True)
+class BackgroundStrength(Record):
+    """The background of all rows: similarity slope · (level − ‖x − y‖²)."""
+
+    stage = "background"
+    slope: Array  # ()
+    level: Array  # ()
+
+
+@dataclass(kw_only=True)
+class PartTree(Record):
+    """The tree of a part: its f frontier subtrees, which may move to other parts, and the merges below them.
+
+    Nodes below the frontier are rows of the part, then its merges in order.
+    """
+
+    stage = "part-trees"
+    frontier: Ints  # (m,) the subtree of each leaf
+    sums: Floats  # (f, d) Σ x over the points of each subtree
+    squares: Floats  # (f,) Σ ‖x‖²
+    sizes: Floats  # (f,)
+    member: Ints  # (f,) one row of each
+    upper: OptionalArray  # (f − 1, 2) merges above the frontier, of metric="auto"
+    children: Ints  # (b, 2) merges below the frontier
+    graph_splits: Floats  # (b,) similarity across each merge by the neighbour graph alone
+    splits: Floats  # (b,) similarity across each merge
+    tops: Ints  # (f,) the node of each subtree
+
+
+@dataclass(kw_only=True)
+class CoarseEdges(Record):
+    """Summed edges between frontier subtrees of a part and those of parts with a larger number, each pair once."""
+
+    stage = "coarse-edges"
+    subtree: Ints  # (e,)
+    other_part: Ints  # (e,)
+    other_subtree: Ints  # (e,)
+    weight: Floats  # (e,)
+
+
+@dataclass(kw_only=True)
+class TopTree(Record):
+    """The tree of the f frontier subtrees of all parts."""
+
+    stage = "top-tree"
+    children: Ints  # (f − 1, 2)
+    graph_splits: Floats  # (f − 1,) as in ``PartTree``
+    splits: Floats  # (f − 1,)
+    sizes: Floats  # (f,)
+    starts: Ints  # (parts + 1,) where the subtrees of each part begin
+    row_sum: Floats  # (d,) Σ x over all points
+
+
+@dataclass(kw_only=True)
+class Degrees(Record):
+    """Of the rows of a part: their degrees, and what heights need."""
+
+    stage = "degrees"
+    degrees: Floats  # (r,) similarity to all others, of the graph if there is one
+    radius: Array  # () largest distance from the mean of all rows
+    strongest: Array  # () the largest similarity of two points
+
+
+@dataclass(kw_only=True)
+class FinishedTree(Record):
+    """The cost of the tree, which is stored beside the shards."""
+
+    stage = "tree"
+    cost: Array  # ()
+
+
+@dataclass(kw_only=True)
+class Labels(Record):
+    """Flat clusters."""
+
+    stage = "labels"
+    labels: Ints  # (n,) −1 for outliers
+    n_clusters: Array  # ()
+    clusters: OptionalArray  # (n,) without outliers, if ``labels`` has some
