@@ -41,7 +41,7 @@ from .scores.outliers import outlier_scores
 from .search import insert
 from .search.ordered_dp import best_in_order
 from .similarity import Similarity
-from .similarity.inputs.foreign_inputs import as_given
+from .similarity.inputs.foreign_inputs import convert_input
 from .similarity.metrics import metric_of
 from .similarity.neighbor_metrics import Auto
 from .tree import Tree
@@ -216,7 +216,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
                     )
                 with clock:
                     plan, found = self._carried_out(similarity, clock, seed, known)
-            told = "" if similarity.metric is None else similarity.metric.told(similarity)
+            told = "" if similarity.metric is None else similarity.metric.describe(similarity)
             self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=told), clock.interrupted, clock.signal
             self.loss_curve_, self.n_iter_ = found.loss_curve, len(found.loss_curve) or clock.steps
             self._settle(found.tree.with_names(names), similarity, found.embedding, known)
@@ -325,7 +325,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         old, metric = self.similarity_, metric_of(self.similarity_)
         X = self._checked(X, reset=not metric.takes_rows)
         everyone = isinstance(X, Similarity) or not metric.takes_rows
-        whole = self._similarity(X) if everyone else metric.grown(old, X)
+        whole = self._similarity(X) if everyone else metric.extend(old, X)
         if (whole.sizes[: old.n] == old.sizes).all():
             return whole
         return weighted(whole, np.append(old.sizes, np.ones(whole.n - old.n)))
@@ -396,7 +396,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """The rows as an array or CSR matrix, or a Table; a Similarity as it is."""
-        X = as_given(X, self.metric, self.directed)
+        X = convert_input(X, self.metric, self.directed)
         if reset and isinstance(X, Similarity):
             self._require_similarity_alone()
         return X if isinstance(X, Similarity) else checked_rows(self, self._metric(), X, reset)

@@ -12,7 +12,7 @@ import numpy as np
 from ..io import Points
 from ..io.missing import values_of
 from ..scores.differences import Difference, Differences, differences
-from ..similarity.inputs.mixed_types import Table
+from ..similarity.inputs.mixed_types import MixedTable
 from ..tree import Tree
 
 UP_TO = 20_000_000  # values of the table: some ten seconds
@@ -74,7 +74,7 @@ def cluster_differences(tree: Tree, points: Points, clusters: Sequence[int]) -> 
 
 def _columns(data: Any) -> list[Any]:
     """Columns of numbers, and those of categories as words."""
-    if not isinstance(data, Table):
+    if not isinstance(data, MixedTable):
         return list(np.asarray(data).T)
     return [
         column if words is None else [None if np.isnan(code) else words[int(code)] for code in column]

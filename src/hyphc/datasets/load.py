@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..similarity import Similarity, as_similarity, standardize
-from .catalogue import BUNDLED, GRAPHS, TABLES, Table
+from .catalogue import BUNDLED, GRAPHS, TABLES, TableLayout
 from .dataset import Dataset, class_names_of
 
 PathLike = str | os.PathLike[str]
@@ -124,7 +124,7 @@ def _read_table(name: str, paths: Sequence[Path]) -> Dataset:
     )
 
 
-def _read_rows(path: Path, table: Table) -> list[list[str]]:
+def _read_rows(path: Path, table: TableLayout) -> list[list[str]]:
     """The cells of one file, each feature cell a finite number."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

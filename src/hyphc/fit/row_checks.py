@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from .._runtime.validation import require_finite, require_finite_entries
 from ..similarity.inputs.frames import first_grouping, has_categories, is_frame, table_of
 from ..similarity.inputs.input_warnings import warn_of_named_columns
-from ..similarity.inputs.mixed_types import Table
+from ..similarity.inputs.mixed_types import MixedTable
 from ..similarity.metric_base import Metric
 
 
@@ -20,12 +20,12 @@ def checked_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
     """X as the metric takes it. The model learns number and names of the columns, or with ``reset=False`` compares them."""
     if model.metric == "precomputed_distances" and np.ndim(X) == 1:
         X = squareform(X)
-    if isinstance(X, Table):
-        return metric.admitted(X, new=not reset)
+    if isinstance(X, MixedTable):
+        return metric.validate(X, new=not reset)
     if has_categories(X) or (not reset and _fitted_table(model) is not None):
         return _as_table(model, metric, X, reset)
     if sp.issparse(X) and metric.takes_rows and not metric.takes_sparse:
-        metric.checked(X)  # says what to do about them
+        metric.check_rows(X)  # says what to do about them
     given = X
     # 64-bit indices are not told apart here: as_similarity converts them
     X = validate_data(
@@ -38,7 +38,7 @@ def checked_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
         ensure_all_finite=False,  # the checks below say where
     )
     if metric.takes_rows:  # says of missing values what may be done about them
-        X = metric.admitted(X, new=not reset)
+        X = metric.validate(X, new=not reset)
         if reset and is_frame(given):
             warn_of_named_columns(tuple(map(str, given.columns)), X)
     elif sp.issparse(X):
@@ -52,7 +52,7 @@ def checked_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
     return X
 
 
-def _fitted_table(model: Any) -> Table | None:
+def _fitted_table(model: Any) -> MixedTable | None:
     """The columns of the fitted rows, if some of them hold categories."""
     similarity = getattr(model, "similarity_", None)
     return getattr(getattr(similarity, "source", None), "table", None)
@@ -72,4 +72,4 @@ def _as_table(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
     table = table_of(X, None if reset else _fitted_table(model))
     if reset:
         warn_of_named_columns(table.columns, table.values)
-    return metric.admitted(table, new=not reset)
+    return metric.validate(table, new=not reset)

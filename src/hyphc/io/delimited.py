@@ -14,7 +14,7 @@ import numpy as np
 
 from .._runtime.arrays import Floats
 from .._runtime.sanitize import is_blank, is_number
-from ..similarity.inputs.mixed_types import Table, coded
+from ..similarity.inputs.mixed_types import MixedTable, encode_categories
 from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
 from .number_formats import AmbiguousNumbers, Notation, notation_of, unit_of, with_commas
 from .sources import Source, decoded
@@ -106,10 +106,10 @@ def assembled(source: str, numbers: Floats, grouped: dict[int, list[Any]], calle
     for k, words in grouped.items():
         try:
             present = [None if word is None or is_blank(str(word)) else word for word in words]
-            values[:, k], kinds[k] = coded(present, called[k])
+            values[:, k], kinds[k] = encode_categories(present, called[k])
         except ValueError as error:
             raise ValueError(f"{source}, {error}") from None
-    return Table(values, tuple(kinds), called)
+    return MixedTable(values, tuple(kinds), called)
 
 
 def _blocks(source: Source, numbered: Iterator[NumberedRow]) -> Iterator[Rows]:

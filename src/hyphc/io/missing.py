@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
 from .._runtime.validation import has_gaps
-from ..similarity.inputs.mixed_types import Table
+from ..similarity.inputs.mixed_types import MixedTable
 from .columns import LISTED, ColumnsError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def settled(points: Points, missing: Missing) -> Points:
 
 def values_of(data: Any) -> npt.NDArray[Any] | None:
     """The numbers of dense rows; None for sparse ones, which miss nothing."""
-    return data.values if isinstance(data, Table) else data if isinstance(data, np.ndarray) else None
+    return data.values if isinstance(data, MixedTable) else data if isinstance(data, np.ndarray) else None
 
 
 def shown_numbers(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | None:
@@ -51,7 +51,7 @@ def shown_numbers(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | 
     if points.kind != "features" or values is None:
         return None
     called = points.columns or tuple(str(c + 1) for c in range(values.shape[1]))
-    if isinstance(points.data, Table):
+    if isinstance(points.data, MixedTable):
         kept = [c for c, kinds in enumerate(points.data.categories) if kinds is None]
         values, called = values[:, kept], tuple(called[c] for c in kept)
     if values.shape[1] == 0:
@@ -91,7 +91,7 @@ def _of(kept: Ints, cells: tuple[str, ...]) -> tuple[str, ...]:
 
 def _imputed(data: Any) -> Any:
     """Means of columns in place of what is missing; of categories the commonest."""
-    if isinstance(data, Table):
+    if isinstance(data, MixedTable):
         filled = _imputed(data.values)
         for c, values in enumerate(data.categories):
             if values is not None:
@@ -104,8 +104,8 @@ def _imputed(data: Any) -> Any:
 
 def transposed(points: Points) -> Points:
     """The columns as rows."""
-    if points.kind != "features" or isinstance(points.data, Table):
-        what = "columns of categories" if isinstance(points.data, Table) else f"a matrix of {points.kind}"
+    if points.kind != "features" or isinstance(points.data, MixedTable):
+        what = "columns of categories" if isinstance(points.data, MixedTable) else f"a matrix of {points.kind}"
         raise ColumnsError(f"{points.source}: {what} cannot be transposed; leave it out.", "transpose")
     if points.labels is not None:
         raise ColumnsError(f"{points.source}: labels are of rows, and columns are clustered; leave them out.", "labels")

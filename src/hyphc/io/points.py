@@ -41,9 +41,9 @@ class Points:
     ----------
     source : str
         What messages call the file.
-    data : array (n, d), Table, or csr_array
-        Features (n, d), similarities or distances (n, n), or the adjacency matrix of a graph (n, n). NaN is missing; a ``Table``
-        also has columns of categories. An NPY file is memory-mapped.
+    data : array (n, d), MixedTable, or csr_array
+        Features (n, d), similarities or distances (n, n), or the adjacency matrix of a graph (n, n). NaN is missing; a
+        ``MixedTable`` also has columns of categories. An NPY file is memory-mapped.
     kind : {"features", "similarities", "distances", "graph"}
     names, labels : tuples of n str, or None
         As the file writes them; names need not differ. A missing label is "".

@@ -31,7 +31,10 @@ def settle(problem: Problem, part: int) -> Arrays:
         own = np.einsum("ij,ij->i", rows, rows)
         degrees = 0.5 * (problem.n - 1) + 0.5 * (rows @ total - own)
         return {"degrees": np.maximum(degrees, 0.0)[leaf], "far": np.array(far), "strongest": np.array(1.0)}
-    graph, across = part_similarity(problem, part).near, problem.store.read("graph", part, "leaf", "weight", "single")
+    graph, across = (
+        part_similarity(problem, part).local_part,
+        problem.store.read("graph", part, "leaf", "weight", "single"),
+    )
     assert isinstance(graph, Graph)
     weight = graph.degrees() + np.bincount(across["leaf"], across["weight"], minlength=len(sizes))
     copied = 1.0 if sizes.max() > 1 else 0.0  # copies of a row are joined by 1

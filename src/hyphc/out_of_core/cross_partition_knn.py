@@ -22,9 +22,9 @@ from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays
 from .._runtime.validation import CHUNK_BYTES
 from ..similarity.knn.edge_weights import many_memberships
-from ..similarity.knn.nn_descent import Lists, empty_lists, nearer_lists
+from ..similarity.knn.nn_descent import Lists, empty_lists, nn_descent_step
 from ..similarity.knn.row_preparation import large_exponent
-from ..similarity.knn.search import Index, closest_of, nearest
+from ..similarity.knn.search import NeighborIndex, nearest, query_rows
 from .job import Problem
 from .npy_source import Rows
 from .partition import rows_before, sums_of_leaves
@@ -48,7 +48,7 @@ def answer(problem: Problem, part: int, turn: int) -> Arrays:
     return {**told, "found": found.astype(np.int32), "far": far}
 
 
-def _nearest(rows: Rows, guests: Rows | None, k: int, index: Index | None) -> tuple[Ints, Floats]:
+def _nearest(rows: Rows, guests: Rows | None, k: int, index: NeighborIndex | None) -> tuple[Ints, Floats]:
     """The k leaves nearest to each guest, or to each leaf among the others: (m, k), −1 at infinity where there are fewer."""
     queries = rows if guests is None else guests
     kept = min(k, len(rows) - (guests is None))
@@ -56,9 +56,9 @@ def _nearest(rows: Rows, guests: Rows | None, k: int, index: Index | None) -> tu
     if kept == 0 or len(queries) == 0:
         return near, distances
     if guests is None:
-        found = nearest(rows, kept)[0] if index is None else index.among()
+        found = nearest(rows, kept)[0] if index is None else index.neighbors()
     else:
-        found = closest_of(rows, guests, kept, "euclidean", index)[0]
+        found = query_rows(rows, guests, kept, "euclidean", index)[0]
     far = distances_to(queries, rows, found)
     order = np.argsort(far, axis=1, kind="stable")
     near[:, :kept], distances[:, :kept] = (np.take_along_axis(values, order, axis=1) for values in (found, far))
@@ -231,7 +231,7 @@ def _asked(circle: _Circle, known: Floats) -> tuple[Ints, Floats]:
     ``known`` are the distances of those that they list before."""
     exponent = large_exponent(circle.rows)
     rows = np.ldexp(circle.rows, -exponent) if exponent else circle.rows
-    places = nearer_lists(rows, _as_lists(circle.places, np.ldexp(known, -exponent)), circle.n_own, 1)[0]
+    places = nn_descent_step(rows, _as_lists(circle.places, np.ldexp(known, -exponent)), circle.n_own, 1)[0]
     missing = places < 0
     distances = distances_to(circle.rows[: circle.n_own], circle.rows, np.where(missing, 0, places))
     distances[missing] = np.inf

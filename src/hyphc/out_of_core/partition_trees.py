@@ -145,7 +145,7 @@ def _frontier(problem: Problem, part: int, tree: Tree, similarity: Similarity) -
     if problem.has_edges:
         graph = problem.store.read("graph", part, "leaf", "weight")
         across = np.bincount(graph["leaf"], graph["weight"], minlength=tree.n_leaves)
-        strays[across > STRAY * similarity.near.degrees()] = 1.0
+        strays[across > STRAY * similarity.local_part.degrees()] = 1.0
     children = np.array(tree.children)
     size = frontier_size(*problem.source.shape, problem.has_edges, problem.recipe.top_size)
     small = subtree_sums(children, similarity.sizes) <= size
@@ -167,7 +167,7 @@ def _below(tree: Tree, similarity: Similarity, groups: Ints, leaf: Ints) -> Arra
     merged = full.children[:n_copies]
     copied = leaf[full.leaf_order()[full._first[n : n + n_copies]]]
     pairs, alike = full.sizes[merged].prod(axis=1), _among_copies(similarity)[copied]
-    near = np.concatenate([pairs * (1.0 if similarity.has_edges else alike), splits(similarity.near, tree)])
+    near = np.concatenate([pairs * (1.0 if similarity.has_edges else alike), splits(similarity.local_part, tree)])
     whole = np.concatenate([pairs * alike, splits(similarity, tree)])
     return {"children": number[full.children[own]], "near": near[own], "whole": whole[own], "tops": tops}
 

@@ -21,9 +21,9 @@ from ..similarity import Background, Blend, Features, Graph, Similarity, unit_ro
 from ..similarity.blend import BlendRows
 from ..similarity.group_sums import indicator
 from ..similarity.knn.edge_weights import fuzzy_memberships
-from ..similarity.knn.search import EXACT_LIMIT, Index, closest_of
+from ..similarity.knn.search import EXACT_LIMIT, NeighborIndex, query_rows
 from ..similarity.neighbor_metrics import Auto
-from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
+from ..similarity.scaling import ColumnScaling, Moments, compute_moments, scaling_from_moments
 from ..tree import Tree
 from .job import Problem
 from .npy_source import Rows
@@ -41,7 +41,7 @@ MOMENTS = ("centre", "squares", "smallest", "largest", "binary")
 def survey(problem: Problem, number: int) -> Arrays:
     """A block's columns, and its candidates for the sample."""
     rows, start = problem.block(number)
-    moments = moments_of(rows)
+    moments = compute_moments(rows)
     ids = np.arange(start, start + len(rows))
     hashes = hashed(ids, problem.recipe.seed)
     m, n = problem.sample_size, problem.n
@@ -89,7 +89,7 @@ def scaling(problem: Problem) -> ColumnScaling:
     for number, piece in enumerate(problem.pieces("survey", problem.n_blocks, *MOMENTS)):
         start = number * problem.block_rows
         found.append(Moments(float(min(problem.block_rows, problem.n - start)), **piece))
-    return scaling_of(reduce(Moments.together, found), problem.recipe.scale)
+    return scaling_from_moments(reduce(Moments.merge, found), problem.recipe.scale)
 
 
 def sample_tree(problem: Problem, _: int = 0) -> Arrays:
@@ -140,9 +140,9 @@ class Sample:
     columns: ColumnScaling | None
     similarity: Similarity
     rows: Rows
-    index: Index | None
+    index: NeighborIndex | None
     centres: Floats
-    centre_index: Index | None
+    centre_index: NeighborIndex | None
     edge_weights: str
 
     def beside(self, rows: Rows, near: Ints | None, distances: Floats | None) -> Similarity:
@@ -163,11 +163,11 @@ class Sample:
         Fewer misses than with the cells of the nearest sampled rows: a mean has less noise than a row.
         """
         k = min(k, len(self.centres))
-        return closest_of(self.centres, rows.astype(np.float64), k, "euclidean", self.centre_index)[0].astype(np.int32)
+        return query_rows(self.centres, rows.astype(np.float64), k, "euclidean", self.centre_index)[0].astype(np.int32)
 
     def nearest(self, rows: Rows, k: int) -> tuple[Ints, Floats]:
         """The sample's rows nearest to each, and their distances."""
-        return closest_of(self.rows, rows, min(k, len(self.rows)), "euclidean", self.index)
+        return query_rows(self.rows, rows, min(k, len(self.rows)), "euclidean", self.index)
 
 
 def sample_of(problem: Problem) -> Sample:
@@ -194,6 +194,6 @@ def _sample_of(digest: str, problem: Problem) -> Sample:
     return Sample(tree, cells, columns, similarity, rows, index, centres, centre_index, recipe.edge_weights)
 
 
-def index_of(rows: Rows, k: int) -> Index | None:
+def index_of(rows: Rows, k: int) -> NeighborIndex | None:
     """Rows made ready to be searched by one thread for the k nearest; None of few, which are compared one by one."""
-    return Index(rows, k, "euclidean", 1) if len(rows) > max(EXACT_UP_TO, k) else None
+    return NeighborIndex(rows, k, "euclidean", 1) if len(rows) > max(EXACT_UP_TO, k) else None

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from .._runtime.validation import require_memory
 from ..similarity import Background, Blend, Graph, Similarity
 from ..similarity.metrics import Cosine
-from ..similarity.neighbor_metrics import Auto, Placed, repeated
+from ..similarity.neighbor_metrics import Auto, ScaledRows, repeat_leaves
 from .job import Problem
 from .partition_trees import ground
 from .sample import sample_of
@@ -57,5 +57,5 @@ def _blend(
     )
     blend = Blend(Graph(graph, sizes=sizes), background)
     blend.metric = Auto(recipe.n_neighbors, recipe.edge_weights, recipe.scale, recipe.background)
-    blend.source = Placed(sample_of(problem).columns, None, rows)
-    return repeated(blend, group, np.ones(len(group)))
+    blend.source = ScaledRows(sample_of(problem).columns, None, rows)
+    return repeat_leaves(blend, group, np.ones(len(group)))

@@ -87,7 +87,7 @@ def top_tree(problem: Problem, _: int = 0) -> Arrays:
     frontier = frontier_of(problem)
     similarity = frontier.similarity
     tree = _repaired(problem, frontier) if problem.has_edges else _bisected(problem, similarity)
-    told = {"children": tree.children, "near": splits(similarity.near, tree), "whole": splits(similarity, tree)}
+    told = {"children": tree.children, "near": splits(similarity.local_part, tree), "whole": splits(similarity, tree)}
     total = np.asarray(similarity.features()).sum(axis=0, dtype=np.float64)
     return {**told, "sizes": similarity.sizes, "starts": frontier.starts, "total": total}
 

@@ -108,7 +108,7 @@ class Similarity(ABC):
         """Σ w_ij over ordered pairs i ≠ j, i in one group and j in another or in the same: (n_groups, n_groups)."""
 
     @property
-    def near(self) -> Similarity:
+    def local_part(self) -> Similarity:
         """The part that says what is near: of a blend its graph, otherwise all of it."""
         return self
 

@@ -70,7 +70,7 @@ class Blend(Similarity):
         return self.graph.recall_
 
     @property
-    def near(self) -> Graph:
+    def local_part(self) -> Graph:
         return self.graph
 
     def squared_distances(self) -> Background:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .base import Similarity
-from .inputs.foreign_inputs import as_given
+from .inputs.foreign_inputs import convert_input
 from .inputs.frames import is_frame
 from .inputs.input_warnings import warn_of_named_columns
 from .knn.other_distances import is_distance
@@ -87,14 +87,14 @@ def as_similarity(
            [0.5, 0. , 0.5],
            [0. , 0.5, 0. ]])
     """
-    X = as_given(X, metric, directed)
+    X = convert_input(X, metric, directed)
     settings: dict[str, Any] = {"n_neighbors": n_neighbors, "edge_weights": edge_weights, "scale": scale}
     settings |= {"background": background, "offset": offset, "gamma": gamma}
     if isinstance(X, Similarity):
         require_no_metric(metric, settings)
         return X
     chosen = metric_named(metric, **settings, directed=directed, n_jobs=n_jobs, random_state=random_state)
-    rows = chosen.admitted(X)
+    rows = chosen.validate(X)
     if is_frame(X) and chosen.takes_rows:
         warn_of_named_columns(tuple(map(str, X.columns)), getattr(rows, "values", rows))
     return chosen.similarity(rows)
@@ -162,5 +162,5 @@ def require_no_metric(metric: MetricLike, settings: dict[str, Any]) -> None:
 
 def check_similarity(similarity: SimilarityLike) -> Similarity:
     """A Similarity of what functions take as one: a Similarity, a dense or sparse matrix of them, or a graph of networkx."""
-    given = as_given(similarity, "precomputed")
+    given = convert_input(similarity, "precomputed")
     return given if isinstance(given, Similarity) else Precomputed().similarity(given)

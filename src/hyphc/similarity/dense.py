@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import CHUNK_BYTES, as_floats, require_finite, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
-from .symmetrize import refuse, symmetrise
+from .symmetrize import raise_asymmetric, symmetrise
 
 
 class Dense(Similarity):
@@ -115,4 +115,4 @@ def _require_symmetric(W: npt.NDArray[Any]) -> None:
         if difference.max() > tolerance:
             i, j = np.unravel_index(int(difference.argmax()), difference.shape)
             a, b = int(i) + start, int(j)
-            refuse(a, b, float(W[a, b]), float(W[b, a]))
+            raise_asymmetric(a, b, float(W[a, b]), float(W[b, a]))

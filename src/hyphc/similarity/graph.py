@@ -17,7 +17,7 @@ from .symmetrize import require_symmetric, symmetrise
 
 
 @dataclass(frozen=True, eq=False)
-class Crowding:
+class LocalDensity:
     """How crowded the neighbourhood of each point is, where a graph was made of rows: the logarithm of the density there, up to
     a constant, and the dimension in which neighbourhoods grow."""
 
@@ -33,7 +33,7 @@ class Graph(Similarity):
     """
 
     is_sparse = has_edges = True
-    crowding: Crowding | None = None
+    crowding: LocalDensity | None = None
 
     def __init__(self, adjacency: Any, *, sizes: npt.ArrayLike | None = None, directed: str | None = None) -> None:
         matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)

@@ -30,13 +30,13 @@ class Metric(ABC):
 
     def similarity(self, X: Any, weights: Floats | None = None) -> Similarity:
         """The similarity of the rows, each counted ``weights`` times; it keeps this metric and what it needs of the rows."""
-        rows = self.checked(X)
+        rows = self.check_rows(X)
         self.warn(rows)
         made = self.build(rows)
         made.metric = self
-        return made if weights is None else counted(made, weights)
+        return made if weights is None else with_weights(made, weights)
 
-    def told(self, similarity: Similarity) -> str:
+    def describe(self, similarity: Similarity) -> str:
         """What it decided by itself when it made the similarity, in words; empty if nothing."""
         return ""
 
@@ -52,17 +52,19 @@ class Metric(ABC):
     def rows(self, fitted: Similarity, new: Any) -> Any:
         """What ``Similarity.extended`` takes, for new rows given like those of ``build``."""
 
-    def grown(self, fitted: Similarity, new: Any) -> Similarity:
+    def extend(self, fitted: Similarity, new: Any) -> Similarity:
         """Old and new rows together, as if all had been there at first where that is not too dear."""
-        rows = self.checked(new)
-        whole = self.build(stacked(fitted.source, rows)) if fitted.source is not None else self._extended(fitted, rows)
+        rows = self.check_rows(new)
+        whole = (
+            self.build(stack_rows(fitted.source, rows)) if fitted.source is not None else self._extended(fitted, rows)
+        )
         whole.metric = self
         return whole
 
     def _extended(self, fitted: Similarity, new: Any) -> Similarity:
         return fitted.extended(self.rows(fitted, new))
 
-    def checked(self, X: Any) -> Any:
+    def check_rows(self, X: Any) -> Any:
         """The rows as a finite array (n, d)."""
         if sp.issparse(X):
             raise ValueError(
@@ -74,9 +76,9 @@ class Metric(ABC):
         require_finite(features, "X")
         return features
 
-    def admitted(self, X: Any, new: bool = False) -> Any:
+    def validate(self, X: Any, new: bool = False) -> Any:
         """What a door lets in: checked rows that have some value each, as has each column unless these are new rows."""
-        return self.checked(X)
+        return self.check_rows(X)
 
 
 def as_rows(X: Any) -> npt.NDArray[Any]:
@@ -106,16 +108,16 @@ def require_no_gaps(metric: Metric, X: npt.NDArray[Any]) -> None:
 LARGEST_WEIGHT = 1e20
 
 
-def counted(similarity: Similarity, weights: npt.ArrayLike) -> Similarity:
+def with_weights(similarity: Similarity, weights: npt.ArrayLike) -> Similarity:
     """Each leaf taken ``weights[i]`` times; what made the similarity is kept."""
-    factor = positive_weights(weights, similarity.n)
+    factor = check_weights(weights, similarity.n)
     taken = similarity.combined(sp.diags_array(factor).tocsr(), factor * similarity.sizes)
     taken.metric, taken.source = similarity.metric, similarity.source
-    taken.near.recall_ = similarity.near.recall_
+    taken.local_part.recall_ = similarity.local_part.recall_
     return taken
 
 
-def positive_weights(weights: npt.ArrayLike, n: int) -> Floats:
+def check_weights(weights: npt.ArrayLike, n: int) -> Floats:
     """The weights of n points, if there are as many and all are positive."""
     factor = np.asarray(weights, dtype=np.float64)
     if factor.shape != (n,):
@@ -134,12 +136,12 @@ def positive_weights(weights: npt.ArrayLike, n: int) -> Floats:
     return factor
 
 
-def stacked(old: Any, new: Any) -> Any:
+def stack_rows(old: Any, new: Any) -> Any:
     """Rows of both, dense or sparse."""
     return np.concatenate([old, new]) if isinstance(old, np.ndarray) else sp.csr_array(sp.vstack([old, new]))
 
 
-def of_width(new: Any, fitted: Similarity) -> Any:
+def check_width(new: Any, fitted: Similarity) -> Any:
     """New rows, if they have as many columns as the fitted ones."""
     old: Any = fitted.features() if fitted.source is None else fitted.source
     if new.shape[1] != old.shape[1]:

@@ -22,7 +22,7 @@ from .features import Features
 from .graph import Graph
 from .inputs.input_warnings import warn_of_distances, warn_of_similarities
 from .knn.other_distances import DISTANCES
-from .metric_base import Metric, of_width, stacked
+from .metric_base import Metric, check_width, stack_rows
 from .neighbor_metrics import Auto
 from .row_transforms import DIRECTIONS
 from .scaling import unit_rows
@@ -39,7 +39,7 @@ class Cosine(Metric):
         return Features(unit_rows(DIRECTIONS[self.name](X)), offset=0.5, scale=0.5)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        return unit_rows(DIRECTIONS[self.name](of_width(new, fitted)))
+        return unit_rows(DIRECTIONS[self.name](check_width(new, fitted)))
 
 
 class Correlation(Cosine):
@@ -73,7 +73,7 @@ class Linear(Metric):
         return Features(X, offset=longest if self.offset is None else self.offset, scale=1.0)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        return of_width(new, fitted)
+        return check_width(new, fitted)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Rbf(Metric):
 
     def rows(self, fitted: Similarity, new: Any) -> Floats:
         require_squares(new, "X", smallest=False)
-        return self._kernel(of_width(new, fitted), fitted.source, fitted.source)
+        return self._kernel(check_width(new, fitted), fitted.source, fitted.source)
 
     def _kernel(self, rows: Any, others: Any, fitted: Any) -> Floats:
         from sklearn.metrics.pairwise import rbf_kernel
@@ -151,7 +151,7 @@ class Precomputed(Metric):
             )
         return new
 
-    def checked(self, X: Any) -> Any:
+    def check_rows(self, X: Any) -> Any:
         return X
 
 
@@ -175,7 +175,7 @@ class PrecomputedDistances(Metric):
             raise ValueError(f"X has {new.shape[1]} columns; pass distances to each of the {fitted.n} fitted points.")
         return np.maximum(fitted.source - new, 0.0)  # further away than any two fitted points: not similar at all
 
-    def checked(self, X: Any) -> Any:
+    def check_rows(self, X: Any) -> Any:
         return X
 
 
@@ -192,7 +192,7 @@ class Custom(Metric):
         return _dense_of(self.function, X)
 
     def rows(self, fitted: Similarity, new: Any) -> Floats:
-        whole = stacked(fitted.source, of_width(new, fitted))
+        whole = stack_rows(fitted.source, check_width(new, fitted))
         return np.asarray(self.function(whole))[fitted.n :, : fitted.n]
 
 

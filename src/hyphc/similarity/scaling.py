@@ -92,7 +92,7 @@ def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Float
     """
     require_scale(scale)
     require_squares(X, "X")
-    return scaling_of(moments_of(X, sizes), scale)
+    return scaling_from_moments(compute_moments(X, sizes), scale)
 
 
 def require_scale(scale: Any) -> None:
@@ -103,7 +103,7 @@ def require_scale(scale: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What the rule asks of columns; those of all rows follow from those of blocks of them (``together``)."""
+    """What the rule asks of columns; those of all rows follow from those of blocks of them (``merge``)."""
 
     n_points: float
     centre: Floats
@@ -122,14 +122,14 @@ class Moments:
         """Which columns are not constant, but for rounding."""
         return np.asarray(self.deviations > CONSTANT * np.maximum(np.abs(self.smallest), np.abs(self.largest)))
 
-    def some(self, columns: npt.NDArray[np.bool_]) -> Moments:
+    def select(self, columns: npt.NDArray[np.bool_]) -> Moments:
         """Of some of the columns."""
         centre, squares, smallest, largest = (
             part[columns] for part in (self.centre, self.squares, self.smallest, self.largest)
         )
         return Moments(self.n_points, centre, squares, smallest, largest, self.binary[columns])
 
-    def together(self, other: Moments) -> Moments:
+    def merge(self, other: Moments) -> Moments:
         """Of the rows of both."""
         n = self.n_points + other.n_points
         step = other.centre - self.centre
@@ -140,7 +140,7 @@ class Moments:
         return Moments(n, centre, squares, ends[0], ends[-1], self.binary & other.binary & two)
 
 
-def moments_of(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
+def compute_moments(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
     """Moments of columns; ``sizes`` says how many points each row stands for."""
     X = X.astype(np.float64, copy=False)
     if has_gaps(X):
@@ -183,25 +183,25 @@ class Decision:
         return factor
 
 
-def scaling_of(moments: Moments, scale: str | bool) -> ColumnScaling:
+def scaling_from_moments(moments: Moments, scale: str | bool) -> ColumnScaling:
     """``column_scaling`` of columns of which only the moments are known."""
     varies, factor = moments.varies, np.zeros(len(moments.centre))
-    decision = decide(moments.some(varies)) if isinstance(scale, str) else asked_for(bool(scale), varies)
+    decision = decide(moments.select(varies)) if isinstance(scale, str) else requested(bool(scale), varies)
     factor[varies] = decision.factor(moments.deviations[varies])
-    return ColumnScaling(moments.centre, factor, words_of(decision, varies))
+    return ColumnScaling(moments.centre, factor, describe_decision(decision, varies))
 
 
-def asked_for(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
+def requested(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
     """The decision of the caller."""
     return Decision(scaled, "asked for", np.zeros(int(varies.sum()), dtype=bool))
 
 
-def words_of(decision: Decision, varies: npt.NDArray[np.bool_]) -> str:
+def describe_decision(decision: Decision, varies: npt.NDArray[np.bool_]) -> str:
     """What is done to columns and why; numbers of columns count from 0."""
     own = np.flatnonzero(varies)[decision.own].tolist()
-    told = f", but for {_numbered(own)} of another unit, brought to the median deviation" if own else ""
+    note = f", but for {_numbered(own)} of another unit, brought to the median deviation" if own else ""
     dropped = f", {(~varies).sum()} constant left out" if not varies.all() else ""
-    return f"columns {'scaled' if decision.scaled else 'as they are'}: {decision.why}{told}{dropped}"
+    return f"columns {'scaled' if decision.scaled else 'as they are'}: {decision.why}{note}{dropped}"
 
 
 def _numbered(columns: list[int]) -> str:

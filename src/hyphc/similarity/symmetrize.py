@@ -43,10 +43,10 @@ def require_symmetric(matrix: sp.csr_array[np.float64], tolerance: float, nodes:
     if difference.nnz and difference.data.max() > tolerance:
         e = int(difference.data.argmax())
         i, j = int(difference.row[e]), int(difference.col[e])
-        refuse(i, j, float(matrix[i, j]), float(matrix[j, i]), nodes)
+        raise_asymmetric(i, j, float(matrix[i, j]), float(matrix[j, i]), nodes)
 
 
-def refuse(i: int, j: int, there: float, back: float, nodes: Sequence[Any] | None = None) -> NoReturn:
+def raise_asymmetric(i: int, j: int, there: float, back: float, nodes: Sequence[Any] | None = None) -> NoReturn:
     """Raise for a pair of different weights, and name the choices."""
     a, b = (i, j) if nodes is None else (nodes[i], nodes[j])
     choices = ", ".join(f"{name!r}" for name in DIRECTED)

@@ -12,7 +12,7 @@ from ..base import Similarity
 from ..metrics import Precomputed
 from ..symmetrize import require_symmetric
 from .frames import is_frame, require_columns
-from .mixed_types import Table
+from .mixed_types import MixedTable
 
 
 def is_annotated(X: Any) -> bool:
@@ -25,7 +25,7 @@ def is_graph(X: Any) -> bool:
     return all(hasattr(X, name) for name in ("nodes", "edges", "adjacency", "is_directed"))
 
 
-def as_given(X: Any, metric: Any, directed: str | None = None) -> Any:
+def convert_input(X: Any, metric: Any, directed: str | None = None) -> Any:
     """Rows of annotated data, the similarity of a graph, anything else as it is.
 
     Of AnnData ``X`` is taken, with the names of its variables where it is dense; an embedding is asked for as
@@ -52,7 +52,7 @@ def as_given(X: Any, metric: Any, directed: str | None = None) -> Any:
             f"directed={directed!r} is about similarities in two directions, and metric={metric!r} compares rows; leave it out, "
             "or pass a graph of networkx, or metric='precomputed'."
         )
-    return readable(X)
+    return to_rows(X)
 
 
 def _matrix_of(annotated: Any) -> Any:
@@ -62,9 +62,9 @@ def _matrix_of(annotated: Any) -> Any:
     return annotated.X if sp.issparse(annotated.X) else annotated.to_df()
 
 
-def readable(X: Any) -> Any:
+def to_rows(X: Any) -> Any:
     """Return X as a frame, a sparse matrix or an array; raise for anything else, and for entries that are no numbers."""
-    if isinstance(X, Similarity | Table):
+    if isinstance(X, Similarity | MixedTable):
         return X
     if is_frame(X):
         require_columns(X)

@@ -8,12 +8,12 @@ import numpy as np
 
 from ..._runtime.arrays import Floats
 from ..._runtime.sanitize import is_number
-from .mixed_types import Table, coded, is_missing
+from .mixed_types import MixedTable, encode_categories, is_missing
 
 
 def is_frame(X: Any) -> bool:
     """Whether X looks like a frame: columns with names, each with a type of its own."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and not isinstance(X, Table)
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and not isinstance(X, MixedTable)
 
 
 def has_categories(X: Any) -> bool:
@@ -61,7 +61,7 @@ def _require_not_infinite(column: Any, name: str, c: int) -> None:
         )
 
 
-def table_of(frame: Any, like: Table | None = None) -> Table:
+def table_of(frame: Any, like: MixedTable | None = None) -> MixedTable:
     """The frame as a table; columns of categories are coded as in ``like``, if it is given.
 
     Categories are columns of pandas' or polars' categorical and string types and, among objects, those that are not all numbers.
@@ -77,11 +77,11 @@ def table_of(frame: Any, like: Table | None = None) -> Table:
     for c, (name, column) in enumerate(zip(names, columns, strict=True)):
         known = None if like is None else like.categories[c]
         if known is not None or (like is None and _is_grouping(column)):
-            values[:, c], found = coded(list(column), name, known)
+            values[:, c], found = encode_categories(list(column), name, known)
         else:
             values[:, c], found = _numbers(column, name), None
         categories.append(found)
-    return Table(values, tuple(categories), names)
+    return MixedTable(values, tuple(categories), names)
 
 
 def _columns(frame: Any) -> list[Any]:

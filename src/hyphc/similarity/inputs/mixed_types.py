@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
 from ..scaling import FEW as FEW_COLUMNS
-from ..scaling import ColumnScaling, Decision, Moments, asked_for, decide, words_of
+from ..scaling import ColumnScaling, Decision, Moments, decide, describe_decision, requested
 
 Categories = tuple[tuple[str, ...] | None, ...]  # the values of each column; None where it holds numbers
 
@@ -27,7 +27,7 @@ MISMATCH = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class MixedTable:
     """Columns of numbers and of categories, (n, d).
 
     Parameters
@@ -41,8 +41,8 @@ class Table:
 
     Examples
     --------
-    >>> table = Table(np.array([[1.5, 0], [2.0, 1], [np.nan, 0]]), (None, ("cat", "dog")), ("kg", "kind"))
-    >>> table.expanded()
+    >>> table = MixedTable(np.array([[1.5, 0], [2.0, 1], [np.nan, 0]]), (None, ("cat", "dog")), ("kg", "kind"))
+    >>> table.one_hot()
     array([[1.5, 1. , 0. ],
            [2. , 0. , 1. ],
            [nan, 1. , 0. ]])
@@ -60,15 +60,15 @@ class Table:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, index: Any) -> Table:
+    def __getitem__(self, index: Any) -> MixedTable:
         """Some rows, or as ``table[:, columns]`` some columns."""
         if not isinstance(index, tuple):
-            return Table(self.values[index], self.categories, self.columns)
+            return MixedTable(self.values[index], self.categories, self.columns)
         picked = np.arange(self.shape[1])[index[1]].tolist()
         kinds = tuple(self.categories[c] for c in picked)
-        return Table(self.values[index], kinds, tuple(self.columns[c] for c in picked))
+        return MixedTable(self.values[index], kinds, tuple(self.columns[c] for c in picked))
 
-    def expanded(self) -> Floats:
+    def one_hot(self) -> Floats:
         """Numbers as they are, and an indicator for each value of a category; missing in all where the category is."""
         parts = []
         for column, values in zip(self.values.T, self.categories, strict=True):
@@ -81,13 +81,13 @@ class Table:
         return np.ascontiguousarray(np.hstack(parts))
 
 
-def blocks_of(categories: Categories) -> Ints:
+def source_columns(categories: Categories) -> Ints:
     """The column of the table from which each expanded column comes."""
     widths = [1 if values is None else len(values) for values in categories]
     return np.repeat(np.arange(len(categories)), widths)
 
 
-def coded(
+def encode_categories(
     values: Sequence[Any], column: str, known: tuple[str, ...] | None = None
 ) -> tuple[Floats, tuple[str, ...] | None]:
     """The numbers of the values, None or NaN where one is missing, and what they are: ``known``, or those that occur, sorted."""
@@ -123,23 +123,23 @@ def _require_groups(column: str, n_different: int, n: int) -> None:
 def mixed_scaling(moments: Moments, categories: Categories, scale: str | bool) -> ColumnScaling:
     """The scaling of expanded columns: True gives every column of the table the same weight, and so does "auto" unless fewer than
     a twentieth of them hold categories. Then the columns of numbers decide, and a category counts like their median one."""
-    blocks = blocks_of(categories)
+    blocks = source_columns(categories)
     grouped = np.array([values is not None for values in categories])
     varies = np.bincount(blocks, moments.varies) > 0
     # of n points two differ in the square by twice the variance, of indicators by twice the sum of theirs
     deviations = np.sqrt(np.bincount(blocks, moments.deviations**2))
     factor = np.zeros(len(categories))
     if scale is False:
-        decision = asked_for(False, varies)
+        decision = requested(False, varies)
         factor[varies] = np.where(grouped, MISMATCH / np.sqrt(2.0), 1.0)[varies]
     else:
         decision = (
             _decide(moments, grouped[varies], (varies & ~grouped)[blocks])
             if scale == "auto"
-            else asked_for(True, varies)
+            else requested(True, varies)
         )
         factor[varies] = decision.factor(deviations[varies])
-    return ColumnScaling(moments.centre, factor[blocks], words_of(decision, varies))
+    return ColumnScaling(moments.centre, factor[blocks], describe_decision(decision, varies))
 
 
 def _decide(moments: Moments, grouped: npt.NDArray[np.bool_], numbers: npt.NDArray[np.bool_]) -> Decision:
@@ -147,11 +147,11 @@ def _decide(moments: Moments, grouped: npt.NDArray[np.bool_], numbers: npt.NDArr
     n_grouped, n_columns = int(grouped.sum()), len(grouped)
     if n_grouped >= FEW_COLUMNS * n_columns:
         return Decision(True, f"{n_grouped} of {n_columns} hold categories", np.zeros(n_columns, dtype=bool))
-    decision = decide(moments.some(numbers))
+    decision = decide(moments.select(numbers))
     own = grouped.copy()
     own[~grouped] = decision.own
-    told = f", {n_grouped} of {n_columns} hold categories" if n_grouped else ""
-    return Decision(decision.scaled, decision.why + told, own & (not decision.scaled))
+    note = f", {n_grouped} of {n_columns} hold categories" if n_grouped else ""
+    return Decision(decision.scaled, decision.why + note, own & (not decision.scaled))
 
 
 def column_shares(blocks: Ints) -> Floats:

@@ -43,13 +43,13 @@ def many_memberships(distances: Floats) -> Floats:
     """``fuzzy_memberships`` by a compiled loop, which only many rows are worth."""
     from ..._kernels.similarity.fuzzy_memberships import memberships
 
-    ties = np.empty_like(distances)
+    weights = np.empty_like(distances)
 
     def fill(chunk: slice) -> None:
-        memberships(distances[chunk], MIN_SIGMA, NEWTON_STEPS, NEWTON_RTOL, ties[chunk])
+        memberships(distances[chunk], MIN_SIGMA, NEWTON_STEPS, NEWTON_RTOL, weights[chunk])
 
     thread_map(fill, row_chunks(len(distances), 16 * distances.shape[1]), n_jobs=-1)
-    return ties
+    return weights
 
 
 def fuzzy_memberships(distances: Floats) -> Floats:

@@ -40,7 +40,7 @@ def _by_tree(points: Floats, queries: Floats, k: int, n_jobs: int | None) -> Int
     return np.concatenate(found).astype(np.int64)
 
 
-def closest_among(points: Points, rows: Ints, candidates: Ints, k: int) -> tuple[Ints, Floats]:
+def rank_candidates(points: Points, rows: Ints, candidates: Ints, k: int) -> tuple[Ints, Floats]:
     """The k nearest among the candidates of each row, without the row itself; distance inf where there are fewer."""
     distances = np.empty(candidates.shape)
     width = points.shape[1] if isinstance(points, np.ndarray) else 4 * points.nnz / points.shape[0] + 4

@@ -31,10 +31,10 @@ class Cells:
         self.order, self.starts = _halves(points, seed, n_jobs)
         self.centres = np.empty((len(self.starts) - 1, points.shape[1]))
         kernels.means(points, self.order, self.starts, self.centres)
-        self.near = _near_cells(self.centres, n_jobs)
+        self.neighbor_cells = _near_cells(self.centres, n_jobs)
         for _ in range(MOVES):
             self._move(points, n_jobs)
-            self.near = _near_cells(self.centres, n_jobs)
+            self.neighbor_cells = _near_cells(self.centres, n_jobs)
 
     def _move(self, points: Rows, n_jobs: int | None) -> None:
         """Each point to the near cell whose centre is nearest, if that is not full, and each centre to its points' mean."""
@@ -57,7 +57,7 @@ class Cells:
         def assign(cells: range) -> None:
             for cell in cells:
                 own = slice(self.starts[cell], self.starts[cell + 1])
-                near = self.near[cell, :MOVE_WITHIN]
+                near = self.neighbor_cells[cell, :MOVE_WITHIN]
                 kernels.assign(points, self.order[own], self.centres, cell, near, wanted[own])
 
         thread_map(assign, tasks(len(self.centres), CELLS_A_TASK), n_jobs)

@@ -14,7 +14,7 @@ from ..._kernels.similarity import nearest as nearest_kernels
 from ..._runtime.arrays import Floats, Ints
 from ..._runtime.parallel import thread_map
 from .ivf_cells import CELLS_A_TASK, Cells, Places, Rows, row_blocks, tasks
-from .nn_descent import LISTS_A_TASK, Lists, Singles, empty_lists, nearer_lists
+from .nn_descent import LISTS_A_TASK, Lists, Singles, empty_lists, nn_descent_step
 
 LOOK_AT = 16  # times as many near cells are looked at as are searched
 SAMPLE = 500  # rows whose true neighbours say how many cells must be searched, and what was found
@@ -62,7 +62,7 @@ class InvertedFile:
         self.k, self._n_jobs = k, n_jobs
         self._cells = Cells(points, seed, n_jobs)
         self._order, self._starts = self._cells.order, self._cells.starts
-        self._centres, self._near = self._cells.centres, self._cells.near
+        self._centres, self._neighbor_cells = self._cells.centres, self._cells.neighbor_cells
         self._points = points[self._order]
         self._wide = points.shape[1] + -points.shape[1] % 4
         sizes = np.diff(self._starts)
@@ -77,7 +77,7 @@ class InvertedFile:
         lists = self._around_own_cells()
         self._find_lost(*lists)
         for _ in range(ROUNDS):
-            lists = nearer_lists(self._points, lists, len(self._points), self._n_jobs)
+            lists = nn_descent_step(self._points, lists, len(self._points), self._n_jobs)
             if self._share(lists[0]) >= FOUND:
                 break
         numbers, distances = self._ranked(self._points, lists[0])
@@ -116,7 +116,7 @@ class InvertedFile:
         nearer = again[1][:, last] < far[lost, last]
         places[lost[nearer]], far[lost[nearer]] = again[0][nearer], again[1][nearer]
 
-    def closest(self, new: Rows) -> tuple[Ints, Floats]:
+    def query(self, new: Rows) -> tuple[Ints, Floats]:
         """The k points nearest to each new row, and their distances: both (m, k), nearest first."""
         new = np.ascontiguousarray(new, dtype=self._points.dtype)
         places, _ = self._around_nearest(new, np.full(len(new), -1, np.int32), self.n_probes_alone)
@@ -139,7 +139,7 @@ class InvertedFile:
             nearest_kernels.fill_panel(own, self._centres[cell], panel, self._squares[b:e])
 
     def _calibrate(self, seed: int) -> None:
-        n, width = len(self._points), self._near.shape[1]
+        n, width = len(self._points), self._neighbor_cells.shape[1]
         sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
         self._sample = np.sort(sample).astype(np.int32)
         places, _ = self._everywhere(self._sample)
@@ -157,7 +157,7 @@ class InvertedFile:
     def _ranks(self, place: int, cells: Ints) -> Ints:
         """How many of the near cells are nearer to a point than each of ``cells``; all of them where it is not near."""
         own = int(self._cell_of(np.array(place)))
-        near = self._near[own]
+        near = self._neighbor_cells[own]
         scores = cell_kernels.nearness(
             self._points, np.array([place], np.int32), self._centres[own], near, self._centres
         )[0]
@@ -170,7 +170,7 @@ class InvertedFile:
 
         Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
         """
-        near = self._near[cells, : LOOK_AT * n_probes]
+        near = self._neighbor_cells[cells, : LOOK_AT * n_probes]
         union, place = np.unique(near, return_inverse=True)
         rank = np.full(len(union), near.shape[1])
         np.minimum.at(rank, place.ravel(), np.tile(np.arange(near.shape[1]), len(cells)))
@@ -223,8 +223,8 @@ class InvertedFile:
 
         def rank(block: range) -> None:
             own = slice(block.start, block.stop)
-            told = numbers[own], distances[own]
-            nearest_kernels.rank(queries[own], self._points, self._order, places[own], *told)
+            target = numbers[own], distances[own]
+            nearest_kernels.rank(queries[own], self._points, self._order, places[own], *target)
 
         thread_map(rank, tasks(len(queries), LISTS_A_TASK), self._n_jobs)
         return numbers, distances

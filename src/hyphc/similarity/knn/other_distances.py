@@ -37,7 +37,7 @@ def is_distance(function: Any) -> bool:
     return len(needed) == 2
 
 
-def closest_by(X: Any, new: Any, k: int, distance: Distance, n_jobs: int | None) -> tuple[Ints, Floats]:
+def find_by_distance(X: Any, new: Any, k: int, distance: Distance, n_jobs: int | None) -> tuple[Ints, Floats]:
     """The k rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first, equals by number."""
     from sklearn.neighbors import NearestNeighbors
 

@@ -40,13 +40,13 @@ def _check_sparse(X: Any) -> sp.csr_array[np.float64]:
     return points
 
 
-def placed(points: Points, metric: str) -> Points:
+def to_euclidean(points: Points, metric: str) -> Points:
     """Points in double precision between which Euclidean distances are what the metric wants."""
     points = points.astype(np.float64, copy=False)
-    return unit_vectors(points) if metric == "cosine" else _recentred(points)
+    return unit_vectors(points) if metric == "cosine" else _recenter(points)
 
 
-def _recentred(points: Points) -> Points:
+def _recenter(points: Points) -> Points:
     """The points moved and scaled to about unit size, which changes no ratio of distances.
 
     scikit-learn finds neighbours through ‖x‖² + ‖y‖² − 2⟨x, y⟩: that overflows for entries of 1e200, and cancels far from

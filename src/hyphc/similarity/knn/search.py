@@ -13,9 +13,9 @@ from ..._runtime.user_warnings import warn
 from ..._runtime.validation import require_choice
 from ..row_transforms import DIRECTIONS
 from .edge_weights import graph_of, require_edge_weights
-from .exact import TREE_DIMENSIONS, closest_among, exact_candidates
-from .other_distances import DISTANCES, Distance, closest_by
-from .row_preparation import Points, check_dense, check_points, large_exponent, placed, unit_vectors
+from .exact import TREE_DIMENSIONS, exact_candidates, rank_candidates
+from .other_distances import DISTANCES, Distance, find_by_distance
+from .row_preparation import Points, check_dense, check_points, large_exponent, to_euclidean, unit_vectors
 
 if TYPE_CHECKING:
     from .ivf_index import InvertedFile
@@ -105,7 +105,7 @@ def neighbor_graph(
     return graph_of(*nearest(X, n_neighbors, metric=metric, n_jobs=n_jobs, random_state=random_state), edge_weights)
 
 
-class Found(NamedTuple):
+class NeighborLists(NamedTuple):
     """Neighbours of each row and their distances, both (n, k), nearest first, and the share of the true ones among them."""
 
     neighbours: Ints
@@ -132,100 +132,102 @@ def find(
     metric: Distance = "euclidean",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
-) -> Found:
+) -> NeighborLists:
     """``nearest``, with the share of true neighbours among those found: 1 where the search is exact."""
     if not callable(metric):
         require_choice("metric", metric, METRICS)
-    points, metric = _seen(check_points(X), metric)
+    points, metric = _to_known_metric(check_points(X), metric)
     n = points.shape[0]
     k = operator.index(n_neighbors)
     if k < 1:
         raise ValueError(f"n_neighbors={k} leaves no edges; choose n_neighbors >= 1.")
     if n == 1:
-        return Found(np.empty((1, 0), dtype=np.int64), np.empty((1, 0)), 1.0)
+        return NeighborLists(np.empty((1, 0), dtype=np.int64), np.empty((1, 0)), 1.0)
     if k >= n:
         raise ValueError(f"n_neighbors={k} is too many for n={n} points; choose n_neighbors <= {n - 1}.")
     if metric not in KNOWN:
-        return _by_another(points, k, metric, n_jobs)
+        return _find_by_other_distance(points, k, metric, n_jobs)
     if is_small(points):
-        points, everyone = placed(points, metric), np.arange(n)
-        found = Found(*closest_among(points, everyone, exact_candidates(points, everyone, k, n_jobs), k), 1.0)
+        points, everyone = to_euclidean(points, metric), np.arange(n)
+        found = NeighborLists(*rank_candidates(points, everyone, exact_candidates(points, everyone, k, n_jobs), k), 1.0)
     else:
         found = _approximate(points, k, metric, seed_of(random_state), n_jobs)
     # of unit vectors: ‖x − y‖² = 2(1 − cos), without the cancellation in 1 − cos
     return found._replace(distances=found.distances**2 / 2) if metric == "cosine" else found
 
 
-def _seen(points: Points, metric: Distance) -> tuple[Points, Any]:
+def _to_known_metric(points: Points, metric: Distance) -> tuple[Points, Any]:
     """Rows between which a distance of ``KNOWN`` is the one wanted, if there is such a one."""
     return (DIRECTIONS[metric](points), "cosine") if metric in DIRECTIONS else (points, metric)
 
 
-def _by_another(points: Points, k: int, metric: Distance, n_jobs: int | None) -> Found:
+def _find_by_other_distance(points: Points, k: int, metric: Distance, n_jobs: int | None) -> NeighborLists:
     """The k nearest others by a distance that only scikit-learn, or the user, knows."""
     n = points.shape[0]
-    neighbours, distances = closest_by(points, points, min(k + 1, n), metric, n_jobs)
+    neighbours, distances = find_by_distance(points, points, min(k + 1, n), metric, n_jobs)
     own = neighbours == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True  # pushed out by as many equals: any of them may go
     others = ~own
-    return Found(neighbours[others].reshape(n, -1), distances[others].reshape(n, -1), 1.0)
+    return NeighborLists(neighbours[others].reshape(n, -1), distances[others].reshape(n, -1), 1.0)
 
 
-def closest_of(X: Any, new: Any, n_neighbors: int, metric: Distance, index: Index | None = None) -> tuple[Ints, Floats]:
+def query_rows(
+    X: Any, new: Any, n_neighbors: int, metric: Distance, index: NeighborIndex | None = None
+) -> tuple[Ints, Floats]:
     """The ``n_neighbors`` rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first.
 
-    Exact without an ``index`` of X, see ``index_of``.
+    Exact without an ``index`` of X, see ``build_index``.
     """
     if index is not None:
-        neighbours, distances = index.closest(new)
+        neighbours, distances = index.query(new)
         short = np.flatnonzero(neighbours[:, -1] < 0)
         if len(short):
-            neighbours[short], distances[short] = closest_of(X, new[short], n_neighbors, metric)
+            neighbours[short], distances[short] = query_rows(X, new[short], n_neighbors, metric)
         return neighbours, distances
-    (X, _), (new, metric) = _seen(X, metric), _seen(new, metric)
+    (X, _), (new, metric) = _to_known_metric(X, metric), _to_known_metric(new, metric)
     if metric not in KNOWN:
-        return closest_by(X, check_points(new), n_neighbors, metric, None)
+        return find_by_distance(X, check_points(new), n_neighbors, metric, None)
     points = check_points(np.concatenate([X, new]) if isinstance(X, np.ndarray) else sp.vstack([X, new]))
-    points = placed(points, metric)
+    points = to_euclidean(points, metric)
     n = X.shape[0]
     rows = np.arange(n, points.shape[0])
     candidates = exact_candidates(points, rows, n_neighbors, None, among=n)
-    neighbours, distances = closest_among(points, rows, candidates, n_neighbors)
+    neighbours, distances = rank_candidates(points, rows, candidates, n_neighbors)
     return neighbours, distances**2 / 2 if metric == "cosine" else distances
 
 
-class Index:
+class NeighborIndex:
     """Many dense rows, made ready to be searched for those nearest to new ones."""
 
     def __init__(self, X: Floats, k: int, metric: Distance, n_jobs: int | None) -> None:
         from .ivf_index import InvertedFile
 
         self._exponent, self._metric = large_exponent(X), metric
-        self._file: InvertedFile = InvertedFile(self._placed(X), k, 0, n_jobs)
+        self._file: InvertedFile = InvertedFile(self._to_euclidean(X), k, 0, n_jobs)
 
-    def closest(self, new: Floats) -> tuple[Ints, Floats]:
+    def query(self, new: Floats) -> tuple[Ints, Floats]:
         """The k nearest of each new row, and their distances: both (m, k), nearest first."""
-        neighbours, distances = self._file.closest(self._placed(check_dense(new)))
+        neighbours, distances = self._file.query(self._to_euclidean(check_dense(new)))
         if self._metric == "euclidean":
             return neighbours, np.ldexp(distances, self._exponent)
         return neighbours, distances**2 / 2
 
-    def among(self) -> Ints:
+    def neighbors(self) -> Ints:
         """The k nearest others of each row, nearest first: (n, k)."""
         return self._file.neighbours()[0]
 
-    def _placed(self, rows: Floats) -> Floats:
+    def _to_euclidean(self, rows: Floats) -> Floats:
         if self._metric == "euclidean":
             return np.ldexp(rows, -self._exponent) if self._exponent else rows
-        units: Any = unit_vectors(_seen(rows, self._metric)[0])
+        units: Any = unit_vectors(_to_known_metric(rows, self._metric)[0])
         return units if units.shape[1] > rows.shape[1] else np.hstack([units, np.zeros((len(units), 1), units.dtype)])
 
 
-def index_of(X: Any, n_neighbors: int, metric: Distance, n_jobs: int | None = None) -> Index | None:
-    """What ``closest_of`` searches in place of all rows; None where these are few, sparse, have few columns, or nothing helps."""
+def build_index(X: Any, n_neighbors: int, metric: Distance, n_jobs: int | None = None) -> NeighborIndex | None:
+    """What ``query_rows`` searches in place of all rows; None where these are few, sparse, have few columns, or nothing helps."""
     if is_small(X) or sp.issparse(X) or (metric not in KNOWN and metric not in DIRECTIONS):
         return None
-    return Index(check_dense(X), n_neighbors, metric, n_jobs)
+    return NeighborIndex(check_dense(X), n_neighbors, metric, n_jobs)
 
 
 def is_small(points: Any) -> bool:
@@ -236,23 +238,23 @@ def is_small(points: Any) -> bool:
     return bool(n <= EXACT_LIMIT or d <= TREE_DIMENSIONS)
 
 
-def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | None) -> Found:
+def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | None) -> NeighborLists:
     """Most of the k nearest other points of each, by an inverted file."""
     from .ivf_index import InvertedFile
 
     if not isinstance(points, np.ndarray):
-        found = _approximate_sparse(placed(points, metric), k, seed, n_jobs)
+        found = _approximate_sparse(to_euclidean(points, metric), k, seed, n_jobs)
     else:
         exponent = large_exponent(points)
         scaled = np.ldexp(points, -exponent) if exponent else points
         search = InvertedFile(unit_vectors(scaled) if metric == "cosine" else scaled, k, seed, n_jobs)  # type: ignore[arg-type]
         neighbours, distances = search.neighbours()
-        found = Found(neighbours, distances, search.recall(distances))
-    warn_of_poor(found.recall)
+        found = NeighborLists(neighbours, distances, search.recall(distances))
+    warn_of_low_recall(found.recall)
     return found
 
 
-def warn_of_poor(recall: float) -> None:
+def warn_of_low_recall(recall: float) -> None:
     """Warn of a search that missed many neighbours."""
     if recall < POOR_RECALL:
         warn(
@@ -262,7 +264,7 @@ def warn_of_poor(recall: float) -> None:
         )
 
 
-def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -> Found:
+def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -> NeighborLists:
     """Candidates in the space of the leading singular vectors, compared exactly."""
     from sklearn.decomposition import TruncatedSVD
 
@@ -270,12 +272,12 @@ def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -
 
     n = points.shape[0]
     n_components = min(SPARSE_COMPONENTS, min(points.shape) - 1)
-    seen = np.ascontiguousarray(TruncatedSVD(n_components, random_state=seed).fit_transform(points))
-    candidates, _ = InvertedFile(seen, min(SPARSE_CANDIDATES * k, n - 1), seed, n_jobs).neighbours()
-    neighbours, distances = closest_among(points, np.arange(n), candidates, k)
+    reduced = np.ascontiguousarray(TruncatedSVD(n_components, random_state=seed).fit_transform(points))
+    candidates, _ = InvertedFile(reduced, min(SPARSE_CANDIDATES * k, n - 1), seed, n_jobs).neighbours()
+    neighbours, distances = rank_candidates(points, np.arange(n), candidates, k)
     sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
-    _, truth = closest_among(points, sample, exact_candidates(points, sample, k, n_jobs), k)
-    return Found(neighbours, distances, float((distances[sample] <= truth[:, -1:]).mean()))
+    _, truth = rank_candidates(points, sample, exact_candidates(points, sample, k, n_jobs), k)
+    return NeighborLists(neighbours, distances, float((distances[sample] <= truth[:, -1:]).mean()))
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:

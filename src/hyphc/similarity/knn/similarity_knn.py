@@ -9,7 +9,7 @@ from ..._runtime.arrays import Floats, Ints
 from ..base import Similarity, by_kind
 from ..features import Features
 from ..graph import Graph
-from ..neighbor_metrics import N_NEIGHBORS, crowding_of
+from ..neighbor_metrics import N_NEIGHBORS, local_density
 from .edge_weights import graph_of
 
 FAINTEST = 1e-12  # similarities below this share of the largest are all alike
@@ -24,7 +24,7 @@ def knn_graph(similarity: Similarity) -> Graph:
     neighbours, distances = nearest_by_similarity(similarity, min(N_NEIGHBORS, n - 1))
     graph = Graph(graph_of(neighbours, distances, "fuzzy"))
     weighted = graph if (sizes == 1).all() else graph.combined(sp.diags_array(sizes).tocsr(), sizes)
-    weighted.crowding = crowding_of(distances)
+    weighted.crowding = local_density(distances)
     return weighted
 
 
