@@ -298,14 +298,14 @@ def test_a_checkpoint_that_cannot_be_written_is_told_in_one_sentence(scene, monk
 
 
 def test_what_fails_leaves_no_folder(tmp_path):
-    with suppress(ZeroDivisionError), outputs.staged(tmp_path / "new" / "folder") as stage:
+    with suppress(ZeroDivisionError), outputs.staging_folder(tmp_path / "new" / "folder") as stage:
         (stage / "half").write_text("half")
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
 
 
 def test_files_wait_inside_the_folder_so_that_its_parent_need_not_be_writable(tmp_path):
-    with outputs.staged(tmp_path / "out") as stage:
+    with outputs.staging_folder(tmp_path / "out") as stage:
         assert stage.parent == tmp_path / "out"
 
 
@@ -315,14 +315,14 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
         (tmp_path / name / "tree.npz").write_bytes(b"half")
     alive = Lock.taken(tmp_path / ".new.alive")
     assert alive is not None
-    with outputs.staged(tmp_path) as stage:
+    with outputs.staging_folder(tmp_path) as stage:
         (stage / "tree.npz").write_bytes(b"whole")
     alive.release()
     assert sorted(path.name for path in tmp_path.iterdir()) == [".new.alive", "tree.npz"]
 
 
 def test_two_that_write_to_one_folder_do_not_mix(tmp_path):
-    with outputs.staged(tmp_path) as one, outputs.staged(tmp_path) as two:
+    with outputs.staging_folder(tmp_path) as one, outputs.staging_folder(tmp_path) as two:
         for stage, text in ((one, "one"), (two, "two")):
             for name in ("a", "b"):
                 (stage / name).write_text(text)

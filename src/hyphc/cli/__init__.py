@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(words)
     arguments.command_line = shlex.join(["hyphc", *words])
     try:
-        with _asked_to_end():
+        with _handle_sigterm():
             return _run(arguments)
     except BrokenPipeError:
         # Python would complain once more when it flushes at exit
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _asked_to_end() -> Iterator[None]:
+def _handle_sigterm() -> Iterator[None]:
     """SIGTERM ends a command as Ctrl-C does: a fit writes its best tree, and nothing half is left."""
     own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     if own:

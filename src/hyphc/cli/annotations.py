@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..io import read_points
-from .common import how_to_read
+from .common import read_settings
 
 
 def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]:
@@ -20,14 +20,14 @@ def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]
         raise ValueError("--annotate reads the file once more, and standard input is gone; give the name of a file.")
     found = {}
     for column in wanted:
-        points = read_points(path, **how_to_read(arguments), labels=column)
+        points = read_points(path, **read_settings(arguments), labels=column)
         if points.labels is None:
             raise ValueError(f"{points.source} has no column {column!r} to annotate with.")
-        found[called(column)] = _values(points.labels)
+        found[column_label(column)] = _values(points.labels)
     return found
 
 
-def called(column: str) -> str:
+def column_label(column: str) -> str:
     """What legends call a column that was chosen by name, or by its number."""
     return f"column {column}" if column.isdecimal() else column
 

@@ -76,7 +76,7 @@ def _check_metric(arguments: argparse.Namespace) -> None:
 
 
 @contextmanager
-def options_named() -> Iterator[None]:
+def name_options() -> Iterator[None]:
     """A mistake about columns also says which options choose them."""
     try:
         yield
@@ -87,10 +87,10 @@ def options_named() -> Iterator[None]:
 
 def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str] | None = None) -> Points:
     """The points of a file, with labels that can be used, and the columns that say what is ``known``."""
-    with options_named():
+    with name_options():
         points = read_points(
             path,
-            **how_to_read(arguments),
+            **read_settings(arguments),
             known=known,
             labels=arguments.labels,
             names=arguments.names,
@@ -114,7 +114,7 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
     return points
 
 
-def how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
+def read_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """What decides which rows and columns of a table are clustered; columns shown beside the tree are not."""
     return {
         "features": arguments.features,
@@ -136,7 +136,7 @@ def _about_missing(arguments: argparse.Namespace) -> Missing:
     return "keep" if METRICS[getattr(arguments, "metric", None) or "auto"].takes_missing else "refuse"
 
 
-def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
+def build_similarity(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
     """The similarity that the options ask for, and notes that say what it is."""
     given = [f"--{name.replace('_', '-')}" for name in _OF_ROWS if getattr(arguments, name) not in (None, False)]
     if points.kind != "features" and given:
@@ -146,7 +146,7 @@ def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Simila
         raise ValueError(
             f"{points.source} holds {points.kind}, and --directed is about edges or similarities; leave it out."
         )
-    with _warnings_told(points):
+    with _translate_warnings(points):
         if points.kind != "features":
             return _given(points, arguments.directed)
         try:
@@ -205,18 +205,18 @@ def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str,
         )
         return as_similarity(points.data, name, directed=directed), (f"similarity: {words}",)
     except ValueError as error:
-        told = None if distances or directed is not None else _what_is_wrong(points)
-        raise ValueError(told or f"{points.source}: {error}") from None
+        problem = None if distances or directed is not None else _what_is_wrong(points)
+        raise ValueError(problem or f"{points.source}: {error}") from None
 
 
 @contextmanager
-def _warnings_told(points: Points) -> Iterator[None]:
+def _translate_warnings(points: Points) -> Iterator[None]:
     """What the library warns of, in the words of the command line."""
-    with collected(lambda message: say(_in_options(message, points))):
+    with collected(lambda message: print_warning(_in_options(message, points))):
         yield
 
 
-def say(message: str) -> None:
+def print_warning(message: str) -> None:
     """Print a warning beside the results."""
     print(f"hyphc: {visible(message)}", file=sys.stderr)
 
@@ -286,7 +286,7 @@ def tree_for(path: str, points: Points) -> tuple[Tree, str]:
             f"{path} has {tree.n_leaves} leaves and {points.source} {points.n} rows; give the data that the tree was made from."
         )
     by_order = Path(path).suffix.lower() not in NEWICK_SUFFIXES
-    with options_named():
+    with name_options():
         return match_leaves(tree, leaf_names(points), source=path, by_order=by_order)
 
 

@@ -11,26 +11,26 @@ import numpy.typing as npt
 from .._runtime.sanitize import is_blank
 from ..fit.constraints import Constraints, groups_of
 from ..io import ColumnsError, Points
-from ..io.trees import read_family
-from .common import leaf_names, options_named
+from ..io.trees import read_multifurcating
+from .common import leaf_names, name_options
 
 # Options that name a column.
 COLUMNS = ("must_link", "cannot_link", "classes", "order")
 
 
-def known_columns(arguments: argparse.Namespace) -> dict[str, str]:
+def constraint_columns(arguments: argparse.Namespace) -> dict[str, str]:
     """Columns that say what is known, by the options that name them."""
     given = {name.replace("_", "-"): getattr(arguments, name, None) for name in COLUMNS}
     return {option: column for option, column in given.items() if column is not None}
 
 
-def constraints_of(arguments: argparse.Namespace, points: Points) -> Constraints | None:
+def build_constraints(arguments: argparse.Namespace, points: Points) -> Constraints | None:
     """What the options say is known of the rows, checked: contradictions name rows as the file does. None without any."""
     tree = arguments.constraint_tree
     if not points.known and tree is None:
         return None
     known = {option: _cells(values) for option, values in points.known.items()}
-    with options_named():
+    with name_options():
         required = [] if tree is None else _required(tree, points)
     constraints = Constraints(
         must_link=_groups(known.get("must-link", [])),
@@ -49,7 +49,7 @@ def constraints_of(arguments: argparse.Namespace, points: Points) -> Constraints
     return constraints
 
 
-def known_note(constraints: Constraints, n: int) -> str:
+def constraint_note(constraints: Constraints, n: int) -> str:
     """One line on what the tree and its clusters must respect."""
     known = constraints.of(n)
     n_classes, n_known = len(np.unique(known.classes[known.classes >= 0])), int((known.classes >= 0).sum())
@@ -100,7 +100,7 @@ def _order(points: Points, values: list[str]) -> npt.NDArray[np.generic]:
 
 def _required(path: str, points: Points) -> list[list[int]]:
     """The clusters of the tree in a file, as rows. Rows that the tree does not name are in none of them."""
-    family = read_family(path)
+    family = read_multifurcating(path)
     rows = list(range(points.n)) if family.names is None else _rows_named(path, points, family.names)
     if family.names is None and family.n_leaves != points.n:
         raise ValueError(

@@ -28,7 +28,7 @@ from ..scores.costs import dasgupta_cost, dendrogram_purity
 from ..similarity import Similarity, as_similarity, standardize
 from ..tree import Tree
 from .outputs import require_writable_file, require_writable_folder
-from .report import how_many
+from .report import describe_cluster_number
 
 
 def run_datasets(arguments: argparse.Namespace) -> None:
@@ -126,7 +126,7 @@ def run_demo(arguments: argparse.Namespace) -> None:
     require_writable_folder(folder)
     digits = datasets.load("digits")
     model = HypHC(random_state=arguments.seed, verbose=int(sys.stderr.isatty())).fit(digits.data)
-    _tell(model, digits)
+    _print_result(model, digits)
     folder.mkdir(parents=True, exist_ok=True)
     _write_demo(model, digits, folder)
     similarity = as_similarity(standardize(digits.data), "cosine")
@@ -136,14 +136,14 @@ def run_demo(arguments: argparse.Namespace) -> None:
     print(f"\nexplore the tree in a browser: {folder / 'digits.html'}")
 
 
-def _tell(model: HypHC, digits: datasets.Dataset) -> None:
+def _print_result(model: HypHC, digits: datasets.Dataset) -> None:
     """What the fit found, and how well that agrees with the digits."""
     from sklearn.metrics import adjusted_rand_score
 
     print(
         f"{model.n_leaves_} handwritten digits, clustered by HypHC as it comes; {model.similarity_.source.scaling.why}"
     )
-    print(f"clusters: {how_many(model)}")
+    print(f"clusters: {describe_cluster_number(model)}")
     for k in sorted({model.n_clusters_, 10}):
         clusters = model.labels_ if k == model.n_clusters_ else model.tree_.cut(k)
         agreement = adjusted_rand_score(digits.labels, clusters)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..io import Points
-from ..io.missing import values_of
+from ..io.missing import dense_values
 from ..scores.differences import Difference, Differences, differences
 from ..similarity.inputs.mixed_types import MixedTable
 from ..tree import Tree
 
 UP_TO = 20_000_000  # values of the table: some ten seconds
-_TOLD = 3
+TOP_COLUMNS = 3
 
 
 class ClusterDifferences:
@@ -31,9 +31,11 @@ class ClusterDifferences:
         self.from_rest: Differences = differences(tree, table, compare="rest")
         self.of_parts: Differences = differences(tree, table, compare="parts")
 
-    def told(self) -> list[str]:
+    def describe(self) -> list[str]:
         """What each cluster stands out by, in words; a star is a difference that chance would hardly show."""
-        return [", ".join(map(_in_words, self.from_rest.of(node)[:_TOLD])) or "–" for node in self.clusters]
+        return [
+            ", ".join(map(_describe_difference, self.from_rest.of(node)[:TOP_COLUMNS])) or "–" for node in self.clusters
+        ]
 
     def note(self) -> str:
         """What the star means."""
@@ -66,7 +68,7 @@ class ClusterDifferences:
 
 def cluster_differences(tree: Tree, points: Points, clusters: Sequence[int]) -> ClusterDifferences | None:
     """Of a table that is not too large; None for graphs, similarities and sparse tables."""
-    values = values_of(points.data)
+    values = dense_values(points.data)
     if points.kind != "features" or values is None or values.size > UP_TO:
         return None
     return ClusterDifferences(tree, points, clusters)
@@ -82,7 +84,7 @@ def _columns(data: Any) -> list[Any]:
     ]
 
 
-def _in_words(found: Difference) -> str:
+def _describe_difference(found: Difference) -> str:
     side = "high" if found.effect > 0 else "low"
     return f"{found.column} {side} ({found.mean:.3g}, others {found.other_mean:.3g}){'*' if found.sure else ''}"
 

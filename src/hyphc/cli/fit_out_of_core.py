@@ -13,12 +13,12 @@ import numpy as np
 
 from .._runtime.memory import n_bytes
 from ..io.block_columns import BlockColumns, read_block_columns
-from ..io.columns import Wanted
+from ..io.columns import ColumnSelection
 from ..out_of_core.job import METRICS
 from ..tree.prunings import CONDENSED
-from .common import nuisance_notes, options_named, print_note
+from .common import name_options, nuisance_notes, print_note
 from .options import given_options
-from .outputs import checkpoint_kept
+from .outputs import report_kept_checkpoint
 from .report import agreement_row, print_rows
 
 # Options that an out-of-core fit carries out. Every other option of the parser is refused, so that none is ever ignored.
@@ -37,18 +37,18 @@ _OTHERWISE = "leave it out, or fit in memory, without --workers, --memory and --
 SCALES: dict[str | None, str | bool] = {None: "auto", "auto": "auto", "yes": True, "no": False}
 
 
-def run_fit_by_parts(arguments: argparse.Namespace, folder: Path) -> None:
+def run_fit_out_of_core(arguments: argparse.Namespace, folder: Path) -> None:
     """Fit, and write the tree and its clusters to the folder; begun again, it goes on where it stopped."""
     check_out_of_core(arguments)
-    with options_named():
-        wanted = Wanted(arguments.features, arguments.labels, exclude=arguments.exclude, in_memory=False)
+    with name_options():
+        wanted = ColumnSelection(arguments.features, arguments.labels, exclude=arguments.exclude, in_memory=False)
         chosen = read_block_columns(arguments.file, wanted)
     _print_columns(arguments, chosen)
     folder.mkdir(parents=True, exist_ok=True)
     storage = arguments.checkpoint or folder / "checkpoint"
     try:
-        with checkpoint_kept(storage), _client(arguments) as client:
-            model = _fitted(arguments, chosen, storage, client)
+        with report_kept_checkpoint(storage), _client(arguments) as client:
+            model = _fit_model(arguments, chosen, storage, client)
             _write(model, chosen, folder)
     finally:
         with suppress(OSError):  # it holds something
@@ -81,7 +81,7 @@ def _print_columns(arguments: argparse.Namespace, chosen: BlockColumns) -> None:
         print_note(note)
 
 
-def _fitted(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | Path, client: Any) -> Any:
+def _fit_model(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | Path, client: Any) -> Any:
     from ..dask import DaskHypHC
 
     return DaskHypHC(

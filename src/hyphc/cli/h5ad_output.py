@@ -10,7 +10,7 @@ from ..tree import Tree
 from .outputs import require_writable_file
 
 
-def check_annotated(arguments: argparse.Namespace) -> None:
+def check_h5ad_output(arguments: argparse.Namespace) -> None:
     """Tell before the work of a copy that cannot be written."""
     if arguments.h5ad is None:
         return
@@ -23,7 +23,7 @@ def check_annotated(arguments: argparse.Namespace) -> None:
     require_writable_file(arguments.h5ad)
 
 
-def write_annotated(arguments: argparse.Namespace, model: HypHC, tree: Tree) -> None:
+def write_h5ad_output(arguments: argparse.Namespace, model: HypHC, tree: Tree) -> None:
     """Write the copy, if it is asked for."""
     if arguments.h5ad is None:
         return

@@ -45,7 +45,7 @@ def require_writable_file(path: Path) -> None:
 
 
 @contextmanager
-def staged(folder: Path) -> Iterator[Path]:
+def staging_folder(folder: Path) -> Iterator[Path]:
     """A hidden folder inside ``folder``, whose files move up when the block ends well; otherwise nothing is left of it.
 
     Inside, since that is the same disk, and the one place that must be writable. Two processes move their files one after the
@@ -84,7 +84,7 @@ def _remove_orphans(folder: Path) -> None:
 
 
 @contextmanager
-def checkpoint_kept(place: str | Path | None) -> Iterator[None]:
+def report_kept_checkpoint(place: str | Path | None) -> Iterator[None]:
     """Say, where an interrupt ends the block, that the checkpoint in this place stays, how large it is, and how to go on."""
     try:
         yield
@@ -92,7 +92,7 @@ def checkpoint_kept(place: str | Path | None) -> Iterator[None]:
         size = 0 if place is None or is_address(str(place)) else _size_of(Path(place))
         if str(interrupt) or place is None or not (size or is_address(str(place))):
             raise
-        large = f" ({_in_words(size)})" if size else ""
+        large = f" ({_human_size(size)})" if size else ""
         raise type(interrupt)(
             f"no result was written, but the checkpoint was kept in {place}{large}: the same command goes on from there"
         ) from None
@@ -102,7 +102,7 @@ def _size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _in_words(n_bytes: int) -> str:
+def _human_size(n_bytes: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if n_bytes >= size:
             return f"{n_bytes / size:.1f} {unit}"
@@ -122,7 +122,7 @@ def require_table_suffix(path: Path) -> None:
         raise ValueError(f"{path} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
 
 
-def clusters_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> bytes:
+def format_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> bytes:
     """The same as a workbook of one sheet; whole numbers are numbers there, and nothing is a formula."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
@@ -142,7 +142,7 @@ def clusters_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | Non
     return written.getvalue()
 
 
-def clusters_csv(
+def format_csv(
     clusters: npt.NDArray[np.int64],
     names: tuple[str, ...] | None,
     labels: tuple[str, ...] | None = None,
@@ -156,10 +156,10 @@ def clusters_csv(
     apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known. ``numbers`` are
     further columns.
     """
-    sure = None if support is None else _written(support)
+    sure = None if support is None else _format_number(support)
     called, groups = (None if texts is None else tuple(map(cell, texts)) for texts in (names, labels))
     present = _columns(clusters, called, groups, sure, rows)
-    present |= {title: _written(values) for title, values in numbers.items()}
+    present |= {title: _format_number(values) for title, values in numbers.items()}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(present)
@@ -167,7 +167,7 @@ def clusters_csv(
     return text.getvalue()
 
 
-def _written(numbers: npt.NDArray[np.float64]) -> list[str]:
+def _format_number(numbers: npt.NDArray[np.float64]) -> list[str]:
     """Numbers in four digits, empty where unknown."""
     return ["" if np.isnan(value) else f"{value:.4g}" for value in numbers.tolist()]
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from .._runtime.atomic_write import replaced_atomically
 from ..io import Points, read_tree
-from ..io.missing import shown_numbers
+from ..io.missing import numeric_columns
 from ..io.trees import row_numbers
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
-from .annotations import as_classes, called, read_annotations
+from .annotations import as_classes, column_label, read_annotations
 from .common import leaf_names, read_data, tree_for
 from .options import data_options, given_options
 from .outputs import require_writable_file
@@ -52,7 +52,7 @@ def run_plot(arguments: argparse.Namespace) -> None:
     tree, points = _tree_and_points(arguments)
     colours: dict[str, Any] = {"title": Path(arguments.tree).name if points is None else points.source}
     if points is not None and points.labels is not None:
-        colours |= {"labels": as_classes(points.labels), "label_name": called(arguments.labels)}
+        colours |= {"labels": as_classes(points.labels), "label_name": column_label(arguments.labels)}
     if arguments.labels is None or arguments.kind == "clustermap":
         colours |= {"clusters": _clusters(tree, arguments)}
     if arguments.kind == "clustermap":
@@ -85,7 +85,7 @@ def run_explore(arguments: argparse.Namespace) -> None:
     if points is not None:
         options |= {
             "annotations": read_annotations(arguments, arguments.data),
-            "label_name": called(arguments.labels or "label"),
+            "label_name": column_label(arguments.labels or "label"),
         }
     write_explorer(tree, path, points, **options)
     print(f"wrote {path}; open it in a browser")
@@ -221,7 +221,7 @@ class _Frame:
 
 def _features(points: Points) -> _Frame | None:
     """The features as far as a page holds them; None for similarities, graphs and sparse tables."""
-    values = shown_numbers(points)
+    values = numeric_columns(points)
     if values is None:
         return None
     from ..explorer import MAX_LEAVES, MAX_VALUES

@@ -179,7 +179,7 @@ def agreement_row(clusters: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]
     return ("agreement", f"{value:.4f}", text)
 
 
-def how_many(model: HypHC) -> str:
+def describe_cluster_number(model: HypHC) -> str:
     """How many flat clusters there are and why, with the numbers that come next."""
     found, k = model.cluster_number_, model.n_clusters_
     sizes = f", each of at least {model.min_size} points" if (model.min_size or 1) > 1 else ""
@@ -192,7 +192,7 @@ def how_many(model: HypHC) -> str:
     return text if k == found.n_clusters else f"{text}; cut into {k}{sizes}{within}"
 
 
-def joined_words(model: HypHC) -> str:
+def describe_joined(model: HypHC) -> str:
     """How many points fell out above the cores of the clusters, and what became of them."""
     joined = int(model._clusters_.joined.sum())
     if joined == 0:
@@ -227,13 +227,13 @@ def markdown_report(
     command_line: str,
 ) -> str:
     """The one-page report as Markdown. Text from the file is escaped: it is data, never markup."""
-    lines = [f"# {plain(title)}", ""]
-    lines += [f"- {plain(fact)}" for fact in facts]
+    lines = [f"# {escape_markdown(title)}", ""]
+    lines += [f"- {escape_markdown(fact)}" for fact in facts]
     if any(name == "tree.png" for name, _ in files):
         lines += ["", "![The tree](tree.png)"]
     lines += ["", "## How good the tree is", "", "| | | |", "|---|---:|---|"]
-    lines += [f"| {what} | {value} | {plain(meaning)} |" for what, value, meaning in rows]
-    lines += ["", "## Flat clusters", "", f"{plain(clusters.why)}.", "", *_cluster_table(clusters)]
+    lines += [f"| {what} | {value} | {escape_markdown(meaning)} |" for what, value, meaning in rows]
+    lines += ["", "## Flat clusters", "", f"{escape_markdown(clusters.why)}.", "", *_cluster_table(clusters)]
     lines += ["", "## Files", "", *(f"- [{name}]({name}): {about}" for name, about in files)]
     lines += ["", "Made by:", "", f"    {visible(' '.join(command_line.split()))}", ""]
     return "\n".join(lines)
@@ -241,17 +241,19 @@ def markdown_report(
 
 def _cluster_table(flat: FlatClusters) -> list[str]:
     """Sizes, largest first, the most common label of each, and what it stands out by."""
-    sizes, told = np.bincount(flat.of[flat.of >= 0]), None if flat.differ is None else flat.differ.told()
+    sizes, descriptions = np.bincount(flat.of[flat.of >= 0]), None if flat.differ is None else flat.differ.describe()
     largest = np.argsort(-sizes, kind="stable")[:_LISTED_CLUSTERS].tolist()
-    titles = ["cluster", "rows", *["mostly"] * bool(flat.labels), *["stands out by"] * (told is not None)]
+    titles = ["cluster", "rows", *["mostly"] * bool(flat.labels), *["stands out by"] * (descriptions is not None)]
     lines = [f"| {' | '.join(titles)} |", "|---:|---:|" + "---|" * (len(titles) - 2)]
     for cluster in largest:
         cells = [str(cluster), str(sizes[cluster])]
         if flat.labels:
             members = np.flatnonzero(flat.of == cluster).tolist()
             common = Counter(flat.labels[i] for i in members if flat.labels[i]).most_common(1)
-            cells.append("".join(f"{plain(label)} ({count})" for label, count in common) or "–")
-        lines.append(f"| {' | '.join(cells if told is None else [*cells, plain(told[cluster])])} |")
+            cells.append("".join(f"{escape_markdown(label)} ({count})" for label, count in common) or "–")
+        lines.append(
+            f"| {' | '.join(cells if descriptions is None else [*cells, escape_markdown(descriptions[cluster])])} |"
+        )
     if len(sizes) > len(largest):
         lines += ["", f"The {len(sizes) - len(largest)} smaller clusters are in clusters.csv."]
     if flat.differ is not None:
@@ -259,7 +261,7 @@ def _cluster_table(flat: FlatClusters) -> list[str]:
     return lines
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
     escaped = "".join(
         f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in cut_short(text)

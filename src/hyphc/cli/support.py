@@ -18,7 +18,7 @@ STABLE = 0.8  # transfer support from which on the report calls a cluster stable
 _WAYS: dict[str, Resample] = {"features": "columns", "graph": "edges"}
 
 
-def supported(
+def compute_support(
     arguments: argparse.Namespace, tree: Tree, points: Points, similarity: Similarity, known: Constraints | None
 ) -> Support:
     """Support of the tree's clusters, drawn as asked for or as fits the data, within what is known."""

@@ -10,7 +10,7 @@ from .._runtime.atomic_write import replaced_atomically
 from ..io.trees import read_tree, require_tree_suffix, write_tree
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
-from .outputs import clusters_csv, clusters_excel, require_table_suffix, require_writable_file
+from .outputs import format_csv, format_excel, require_table_suffix, require_writable_file
 
 
 def run_cut(arguments: argparse.Namespace) -> None:
@@ -22,13 +22,13 @@ def run_cut(arguments: argparse.Namespace) -> None:
     tree = read_tree(arguments.tree)
     require_weights(tree, arguments)
     clusters = _chosen_clusters(tree, arguments)
-    text = clusters_csv(clusters, tree.names)
+    text = format_csv(clusters, tree.names)
     if arguments.output is None:
         sys.stdout.write(text)
         return
     with replaced_atomically(arguments.output) as file:
         sheet = arguments.output.suffix.lower() == ".xlsx"
-        file.write(clusters_excel(clusters, tree.names) if sheet else text.encode())
+        file.write(format_excel(clusters, tree.names) if sheet else text.encode())
     print(f"wrote {arguments.output}: {int(clusters.max()) + 1} clusters of {tree.n_leaves} leaves")
 
 

@@ -43,6 +43,6 @@ class Dataset:
     citation: str = ""
 
 
-def class_names_of(labels: npt.NDArray[Any]) -> tuple[str, ...]:
+def class_names_from(labels: npt.NDArray[Any]) -> tuple[str, ...]:
     """Groups in order, as text."""
     return tuple(str(label) for label in np.unique(labels))

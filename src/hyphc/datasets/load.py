@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ..similarity import Similarity, as_similarity, standardize
 from .catalogue import BUNDLED, GRAPHS, TABLES, TableLayout
-from .dataset import Dataset, class_names_of
+from .dataset import Dataset, class_names_from
 
 PathLike = str | os.PathLike[str]
 RandomState = int | np.random.Generator | None
@@ -118,7 +118,7 @@ def _read_table(name: str, paths: Sequence[Path]) -> Dataset:
         labels=labels,
         names=None if table.identifier is None else tuple(cells[:, table.identifier].tolist()),
         feature_names=tuple(table.features.split()),
-        class_names=table.class_names or class_names_of(labels),
+        class_names=table.class_names or class_names_from(labels),
         description=f"UCI's {', '.join(table.files)}, all rows in their original order.",
         citation=table.citation,
     )
@@ -214,7 +214,7 @@ def _uci_iris() -> Dataset:
         data=data,
         labels=labels,
         feature_names=tuple(TABLES["iris"].features.split()),
-        class_names=class_names_of(labels),
+        class_names=class_names_from(labels),
         description="UCI's iris.data, restored from scikit-learn's copy.",
         citation=TABLES["iris"].citation,
     )
@@ -243,7 +243,7 @@ def _from_openml(name: str, homes: Sequence[Path]) -> Dataset:
         data=data,
         labels=labels,
         feature_names=tuple(table.features.split()),
-        class_names=class_names_of(labels),
+        class_names=class_names_from(labels),
         description=f"OpenML's data set {table.openml_id}.",
         citation=table.citation,
     )

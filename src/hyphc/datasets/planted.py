@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
 from ..tree import Tree
-from .dataset import Dataset, class_names_of
+from .dataset import Dataset, class_names_from
 
 RandomState = int | np.random.Generator | None
 
@@ -134,7 +134,9 @@ class _Hierarchy:
     def dataset(self, name: str, data: Any, description: str) -> Dataset:
         labels = np.empty_like(self.classes)
         labels[self.order] = self.classes
-        return Dataset(name, data, labels, class_names=class_names_of(labels), tree=self.tree, description=description)
+        return Dataset(
+            name, data, labels, class_names=class_names_from(labels), tree=self.tree, description=description
+        )
 
     def draw_pairs(self, n_pairs: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Two different positions each, from a uniformly drawn part around the first of them."""

@@ -15,14 +15,14 @@ from ..tree.prunings import (
     most_clusters,
     require_size,
 )
-from .groups import Groups
-from .packing import Fields, packed
+from .groups import CollapsedTree
+from .packing import Fields, encode_array
 
 # Clusters of the largest best pruning that is looked up; with more of them the last merges are undone. 50 have 1 275 nodes.
 LARGEST_K = 50
 
 
-def cut_fields(tree: Tree, groups: Groups | None, criterion: str | NodeScores, min_size: float | None) -> Fields:
+def cut_fields(tree: Tree, groups: CollapsedTree | None, criterion: str | NodeScores, min_size: float | None) -> Fields:
     """Return with how many clusters the page opens, and what it needs to cut its tree into any number as ``Tree.cut`` does."""
     require_size(tree, min_size)
     n_shown = tree.n_leaves if groups is None else len(groups.sizes)
@@ -59,15 +59,15 @@ def _condensed_fields(tree: Tree, n_shown: int, min_size: float | None) -> Field
     return {
         "fewest": fewest_clusters(tree),
         "most": 1 + len(order),
-        "turns": packed(turns, "<i4"),
-        "larger": packed(right > left, "<i4"),
+        "turns": encode_array(turns, "<i4"),
+        "larger": encode_array(right > left, "<i4"),
         "splits": int(is_split(tree, min_size)[order].sum()) if free else 0,
         "cuts": {},
     }
 
 
 def _pruning_fields(
-    tree: Tree, groups: Groups | None, criterion: str | NodeScores, min_size: float, most: int
+    tree: Tree, groups: CollapsedTree | None, criterion: str | NodeScores, min_size: float, most: int
 ) -> Fields:
     """Return {k: nodes} of the best prunings, as nodes of the page's tree."""
     if criterion == "height" and min_size == 1:  # the page knows by itself which merges are last
@@ -78,7 +78,7 @@ def _pruning_fields(
     prunings = best_prunings(tree, sizes[-1], criterion, min_size)
     possible = [k for k in sizes if prunings.scores[k - 1] > -np.inf]
     nodes = {k: _on_page(tree, prunings.nodes(k), groups) for k in possible}
-    return {k: packed(found, "<i4") for k, found in nodes.items() if found is not None}
+    return {k: encode_array(found, "<i4") for k, found in nodes.items() if found is not None}
 
 
 def _forced_fields(tree: Tree, n_shown: int) -> Fields:
@@ -88,10 +88,14 @@ def _forced_fields(tree: Tree, n_shown: int) -> Fields:
         return {"fewest": 1, "most": n_shown, "turns": None}
     forced = tree.forced_splits[tree.n_leaves - n_shown :]
     turns = np.argsort(np.lexsort((-np.arange(len(forced)), -forced)))
-    return {"fewest": 1 + int((forced > 0).sum()), "most": 1 + int((forced >= 0).sum()), "turns": packed(turns, "<i4")}
+    return {
+        "fewest": 1 + int((forced > 0).sum()),
+        "most": 1 + int((forced >= 0).sum()),
+        "turns": encode_array(turns, "<i4"),
+    }
 
 
-def _on_page(tree: Tree, nodes: Ints, groups: Groups | None) -> Ints | None:
+def _on_page(tree: Tree, nodes: Ints, groups: CollapsedTree | None) -> Ints | None:
     """The nodes as the page numbers them; None if one of them is a part of a group that the page shows as a leaf."""
     if groups is None:
         return nodes

@@ -14,7 +14,7 @@ from ..tree.prunings import by_smallest_leaf, labels_of, tops
 
 
 @dataclass(frozen=True)
-class Groups:
+class CollapsedTree:
     """``tree`` over the groups; ``of`` is the group of each point, ``first`` a member of each, ``sizes`` their sizes."""
 
     tree: Tree
@@ -48,11 +48,11 @@ class Groups:
         )
 
 
-def group(tree: Tree, k: int) -> Groups:
+def collapse(tree: Tree, k: int) -> CollapsedTree:
     """Undo all but the lowest n − k merges of the tree: k groups, and the tree that joins them."""
     n = tree.n_leaves
     of = labels_of(tree, by_smallest_leaf(tree, tops(tree, np.arange(n - 1) < n - k)))
     _, first, sizes = np.unique(of, return_index=True, return_counts=True)
     some_leaf = tree.leaf_order()[tree._first]  # of each node
     node = np.where(np.arange(2 * n - 1) < 2 * n - k, of[some_leaf], np.arange(2 * n - 1) - 2 * (n - k))
-    return Groups(Tree(node[tree.children[n - k :]], tree.heights[n - k :]), of, first, sizes)
+    return CollapsedTree(Tree(node[tree.children[n - k :]], tree.heights[n - k :]), of, first, sizes)

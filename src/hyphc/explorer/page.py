@@ -34,9 +34,9 @@ from .columns import (
     palette_fields,
 )
 from .cuts import cut_fields
-from .groups import Groups, group
+from .groups import CollapsedTree, collapse
 from .inline import Page
-from .packing import Fields, packed
+from .packing import Fields, encode_array
 from .sprite import sprite
 
 if TYPE_CHECKING:
@@ -149,18 +149,18 @@ def explore(
     tree = as_tree(tree)
     n = tree.n_leaves
     called = tree.names if names is None else check_names(names, n)
-    groups = group(tree, MAX_LEAVES) if n > MAX_LEAVES else None
+    groups = collapse(tree, MAX_LEAVES) if n > MAX_LEAVES else None
     shown = groups.tree if groups else tree
     heading = title if title is not None else f"Tree of {n:,} point{'s' * (n > 1)}".replace(",", "\u202f")
     data: Fields = {
         "title": heading,
         "n": shown.n_leaves,
         "points": n,
-        "children": packed(shown.children, "<i4"),
-        "heights": packed(shown.heights, "<f8"),
-        "support": None if tree.support is None else packed(tree.support[n - shown.n_leaves :], "<f4"),
-        "weights": packed(groups.sizes, "<i4") if groups else None,
-        "rows": packed(groups.first, "<i4") if groups else None,
+        "children": encode_array(shown.children, "<i4"),
+        "heights": encode_array(shown.heights, "<f8"),
+        "support": None if tree.support is None else encode_array(tree.support[n - shown.n_leaves :], "<f4"),
+        "weights": encode_array(groups.sizes, "<i4") if groups else None,
+        "rows": encode_array(groups.first, "<i4") if groups else None,
         "rowsFrom": rows_from,
         "names": groups.names(called, rows_from) if groups else called,
         "labels": None if labels is None else label_fields(labels, label_name, n, groups),
@@ -207,13 +207,13 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _chosen(values: npt.ArrayLike, n: int, groups: Groups | None) -> npt.NDArray[Any]:
+def _chosen(values: npt.ArrayLike, n: int, groups: CollapsedTree | None) -> npt.NDArray[Any]:
     """Rows of ``values`` that the page shows: all, or those of the groups' first members."""
     array = np.asarray(values)
     return array[groups.first] if groups and len(array) == n else array
 
 
-def _table_fields(tree: Tree, features: Any, shown: int, groups: Groups | None) -> Fields:
+def _table_fields(tree: Tree, features: Any, shown: int, groups: CollapsedTree | None) -> Fields:
     """The features, and what distinguishes clusters by them."""
     if features is None:
         return {"features": None, "differences": None}
@@ -222,7 +222,7 @@ def _table_fields(tree: Tree, features: Any, shown: int, groups: Groups | None) 
     return {"features": fields, "differences": difference_fields(tree, names, values, shown)}
 
 
-def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, groups: Groups | None) -> Fields:
+def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, groups: CollapsedTree | None) -> Fields:
     """Angles counter-clockwise from the widest gap and, unless the points have one radius, their depths."""
     if embedding is None:
         points = encode_by_height(shown)
@@ -238,8 +238,8 @@ def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, grou
         unrolled -= 2 * np.pi * np.round(unrolled.mean() / (2 * np.pi))
     radii = np.hypot(points[:, 0], points[:, 1])
     one_radius = np.ptp(radii) <= ONE_RADIUS * radii.max()
-    depths = None if one_radius else packed(geometry.distance_to_origin(points), "<f4")
-    return {"angles": packed(unrolled, "<f8"), "depths": depths}
+    depths = None if one_radius else encode_array(geometry.distance_to_origin(points), "<f4")
+    return {"angles": encode_array(unrolled, "<f8"), "depths": depths}
 
 
 def _similarity_fields(tree: Tree, similarity: SimilarityLike | None, k: int) -> Fields:
@@ -252,4 +252,4 @@ def _similarity_fields(tree: Tree, similarity: SimilarityLike | None, k: int) ->
     # the weights of a blend are its graph's, and do not add up to the cost
     part = cost is not None and not np.isclose(across @ tree._points[n:], cost, rtol=SAME_COST)
     means = across / tree._points[tree.children].prod(axis=1)
-    return {"cost": cost, "across": packed(means[n - k :], "<f4"), "edgesAlone": bool(part)}
+    return {"cost": cost, "across": encode_array(means[n - k :], "<f4"), "edgesAlone": bool(part)}

@@ -11,8 +11,8 @@ from .._runtime.arrays import Ints
 from .._runtime.sanitize import is_blank
 from ..out_of_core.row_sources import HEAD_ROWS, ParquetRows, PickedRows, Source, open_rows
 from ..similarity.inputs.input_warnings import identifier_columns
-from .arrow import described
-from .columns import Column, ColumnsError, Roles, Wanted, assign_roles, listed
+from .arrow import describe_columns
+from .columns import Column, ColumnSelection, ColumnsError, Roles, assign_roles, join_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class BlockColumns:
         return self.rows.read(0, min(HEAD_ROWS, self.rows.shape[0]))
 
 
-def read_block_columns(path: str, wanted: Wanted) -> BlockColumns:
+def read_block_columns(path: str, wanted: ColumnSelection) -> BlockColumns:
     """Choose columns of a Parquet, NPY or Zarr file as ``read_points`` does; text is left out, and said to be."""
     source = open_rows(path)
     columns = _described(source)
@@ -59,7 +59,7 @@ def read_block_columns(path: str, wanted: Wanted) -> BlockColumns:
 
 def _described(source: Source) -> list[Column]:
     if isinstance(source, ParquetRows):
-        return described(source.head(HEAD_ROWS))
+        return describe_columns(source.head(HEAD_ROWS))
     n, d = source.shape
     return [Column(str(c + 1), "number", n, n) for c in range(d)]
 
@@ -67,7 +67,9 @@ def _described(source: Source) -> list[Column]:
 def _require_numbers(path: str, columns: list[Column], roles: Roles) -> None:
     text = [columns[c].name for c in roles.features if columns[c].kind == "text"]
     if text:
-        message = f"{path}: {listed(text)} holds text, which is not read block by block; leave it out of the features."
+        message = (
+            f"{path}: {join_names(text)} holds text, which is not read block by block; leave it out of the features."
+        )
         raise ColumnsError(message, "features", "exclude")
 
 
@@ -91,7 +93,7 @@ def _without_identifiers(chosen: BlockColumns) -> BlockColumns:
         return chosen
     kept = tuple(name for c, name in enumerate(chosen.columns) if c not in found)
     notes = [note for note in chosen.notes if not note.startswith("features:")]
-    notes.insert(0, f"features: {listed(kept)} (the columns with numbers)")
+    notes.insert(0, f"features: {join_names(kept)} (the columns with numbers)")
     about = "it only numbers the rows; ask for it as a feature to use it"
     notes += [f"no feature: {chosen.columns[c]} ({about})" for c in found]
     rows = ParquetRows(chosen.rows.path, kept)

@@ -10,16 +10,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from .._runtime.numpy_files import require_members
-from .arrays import reading
+from .arrays import explain_damage
 from .columns import find_column
-from .sources import Source, decoded
+from .sources import InputFile, decode
 from .text_lines import NumberedRow
 
 MOST_ROWS = 1 << 20  # of a sheet
 
 
-def excel_rows(
-    source: Source, sheet: str | None, header: int | None = None
+def read_excel_rows(
+    source: InputFile, sheet: str | None, header: int | None = None
 ) -> tuple[Iterator[NumberedRow], tuple[str, ...]]:
     """The rows of a sheet, by its name or its number from 1, by default the first; and a note where there are several.
 
@@ -32,13 +32,13 @@ def excel_rows(
     with source.open() as file:
         content = io.BytesIO(file.read())
     _require_unpackable(source, content)
-    with reading(source, "excel"):
+    with explain_damage(source, "excel"):
         book = load_workbook(content, read_only=True, data_only=True)
     sheets = list(book.sheetnames)
     if not sheets:
         raise ValueError(f"{source.label} has no sheet; add one with the data.")
     name = sheets[0] if sheet is None else sheets[find_column(f"{source.label} (its sheets)", sheets, sheet)]
-    with reading(source, "excel"):
+    with explain_damage(source, "excel"):
         rows = [row for row in _filled_rows(book[name]) if row[0] >= (header or 1)]
     book.close()
     why = "as asked for" if sheet is not None else f"the first of {len(sheets)}"
@@ -57,9 +57,9 @@ def _filled_rows(sheet: Any) -> list[NumberedRow]:
     return rows
 
 
-def _require_unpackable(source: Source, content: io.BytesIO) -> None:
+def _require_unpackable(source: InputFile, content: io.BytesIO) -> None:
     """A sheet is packed: refuse one that unpacks to more than a table of its size may hold."""
-    with reading(source, "excel"), zipfile.ZipFile(content) as archive:
+    with explain_damage(source, "excel"), zipfile.ZipFile(content) as archive:
         require_members(archive, len(content.getvalue()))
 
 
@@ -79,9 +79,9 @@ def _text(cell: Any) -> str:
     return str(cell)
 
 
-def json_rows(source: Source) -> Iterator[NumberedRow]:
+def read_json_rows(source: InputFile) -> Iterator[NumberedRow]:
     """A header of all keys, and a row for each line, which holds an object of plain values or a list of them."""
-    records, _ = decoded(source, lambda file: list(_records(source, file)))
+    records, _ = decode(source, lambda file: list(_records(source, file)))
     if records and isinstance(records[0][1], list):
         return iter([(number, [_text(cell) for cell in record]) for number, record in records])
     keys = list(dict.fromkeys(key for _, record in records for key in record))
@@ -89,7 +89,7 @@ def json_rows(source: Source) -> Iterator[NumberedRow]:
     return iter([(0, keys), *rows])
 
 
-def _records(source: Source, file: Any) -> Iterator[tuple[int, Any]]:
+def _records(source: InputFile, file: Any) -> Iterator[tuple[int, Any]]:
     kind: type | None = None
     for number, line in enumerate(file, start=1):
         if not line.strip():

@@ -27,7 +27,7 @@ class ColumnsError(ValueError):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ColumnSelection:
     """Columns asked for, by name or by number from 1, several also by a range or a pattern; None is to be inferred.
 
     ``known`` are columns that say what is known of the rows, by what they say.
@@ -43,14 +43,14 @@ class Wanted:
     in_memory: bool = True  # False: rows are read block by block; then there are no names and no categories
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def given_arguments(self) -> tuple[str, ...]:
         """The arguments that were given."""
         several = {"features": self.features, "exclude": self.exclude, "categories": self.categories}
         given = several | {"labels": self.labels, "names": self.names}
         return (*(argument for argument, value in given.items() if value is not None), *self.known)
 
     def __bool__(self) -> bool:
-        return bool(self.asked)
+        return bool(self.given_arguments)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Roles:
     known: Mapping[str, int] = field(default_factory=dict)
 
 
-def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Roles:
+def assign_roles(source: str, columns: Sequence[Column], wanted: ColumnSelection) -> Roles:
     """The columns asked for; the others by default: numbers are features, the first text that tells rows apart names them."""
     header = [column.name for column in columns]
     labels = None if wanted.labels is None else find_column(source, header, wanted.labels)
@@ -102,9 +102,9 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
     features = tuple(c for c in features if c not in excluded)
     if not features:
         units = [f"{column.name} has numbers followed by {column.unit!r}" for column in columns if column.unit]
-        hint = f" ({listed(units)}: remove the unit)" if units else ""
+        hint = f" ({join_names(units)}: remove the unit)" if units else ""
         raise ColumnsError(
-            f"{source} has no column of numbers to cluster by{hint}; its columns are {listed(header)}: choose features.",
+            f"{source} has no column of numbers to cluster by{hint}; its columns are {join_names(header)}: choose features.",
             "features",
         )
     chosen = inferred_names if names is None else names
@@ -144,22 +144,22 @@ def find_column(source: str, header: Sequence[str], wanted: str) -> int:
         return int(wanted) - 1
     close = get_close_matches(wanted, header, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise ValueError(f"{source} has no column {wanted!r}{hint}; its columns are {listed(header)}.")
+    raise ValueError(f"{source} has no column {wanted!r}{hint}; its columns are {join_names(header)}.")
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Names separated by commas, on one line; the middle of a long list is only counted."""
     few = len(names) <= LISTED
     shown = [visible(cut_short(name, LONGEST_NAME)) for name in (names if few else [*names[: LISTED - 2], names[-1]])]
     return ", ".join(shown) if few else f"{', '.join(shown[:-1])}, … ({len(names)} in all), {shown[-1]}"
 
 
-def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]:
+def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection) -> list[str]:
     why = "as asked for" if wanted.features or wanted.exclude else "the columns with numbers"
     why += " and the categories" if roles.categories and not wanted.features else ""
-    notes = [f"features: {listed([columns[c].name for c in roles.features])} ({why})"]
+    notes = [f"features: {join_names([columns[c].name for c in roles.features])} ({why})"]
     if roles.categories:
-        notes.append(f"categories: {listed([columns[c].name for c in sorted(roles.categories)])} (as asked for)")
+        notes.append(f"categories: {join_names([columns[c].name for c in sorted(roles.categories)])} (as asked for)")
     if roles.names is not None:
         why = "the first column of text that tells rows apart" if wanted.names is None else "as asked for"
         notes.append(f"names: {columns[roles.names].name or 'a column without name'} ({why})")

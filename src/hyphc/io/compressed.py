@@ -64,20 +64,20 @@ SUFFIXES = tuple(suffix for suffixes, _ in _PACKERS.values() for suffix in suffi
 HEAD = max(map(len, _PACKERS))
 
 
-def is_packed(head: bytes) -> bool:
+def is_compressed(head: bytes) -> bool:
     """Whether a file that begins so is packed."""
     return any(head.startswith(magic) for magic in _PACKERS)
 
 
-def unpacked(path: Path) -> IO[bytes]:
+def decompress(path: Path) -> IO[bytes]:
     """What the file holds."""
     with path.open("rb") as file:
         head = file.read(HEAD)
     opener = next(opener for magic, (_, opener) in _PACKERS.items() if head.startswith(magic))
-    return io.BufferedReader(_Unpacked(path, opener))
+    return io.BufferedReader(_Decompressed(path, opener))
 
 
-class _Unpacked(io.RawIOBase):
+class _Decompressed(io.RawIOBase):
     """A stream that says in one sentence what is wrong with it."""
 
     def __init__(self, path: Path, opener: Any) -> None:

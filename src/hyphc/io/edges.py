@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..similarity.symmetrize import DIRECTED
 from .columns import ColumnsError
 from .delimited import LARGEST
-from .sources import Source, decoded
+from .sources import InputFile, decode
 from .text_lines import delimiter_in
 
 _COMMENTS = ("#", "%")
@@ -47,7 +47,7 @@ class EdgeList:
     notes: tuple[str, ...]
 
 
-def read_edges(source: Source, directed: str | None = None) -> EdgeList:
+def read_edges(source: InputFile, directed: str | None = None) -> EdgeList:
     """Read a graph; lines that begin with # or % are comments.
 
     A list of which no edge occurs in both directions is one of undirected edges. A list of which some do is directed: all must
@@ -55,14 +55,14 @@ def read_edges(source: Source, directed: str | None = None) -> EdgeList:
     one direction adds to its weight; loops are left out.
     """
     try:
-        edges, note = decoded(source, lambda file: list(_parsed(source, _cells(source, file))))
+        edges, note = decode(source, lambda file: list(_parsed(source, _cells(source, file))))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a list of edges ({error}); save it as CSV with UTF-8.") from None
     graph = assemble(source, edges, directed)
     return replace(graph, notes=note + graph.notes)
 
 
-def _cells(source: Source, file: Any) -> Iterator[tuple[int, list[str]]]:
+def _cells(source: InputFile, file: Any) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and cells, separated by the file's delimiter or, where there is none, by blanks."""
     numbered = [(number, line) for number, line in enumerate(file, start=1) if _is_data(line)]
     if not numbered:
@@ -80,7 +80,7 @@ def _is_data(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
 
 
-def _parsed(source: Source, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, str, str, float]]:
+def _parsed(source: InputFile, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, str, str, float]]:
     for position, (line, cells) in enumerate(rows):
         if position == 0 and _is_header(cells):
             continue
@@ -96,7 +96,7 @@ def _is_header(cells: Sequence[str]) -> bool:
     return all(word in _HEADER_WORDS for word in words) or (len(cells) == 3 and cells[2].lower() in ("weight", "w"))
 
 
-def _weight(source: Source, line: int, cell: str) -> float:
+def _weight(source: InputFile, line: int, cell: str) -> float:
     try:
         weight = float(cell)
     except ValueError:
@@ -111,7 +111,7 @@ def _weight(source: Source, line: int, cell: str) -> float:
 
 
 def assemble(
-    source: Source,
+    source: InputFile,
     edges: list[tuple[int, str, str, float]],
     directed: str | None = None,
     is_directed: bool | None = None,
@@ -156,7 +156,7 @@ def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, i
 
 
 def _require_symmetric(
-    source: Source, total: dict[tuple[int, int], float], line: dict[tuple[int, int], int], nodes: Sequence[str]
+    source: InputFile, total: dict[tuple[int, int], float], line: dict[tuple[int, int], int], nodes: Sequence[str]
 ) -> None:
     for (i, j), weight in total.items():
         back = total.get((j, i), 0.0)

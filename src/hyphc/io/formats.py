@@ -7,8 +7,8 @@ import zipfile
 from typing import Literal
 
 from .._runtime.numpy_files import damage_told
-from .compressed import is_packed
-from .sources import FORMAT_NAMES, Source
+from .compressed import is_compressed
+from .sources import FORMAT_NAMES, InputFile
 
 Format = Literal[
     "npy", "npz", "parquet", "feather", "mtx", "excel", "jsonl", "h5ad", "graphml", "fasta", "phylip", "edges", "text"
@@ -90,10 +90,10 @@ _FOREIGN_SUFFIXES = {
 }
 
 
-def format_of(source: Source) -> Format:
+def detect_format(source: InputFile) -> Format:
     """The format, or an error that names a format that is not read."""
     head = source.head()
-    if is_packed(head):
+    if is_compressed(head):
         raise ValueError(f"{source.label} is packed; give it as a file that is packed once, or unpack it.")
     for magic, found in _MAGIC.items():
         if head.startswith(magic):
@@ -111,7 +111,7 @@ def format_of(source: Source) -> Format:
     return by_suffix or _of_text(head)
 
 
-def _of_archive(source: Source) -> Format:
+def _of_archive(source: InputFile) -> Format:
     """NPZ and Excel are ZIP archives."""
     if source.suffix == ".npz":
         return "npz"
@@ -131,8 +131,8 @@ def _of_archive(source: Source) -> Format:
     raise ValueError(f"{source.label} is a ZIP archive; unpack it, and give a file in it.")
 
 
-def _refuse_foreign(source: Source, head: bytes) -> None:
-    known = next((told for magic, told in _FOREIGN_HEADS.items() if head.startswith(magic)), None)
+def _refuse_foreign(source: InputFile, head: bytes) -> None:
+    known = next((description for magic, description in _FOREIGN_HEADS.items() if head.startswith(magic)), None)
     if head.startswith(_HDF5):
         known = _FOREIGN_SUFFIXES[".h5"]
     known = known or _FOREIGN_SUFFIXES.get(source.suffix)

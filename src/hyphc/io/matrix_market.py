@@ -79,12 +79,12 @@ def _numbers(lines: IO[str], n_rows: int, n_columns: int) -> Floats:
 
 def _filled(lines: IO[str]) -> Iterator[str]:
     """Lines that say something; at least one, since NumPy only warns of none."""
-    told = False
+    has_size = False
     for line in lines:
         if line.strip() and not line.startswith("%"):
-            told = True
+            has_size = True
             yield line
-    if not told:
+    if not has_size:
         raise ValueError("no line follows its size")
 
 

@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 Holes = npt.NDArray[np.bool_]
 
 
-def settled(points: Points, missing: Missing) -> Points:
+def handle_missing(points: Points, missing: Missing) -> Points:
     """The points with their missing values as asked for, and a note on how many there were and where."""
-    values = values_of(points.data)
+    values = dense_values(points.data)
     if points.kind != "features" or values is None or not has_gaps(values):
         return points
     holes: Holes = np.isnan(values)
-    told = f"missing: {_where(holes, points.columns)}"
+    note = f"missing: {_where(holes, points.columns)}"
     if missing == "drop":
-        return _dropped(points, holes, told)
+        return _drop_rows(points, holes, note)
     if missing == "impute":
         return replace(
-            points, data=_imputed(points.data), notes=(*points.notes, f"{told}; filled in by means of columns")
+            points, data=_impute(points.data), notes=(*points.notes, f"{note}; filled in by means of columns")
         )
     empty = np.flatnonzero(holes.all(axis=1))
     if len(empty):
         message = f"{points.source}, row {empty[0] + 1} has no value at all; remove it."
         raise ColumnsError(message, "drop-missing")
-    return replace(points, notes=(*points.notes, told))
+    return replace(points, notes=(*points.notes, note))
 
 
-def values_of(data: Any) -> npt.NDArray[Any] | None:
+def dense_values(data: Any) -> npt.NDArray[Any] | None:
     """The numbers of dense rows; None for sparse ones, which miss nothing."""
     return data.values if isinstance(data, MixedTable) else data if isinstance(data, np.ndarray) else None
 
 
-def shown_numbers(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | None:
+def numeric_columns(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | None:
     """The columns of numbers, NaN where a value is missing, and what they are called."""
-    values = values_of(points.data)
+    values = dense_values(points.data)
     if points.kind != "features" or values is None:
         return None
     called = points.columns or tuple(str(c + 1) for c in range(values.shape[1]))
@@ -70,7 +70,7 @@ def _where(holes: Holes, columns: tuple[str, ...] | None) -> str:
     )
 
 
-def _dropped(points: Points, holes: Holes, told: str) -> Points:
+def _drop_rows(points: Points, holes: Holes, note: str) -> Points:
     """Without the rows that miss a value; the others keep the numbers they have in the file."""
     kept = np.flatnonzero(~holes.any(axis=1))
     if len(kept) < 2:
@@ -79,7 +79,7 @@ def _dropped(points: Points, holes: Holes, told: str) -> Points:
     numbers = tuple((kept + 1).tolist())
     names, labels = (None if t is None else _of(kept, t) for t in (points.names, points.labels))
     known = {what: _of(kept, cells) for what, cells in points.known.items()}
-    note = f"{told}; {points.n - len(kept)} rows left out"
+    note = f"{note}; {points.n - len(kept)} rows left out"
     names = tuple(f"row {number}" for number in numbers) if names is None else names
     left = replace(points, data=points.data[kept], names=names, labels=labels, known=known, rows=numbers)
     return replace(left, notes=(*points.notes, note))
@@ -89,10 +89,10 @@ def _of(kept: Ints, cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(cells[i] for i in kept.tolist())
 
 
-def _imputed(data: Any) -> Any:
+def _impute(data: Any) -> Any:
     """Means of columns in place of what is missing; of categories the commonest."""
     if isinstance(data, MixedTable):
-        filled = _imputed(data.values)
+        filled = _impute(data.values)
         for c, values in enumerate(data.categories):
             if values is not None:
                 column = data.values[:, c]
@@ -102,7 +102,7 @@ def _imputed(data: Any) -> Any:
     return np.where(np.isnan(data), np.nanmean(data, axis=0), data)
 
 
-def transposed(points: Points) -> Points:
+def transpose_points(points: Points) -> Points:
     """The columns as rows."""
     if points.kind != "features" or isinstance(points.data, MixedTable):
         what = "columns of categories" if isinstance(points.data, MixedTable) else f"a matrix of {points.kind}"

@@ -38,11 +38,11 @@ class Notation:
     decimal: bool
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """For a note."""
         return "numbers: with decimal commas" if self.decimal else "numbers: with commas that separate thousands"
 
-    def plain(self, cell: str) -> str:
+    def to_plain(self, cell: str) -> str:
         """The cell as Python reads it; cells that are no such number stay as they are."""
         text = cell.strip()
         if not self.decimal:
@@ -56,7 +56,7 @@ class AmbiguousNumbers(ValueError):
     """Commas that may be either."""
 
 
-def with_commas(cells: Sequence[str]) -> bool:
+def uses_commas(cells: Sequence[str]) -> bool:
     """Whether most cells that are not empty are numbers written with a comma, or would be if the others were."""
     present = [cell.strip() for cell in cells if cell.strip()]
     commas = sum(1 for cell in present if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS_COMMA.fullmatch(cell))
@@ -64,14 +64,14 @@ def with_commas(cells: Sequence[str]) -> bool:
     return commas > 0 and 2 * (commas + digits) > len(present)
 
 
-def notation_of(cells: Sequence[str]) -> Notation:
+def infer_notation(cells: Sequence[str]) -> Notation:
     """The notation in which all these cells, each with a comma, are numbers.
 
     Examples
     --------
-    >>> notation_of(["3,14", "1.234,5"]).plain("1.234,5")
+    >>> infer_notation(["3,14", "1.234,5"]).to_plain("1.234,5")
     '1234.5'
-    >>> notation_of(["1,234.5"]).plain("1,234.5")
+    >>> infer_notation(["1,234.5"]).to_plain("1,234.5")
     '1234.5'
     """
     decimal = [cell.strip() for cell in cells if not _THOUSANDS_COMMA.fullmatch(cell.strip())]

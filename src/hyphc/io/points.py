@@ -15,16 +15,16 @@ from .._runtime.sanitize import is_blank
 from ..similarity.inputs.input_warnings import identifier_columns
 from .arrays import read_array_file
 from .arrow import read_arrow
-from .cell_values import excel_rows, json_rows
-from .columns import ColumnsError, Wanted, listed
+from .cell_values import read_excel_rows, read_json_rows
+from .columns import ColumnSelection, ColumnsError, join_names
 from .delimited import Delimited, read_delimited, read_rows
 from .edges import read_edges
-from .formats import Format, format_of
+from .formats import Format, detect_format
 from .graphs import read_graphml
 from .h5ad import read_h5ad
-from .missing import settled, transposed
+from .missing import handle_missing, transpose_points
 from .sequences import read_fasta, read_phylip
-from .sources import PathLike, Source, open_source
+from .sources import InputFile, PathLike, open_source
 
 Kind = Literal["features", "similarities", "distances", "graph"]
 Missing = Literal["keep", "refuse", "drop", "impute"]
@@ -135,9 +135,9 @@ def read_points(
     source = open_source(os.fspath(path))
     chosen, left_out, grouped = (None if c is None else tuple(c) for c in (features, exclude, categories))
     keep = missing != "refuse" and not (precomputed or distances)
-    wanted = Wanted(chosen, labels, names, left_out, grouped, keep, known or {})
-    own = Options(graph, distances, embedding, sheet, sequence_distance, header, precomputed, directed)
-    found = format_of(source)
+    wanted = ColumnSelection(chosen, labels, names, left_out, grouped, keep, known or {})
+    own = FormatOptions(graph, distances, embedding, sheet, sequence_distance, header, precomputed, directed)
+    found = detect_format(source)
     try:
         points = _read(source, found, wanted, own)
     except ColumnsError as error:
@@ -156,19 +156,19 @@ def read_points(
     if features is None:
         _refuse_matrix(points)
         points = _without_identifiers(points)
-    points = transposed(points) if transpose else points
+    points = transpose_points(points) if transpose else points
     if missing in ("drop", "impute") and points.kind != "features":
         message = (
             f"{points.source} relates rows to each other, and no row of it can be left out or filled in; leave it out."
         )
         raise ColumnsError(message, "drop-missing" if missing == "drop" else "impute")
-    points = settled(points, missing)
+    points = handle_missing(points, missing)
     points = _with_missing_labels(points)
     return replace(points, notes=points.notes + _warnings(points))
 
 
 @dataclass(frozen=True)
-class Options:
+class FormatOptions:
     """What belongs to some formats only."""
 
     graph: bool = False
@@ -180,7 +180,7 @@ class Options:
     precomputed: bool = False
     directed: str | None = None
 
-    def require(self, source: Source, found: Format) -> None:
+    def require(self, source: InputFile, found: Format) -> None:
         """Raise for what a file of this format has no place for."""
         of_text = found in ("text", "excel") and not self.graph
         sequences = found in ("fasta", "phylip")
@@ -201,7 +201,7 @@ class Options:
                 raise ColumnsError(f"{source.label} {what}; leave it out.", argument)
 
 
-def _read(source: Source, found: Format, wanted: Wanted, own: Options) -> Points:
+def _read(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
     """The file as its format has it."""
     own.require(source, found)
     if found in ("edges", "graphml", "fasta", "phylip") or (found == "text" and own.graph):
@@ -222,12 +222,12 @@ def _read(source: Source, found: Format, wanted: Wanted, own: Options) -> Points
     return replace(points, known=arrays.known)
 
 
-def _without_columns(source: Source, found: Format, wanted: Wanted, own: Options) -> Points:
+def _without_columns(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
     """Graphs and sequences."""
     if wanted:
         what = {"fasta": "holds sequences", "phylip": "holds distances"}.get(found, "is a list of edges")
         message = f"{source.label} {what} and has no columns to choose; leave the choice out."
-        raise ColumnsError(message, *wanted.asked)
+        raise ColumnsError(message, *wanted.given_arguments)
     if found in ("fasta", "phylip"):
         apart = read_phylip(source) if found == "phylip" else read_fasta(source, own.sequence_distance)
         return Points(source.label, apart.matrix, "distances", apart.names, notes=apart.notes)
@@ -235,10 +235,12 @@ def _without_columns(source: Source, found: Format, wanted: Wanted, own: Options
     return Points(source.label, edges.adjacency, "graph", names=edges.names, notes=edges.notes)
 
 
-def _table(source: Source, found: Format, wanted: Wanted, own: Options) -> tuple[Delimited, tuple[str, ...]]:
+def _table(
+    source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions
+) -> tuple[Delimited, tuple[str, ...]]:
     if found == "text":
         return read_delimited(source, wanted, own.header), ()
-    rows, notes = excel_rows(source, own.sheet, own.header) if found == "excel" else (json_rows(source), ())
+    rows, notes = read_excel_rows(source, own.sheet, own.header) if found == "excel" else (read_json_rows(source), ())
     return read_rows(source, rows, wanted, own.header), notes
 
 
@@ -305,7 +307,7 @@ def _without_identifiers(points: Points) -> Points:
     kept = [c for c in range(len(called)) if c not in found]
     columns = tuple(called[c] for c in kept)
     names, notes = points.names, [note for note in points.notes if not note.startswith("features:")]
-    notes.insert(0, f"features: {listed(columns)} (the columns with numbers)")
+    notes.insert(0, f"features: {join_names(columns)} (the columns with numbers)")
     if names is None:
         names = tuple(str(int(number)) for number in points.data[:, found[0]])
         notes.insert(1, f"names: {called[found[0]] or 'a column without name'} (it numbers the rows)")

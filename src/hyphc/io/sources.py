@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TypeVar
 
-from .compressed import HEAD, SUFFIXES, is_packed, unpacked
+from .compressed import HEAD, SUFFIXES, decompress, is_compressed
 
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
@@ -29,7 +29,7 @@ FORMAT_NAMES = {
 
 
 @dataclass(frozen=True)
-class Source:
+class InputFile:
     """A file, or the content of standard input; ``label`` is what messages call it."""
 
     label: str
@@ -41,7 +41,7 @@ class Source:
         """The bytes from their beginning, unpacked."""
         if self.path is None:
             return io.BytesIO(self.content)
-        return unpacked(self.path) if self.packed else self.path.open("rb")
+        return decompress(self.path) if self.packed else self.path.open("rb")
 
     @property
     def n_bytes(self) -> int:
@@ -67,12 +67,12 @@ class Source:
         return last
 
 
-def open_source(name: str | Path) -> Source:
+def open_source(name: str | Path) -> InputFile:
     """The file of that name, or standard input for ``-``; an error that says why it cannot be read."""
     if str(name) == STANDARD_INPUT:
-        source = Source("standard input", None, sys.stdin.buffer.read())
+        source = InputFile("standard input", None, sys.stdin.buffer.read())
     else:
-        source = Source(str(name), Path(name))
+        source = InputFile(str(name), Path(name))
     try:
         head = source.head(HEAD)
     except FileNotFoundError:
@@ -83,7 +83,7 @@ def open_source(name: str | Path) -> Source:
         raise ValueError(f"{name} may not be read by you; change its permissions.") from None
     if not head:
         raise ValueError(f"{source.label} is empty; give a file with data.")
-    if source.path is None or not is_packed(head):
+    if source.path is None or not is_compressed(head):
         return source
     source = replace(source, packed=True)
     if not source.head(1):
@@ -91,7 +91,7 @@ def open_source(name: str | Path) -> Source:
     return source
 
 
-def decoded(source: Source, read: Callable[[io.TextIOWrapper], T]) -> tuple[T, tuple[str, ...]]:
+def decode(source: InputFile, read: Callable[[io.TextIOWrapper], T]) -> tuple[T, tuple[str, ...]]:
     """What ``read`` makes of the source as text, and a note where that is not UTF-8; line ends are left to the reader."""
     for encoding, note in _encodings(source):
         try:
@@ -102,7 +102,7 @@ def decoded(source: Source, read: Callable[[io.TextIOWrapper], T]) -> tuple[T, t
     raise encoding_error(source)
 
 
-def _encodings(source: Source) -> list[tuple[str, tuple[str, ...]]]:
+def _encodings(source: InputFile) -> list[tuple[str, tuple[str, ...]]]:
     """Encodings in which to read, in order, and what is said of each."""
     head = source.head()
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -112,7 +112,7 @@ def _encodings(source: Source) -> list[tuple[str, tuple[str, ...]]]:
     return [("utf-8-sig", ()), ("cp1252", ("encoding: not UTF-8, so read as Windows-1252 (cp1252)",))]
 
 
-def encoding_error(source: Source) -> ValueError:
+def encoding_error(source: InputFile) -> ValueError:
     """The error for bytes that are not UTF-8, with the line of the first of them."""
     with source.open() as lines:
         for number, line in enumerate(lines, start=1):

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import IO
 
 from .._runtime.sanitize import is_number
-from .sources import Source
+from .sources import InputFile
 
 NumberedRow = tuple[int, list[str]]  # the line on which a row ends, and its cells
 
@@ -21,7 +21,7 @@ def delimiter_in(line: str) -> str:
     return max(SEPARATORS, key=line.count)
 
 
-def rows_of_text(source: Source, file: IO[str], header: int | None = None) -> Iterator[NumberedRow]:
+def split_rows(source: InputFile, file: IO[str], header: int | None = None) -> Iterator[NumberedRow]:
     """Rows of cells; blank lines and comments before the table are passed over, or all lines before the ``header``, from 1.
 
     The separator is the one of comma, semicolon and tab that the first line has most of; without any, blanks separate. The last

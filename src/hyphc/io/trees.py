@@ -17,7 +17,7 @@ from .._runtime.numpy_files import damage_told
 from ..tree import Tree
 from ..tree.multifurcating import MultiTree
 from .columns import ColumnsError
-from .sources import PathLike, Source, encoding_error, open_source
+from .sources import InputFile, PathLike, encoding_error, open_source
 
 TREE_SUFFIXES = (".npz", ".nwk", ".newick", ".json", ".npy")
 _NPZ, _NPY = b"PK\x03\x04", b"\x93NUMPY"
@@ -45,7 +45,7 @@ def read_tree(path: PathLike) -> Tree:
     raise ValueError(f"{source.label} is not a tree; expected NPZ, Newick, JSON, or a linkage matrix in NPY.")
 
 
-def read_family(path: PathLike) -> Tree | MultiTree:
+def read_multifurcating(path: PathLike) -> Tree | MultiTree:
     """A tree as ``read_tree`` reads it, of Newick text with nodes of several children as they are."""
     source = open_source(os.fspath(path))
     if source.head().removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"(", b"["):
@@ -64,7 +64,7 @@ def _linkage(file: IO[bytes]) -> Floats:
     return np.asarray(array, dtype=np.float64)
 
 
-def _load_npz(source: Source) -> Tree:
+def _load_npz(source: InputFile) -> Tree:
     if source.plain_path is None:
         raise ValueError("an NPZ archive cannot come packed or from standard input; give the name of its file.")
     if not is_zipfile(source.plain_path):  # numpy would leave the file open
@@ -82,7 +82,7 @@ def row_numbers(n: int) -> tuple[str, ...]:
     return tuple(str(row) for row in range(1, n + 1))
 
 
-def _text(source: Source) -> str:
+def _text(source: InputFile) -> str:
     with source.open() as file:
         try:
             return file.read().decode("utf-8-sig")

@@ -19,7 +19,7 @@ from .._runtime.progress import Progress
 from ..continuous.solver import EmbedResult, embed
 from ..hyperbolic.decode import decode
 from ..similarity import SimilarityLike
-from .common import add_legend, axes_or_new, groups_of, settle_layout
+from .common import add_legend, apply_layout, axes_or_new, groups_of
 from .disk import Artists
 
 # Points move most at first: frames are taken at iterations that grow like a power of the frame's number.
@@ -119,7 +119,7 @@ def animate(
 
     figure: Any = ax.figure
     show(frames[-1])
-    settle_layout(ax)
+    apply_layout(ax)
     if own_figure:
         figure.set_layout_engine("none")  # it is settled; to lay out every frame anew would take most of the time
     animation = FuncAnimation(figure.figure, show, frames=frames, interval=1000 / fps, cache_frame_data=False)

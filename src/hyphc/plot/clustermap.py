@@ -31,13 +31,13 @@ from .common import (
     MISSING_COLOR,
     Groups,
     Scale,
-    colours_of,
+    apply_layout,
+    color_column,
     groups_of,
     height_label,
     names_of,
     note_thinned,
-    settle_layout,
-    tree_of,
+    tree_from,
 )
 from .glyphs import printable
 
@@ -105,7 +105,7 @@ def clustermap(
         raise ValueError(f"columns={columns!r} is unknown; choose 'similar' or 'given'.")
     if max_rows < 1:
         raise ValueError(f"max_rows={max_rows} shows nothing; choose max_rows >= 1.")
-    source, tree = tree, tree_of(tree)
+    source, tree = tree, tree_from(tree)
     called, values = _table(X, tree.n_leaves)
     shown = _standardized(values) if standardize else values
     ordered = _column_tree(_standardized(values)) if columns == "similar" else None
@@ -113,11 +113,11 @@ def clustermap(
     strips = [groups_of(source, tree, labels)]
     if annotations is not None:
         beside = columns_of(annotations, tree.n_leaves, "annotations")
-        strips += [colours_of(column, k) for k, column in enumerate(beside, labels is not None)]
+        strips += [color_column(column, k) for k, column in enumerate(beside, labels is not None)]
     leaves, rows = tree.leaf_order(), names_of(tree, names)
     unnamed = rows is not None and tree.n_leaves > MOST_NAMES
     left_out = _left_out(tree.n_leaves, max_rows, unnamed)
-    frame = Frame(
+    frame = TableAxes(
         _new_axes() if ax is None else ax,
         tree=TREE_SHARE,
         left=len(strips) * STRIP,
@@ -167,13 +167,13 @@ def _legend_widths(strips: Sequence[Groups]) -> float:
     return max(_length([*entries, *(groups.title for groups in strips)]) + 24.0, 70.0)
 
 
-class Frame:
+class TableAxes:
     """The axes of the table within the room that was given, and what stands around it, all in points of print."""
 
     def __init__(
         self, ax: Axes, *, tree: float, left: float, above: float, below: float, right: float, legends: float
     ) -> None:
-        settle_layout(ax)
+        apply_layout(ax)
         figure: Any = ax.figure
         self.figure = figure
         room, scale = ax.get_position(), 72.0 / figure.dpi * np.array(figure.bbox.size)
@@ -258,7 +258,7 @@ def _ends(cells: Floats, standardize: bool) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
-def _draw_strips(frame: Frame, strips: Sequence[Groups], leaves: Ints, max_rows: int) -> None:
+def _draw_strips(frame: TableAxes, strips: Sequence[Groups], leaves: Ints, max_rows: int) -> None:
     """Columns of colour to the left of the table, the first one, the clusters, farthest out; names below them."""
     n = len(leaves)
     lines = min(n, max_rows)
@@ -274,7 +274,7 @@ def _draw_strips(frame: Frame, strips: Sequence[Groups], leaves: Ints, max_rows:
         strip.set_yticks([])
 
 
-def _draw_tree(frame: Frame, tree: Tree, strips: Sequence[Groups]) -> None:
+def _draw_tree(frame: TableAxes, tree: Tree, strips: Sequence[Groups]) -> None:
     beside = frame.inset(-2 * GAP - len(strips) * STRIP - frame.tree, 0.0, frame.tree, frame.height)
     part = layout(tree, MAX_TIPS, to_scale=True)
     colours: Any = strips[0].branch_colors(tree, part.ends)
@@ -287,7 +287,7 @@ def _draw_tree(frame: Frame, tree: Tree, strips: Sequence[Groups]) -> None:
     beside.spines[["top", "left", "right"]].set_visible(False)
 
 
-def _draw_column_tree(frame: Frame, tree: Tree) -> None:
+def _draw_column_tree(frame: TableAxes, tree: Tree) -> None:
     above = frame.inset(0.0, frame.height + 2.0, frame.width, COLUMN_TREE - GAP)
     part = layout(tree)
     above.add_collection(LineCollection(list(part.lines), colors=[BRANCH_COLOR], linewidths=0.7), autolim=False)
@@ -295,7 +295,7 @@ def _draw_column_tree(frame: Frame, tree: Tree) -> None:
     above.axis("off")
 
 
-def _write(frame: Frame, names: Sequence[str], axis: Literal["x", "y"]) -> None:
+def _write(frame: TableAxes, names: Sequence[str], axis: Literal["x", "y"]) -> None:
     """Names along an axis in a font that fits; where even the smallest does not, every second, third, … of them."""
     room = (frame.width if axis == "x" else frame.height) / len(names)
     size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, FONT))
@@ -312,7 +312,7 @@ def _write(frame: Frame, names: Sequence[str], axis: Literal["x", "y"]) -> None:
     note_thinned(frame.ax, axis, step)
 
 
-def _draw_legends(frame: Frame, strips: Sequence[Groups], picture: Any, label: str) -> None:
+def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str) -> None:
     """To the right, from the top down: the scale of the table, then that of each strip."""
     x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * FONT * LINE_HEIGHT
     scale = min(6 * line, 0.25 * frame.height)
@@ -330,7 +330,7 @@ def _draw_legends(frame: Frame, strips: Sequence[Groups], picture: Any, label: s
             y -= (len(entries) + 2) * line
 
 
-def _bar(frame: Frame, corner: tuple[float, float], height: float, label: str) -> Axes:
+def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: str) -> Axes:
     """Axes for a bar of colours, below its name."""
     (name,), style = printable(shortened([label], LONGEST_NAME))
     bar = frame.inset(corner[0], corner[1] - height - FONT * LINE_HEIGHT, BAR, height)
@@ -339,7 +339,7 @@ def _bar(frame: Frame, corner: tuple[float, float], height: float, label: str) -
     return bar
 
 
-def _legend(frame: Frame, groups: Groups, entries: list[Line2D], corner: tuple[float, float]) -> Legend:
+def _legend(frame: TableAxes, groups: Groups, entries: list[Line2D], corner: tuple[float, float]) -> Legend:
     (title,), _ = printable(shortened([groups.title], LONGEST_NAME))
     families = printable(groups.names)[1]["fontfamily"]
     return Legend(

@@ -123,7 +123,7 @@ def scale_of(name: str, numbers: Floats, column: int = 0) -> Scale:
     return Scale(_steps(numbers, low, high), ("",) * palette.STEPS, name, 0, column, numbers, low, high)
 
 
-def colours_of(column: Column, number: int) -> Groups:
+def color_column(column: Column, number: int) -> Groups:
     """A column as groups, or as a scale, in the colours of the column with this number."""
     if column.numbers is not None:
         return scale_of(column.name, column.numbers, number)
@@ -131,7 +131,7 @@ def colours_of(column: Column, number: int) -> Groups:
     return _in_groups(column.codes, column.classes, column.name, number)
 
 
-def tree_of(source: Any) -> Tree:
+def tree_from(source: Any) -> Tree:
     """The tree of a fitted model, a result of ``embed``, a linkage matrix, or the tree itself."""
     for attribute in ("tree_", "tree"):
         if isinstance(found := getattr(source, attribute, None), Tree):
@@ -243,11 +243,11 @@ def mark_support(ax: Axes, places: npt.ArrayLike, support: npt.ArrayLike, area: 
         chosen = (values >= least) & (values < (steps[k - 1] if k else np.inf))
         style: Any = {"facecolors": SUPPORT_FILLS[k], "edgecolors": "0.25", "linewidths": 0.7, "zorder": 3}
         ax.scatter(points[chosen, 0], points[chosen, 1], s=area, **style)
-    told = f"● support ≥ {SUPPORT_STEPS[0]}   ◐ ≥ {SUPPORT_STEPS[1]}   ○ less"
-    ax.text(0.0, 1.0, told, transform=ax.transAxes, ha="left", va="bottom", fontsize=8, color=BRANCH_COLOR)
+    legend_text = f"● support ≥ {SUPPORT_STEPS[0]}   ◐ ≥ {SUPPORT_STEPS[1]}   ○ less"
+    ax.text(0.0, 1.0, legend_text, transform=ax.transAxes, ha="left", va="bottom", fontsize=8, color=BRANCH_COLOR)
 
 
-def settle_layout(ax: Axes) -> None:
+def apply_layout(ax: Axes) -> None:
     """Let the figure place its axes now, so that room for text can be measured."""
     figure: Any = ax.figure
     figure.figure.draw_without_rendering()  # the figure of a subfigure is the whole one

@@ -19,6 +19,7 @@ from .common import (
     LONGEST_NAME,
     Groups,
     add_legend,
+    apply_layout,
     axes_or_new,
     groups_of,
     height_label,
@@ -26,8 +27,7 @@ from .common import (
     names_of,
     note_thinned,
     points_per_unit,
-    settle_layout,
-    tree_of,
+    tree_from,
 )
 from .glyphs import printable
 
@@ -80,7 +80,7 @@ def dendrogram(
     _check_at_least("max_depth", max_depth, 0)
     if orientation not in ("top", "bottom", "left", "right"):
         raise ValueError(f"orientation={orientation!r} is unknown; choose 'top', 'bottom', 'left' or 'right'.")
-    source, tree = tree, tree_of(tree)
+    source, tree = tree, tree_from(tree)
     part, groups = layout(tree, max_leaves, max_depth), groups_of(source, tree, labels)
     upright = orientation in ("top", "bottom")
     long_side = float(np.clip(0.14 * len(part.tips), 6.0, 12.0))
@@ -150,7 +150,7 @@ def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None,
     upright = orientation in ("top", "bottom")
     axis = ax.xaxis if upright else ax.yaxis
     axis.set_ticks([])
-    settle_layout(ax)
+    apply_layout(ax)
     room = points_per_unit(ax, "x" if upright else "y")
     size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, LARGEST_FONT))
     step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))

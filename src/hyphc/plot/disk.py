@@ -22,13 +22,13 @@ from .common import (
     LONGEST_NAME,
     Groups,
     add_legend,
+    apply_layout,
     axes_or_new,
     groups_of,
     mark_support,
     names_of,
     points_per_unit,
-    settle_layout,
-    tree_of,
+    tree_from,
 )
 from .glyphs import printable
 
@@ -75,7 +75,7 @@ def disk(
     -----
     O(n) time and memory, not recursive.
     """
-    shown = tree_of(tree)
+    shown = tree_from(tree)
     points = _positions(tree, shown, embedding)
     groups = groups_of(tree, shown, labels)
     ax = axes_or_new(ax, (7.0, 6.0))
@@ -180,7 +180,7 @@ def _positions(source: Any, tree: Tree, embedding: npt.ArrayLike | None) -> Floa
 
 def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
     """Names around the circle, each turned to point away from the centre, and left out where it would touch the last one."""
-    settle_layout(ax)
+    apply_layout(ax)
     size = 7.0
     side = min(points_per_unit(ax, "x"), points_per_unit(ax, "y")) * 2.08
     written, style = printable(shortened(names, LONGEST_NAME))

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from .._runtime.arrays import Floats, Ints
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree.ordering import order_leaves
-from .common import axes_or_new, tree_of
+from .common import axes_or_new, tree_from
 
 # About the pixels of a figure: more blocks could not be told apart.
 MAX_BLOCKS = 1000
@@ -51,7 +51,7 @@ def heatmap(
         raise ValueError(f"order={order!r} is unknown; choose 'similar' or 'tree'.")
     if max_blocks < 1:
         raise ValueError(f"max_blocks={max_blocks} shows nothing; choose max_blocks >= 1.")
-    points, shown = check_similarity(similarity), tree_of(tree)
+    points, shown = check_similarity(similarity), tree_from(tree)
     if points.n != shown.n_leaves:
         raise ValueError(f"The tree has {shown.n_leaves} leaves and the similarity {points.n} points; they must match.")
     leaves = (order_leaves(shown, points) if order == "similar" else shown).leaf_order()

@@ -22,12 +22,12 @@ from .common import (
     BRANCH_COLOR,
     LINE_HEIGHT,
     add_legend,
+    apply_layout,
     axes_or_new,
     groups_of,
     names_of,
     points_per_unit,
-    settle_layout,
-    tree_of,
+    tree_from,
 )
 from .dendrogram import LARGEST_FONT, SMALLEST_FONT
 from .glyphs import printable
@@ -72,7 +72,7 @@ def tanglegram(
     -----
     O(n log² n). Each tree has its own scale of heights.
     """
-    source, left, right = tree, tree_of(tree), tree_of(other)
+    source, left, right = tree, tree_from(tree), tree_from(other)
     left, right, n_crossings = untangle(left, matched(left, right))
     groups = groups_of(source, left, labels)
     ax = axes_or_new(ax, (7.5, float(np.clip(0.14 * left.n_leaves, 3.5, 9.0))))
@@ -142,7 +142,7 @@ def _headings(ax: Axes, titles: tuple[str, str] | None, n_crossings: int) -> Non
 
 def _write_names(ax: Axes, tree: Tree, slots: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> None:
     """Names to the right of the left tree's leaves; none when the slots are too narrow for text."""
-    settle_layout(ax)
+    apply_layout(ax)
     room = points_per_unit(ax, "y") / LINE_HEIGHT
     if room < SMALLEST_FONT:
         note = f"names need a figure {SMALLEST_FONT / room:.1f} times as high"
