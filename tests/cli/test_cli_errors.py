@@ -309,7 +309,7 @@ def test_a_missing_file_a_folder_and_a_locked_file_are_told_apart(capsys, monkey
     def locked(*_):
         raise PermissionError
 
-    monkeypatch.setattr("hyphc.io.sources.Source.head", locked)
+    monkeypatch.setattr("hyphc.io.sources.InputFile.head", locked)
     assert "good.csv may not be read" in fails(capsys, "fit", "good.csv")
 
 

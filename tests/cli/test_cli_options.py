@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hyphc import Tree
 from hyphc.cli import fit_out_of_core, main
-from hyphc.cli.common import check_usage, read_data, similarity_of
+from hyphc.cli.common import build_similarity, check_usage, read_data
 from hyphc.cli.fit_out_of_core import CARRIED_OUT
 from hyphc.cli.options import data_options
 from hyphc.cli.parsers import build_parser
@@ -207,7 +207,7 @@ def test_an_interrupted_out_of_core_fit_says_where_its_checkpoint_is_and_how_to_
         raise Terminated if signalled == "Terminated" else signalled
 
     monkeypatch.setattr(fit_out_of_core, "_client", threads)
-    monkeypatch.setattr(fit_out_of_core, "_fitted", interrupted)
+    monkeypatch.setattr(fit_out_of_core, "_fit_model", interrupted)
     assert main(["fit", "x.parquet", "--workers", "1", "--output", "out"]) == (
         143 if signalled == "Terminated" else 130
     )
@@ -398,7 +398,7 @@ def outcome(file: str, words: list[str]) -> str:
     try:
         check_usage(arguments)
         points = read_data(arguments, file)
-        similarity, notes = similarity_of(points, arguments)
+        similarity, notes = build_similarity(points, arguments)
     except (ValueError, SystemExit) as error:
         return f"refused: {error} {sys.stderr.getvalue()}"
     finally:

@@ -31,7 +31,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def scene(tmp_path, monkeypatch):
     """A table, and a folder with the files of an earlier fit. No certificate is made: it takes most of a small fit's time."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hyphc.cli.fit.judged", lambda fitted, similarity: fit_files.brief(fitted))
+    monkeypatch.setattr("hyphc.cli.fit.assess", lambda fitted, similarity: fit_files.assess_cost(fitted))
     np.save("data.npy", X)
     files.write_old(tmp_path / "out")
     return tmp_path / "out"
@@ -104,7 +104,7 @@ def all_loaded(tmp_path_factory):
 @pytest.mark.parametrize("stage", child.STAGES)
 def test_where_memory_ends_nothing_half_is_left(stage, scene, tmp_path, all_loaded, monkeypatch):
     if stage == "certificate":
-        monkeypatch.setattr("hyphc.cli.fit.judged", fit_files.judged)
+        monkeypatch.setattr("hyphc.cli.fit.assess", fit_files.assess)
 
     def work() -> int:
         child.arrange(stage, lambda: child.limit_memory(""))
@@ -135,7 +135,7 @@ def test_a_signal_during_the_certificate_does_not_cost_the_tree(number, code, sc
         os.kill(os.getpid(), number)
         time.sleep(5)
 
-    monkeypatch.setattr("hyphc.cli.fit.judged", press)
+    monkeypatch.setattr("hyphc.cli.fit.assess", press)
     with default_interrupts():
         assert fit() == code
     said = "hyphc: interrupted; the tree was written to out, without its gap and its pictures.\n"
