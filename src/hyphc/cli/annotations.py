@@ -1,4 +1,4 @@
-"""Columns of the data that are shown beside the tree and not clustered: ``--annotate``."""
+"""Columns shown beside the tree but not clustered: ``--annotate``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .common import read_settings
 
 
 def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]:
-    """The columns asked for, by name: numbers where all of a column are, else text. Each is read as labels are."""
+    """Return the selected columns by name: numeric where all values are numbers, else text. Each is read like labels."""
     wanted: Sequence[str] = arguments.annotate or ()
     if wanted and path == "-":
         raise ValueError("--annotate reads the file once more, and standard input is gone; give the name of a file.")
@@ -28,12 +28,12 @@ def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]
 
 
 def column_label(column: str) -> str:
-    """What legends call a column that was chosen by name, or by its number."""
+    """Return the legend title of a column chosen by name, or by its number."""
     return f"column {column}" if column.isdecimal() else column
 
 
 def _values(texts: Sequence[str]) -> Any:
-    """Numbers, NaN where missing, if every other cell is one; else the texts, None where missing."""
+    """Return numbers, NaN where missing, if every other cell is one; else texts, None where missing."""
     try:
         return np.array([float(text) if text else np.nan for text in texts])
     except ValueError:

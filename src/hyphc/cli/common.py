@@ -1,4 +1,4 @@
-"""What several commands do: read the data that the options describe and make it a similarity."""
+"""Steps that several commands share: option checks, reading data, building the similarity, printing notes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOTE_WIDTH = 106  # characters; with the column before it, a line of 120
 
 
 def check_usage(arguments: argparse.Namespace) -> None:
-    """End with a usage error, code 2, when options contradict each other."""
+    """Exit with a usage error, code 2, when options contradict each other."""
     error = arguments.parser.error
     taken_as_they_are = [f"--{name}" for name in ("precomputed", "distances", "graph") if getattr(arguments, name)]
     if len(taken_as_they_are) > 1:
@@ -60,7 +60,7 @@ _OF_ROWS = ("metric", "n_neighbors", "scale", "background", "standardize")
 
 
 def _check_metric(arguments: argparse.Namespace) -> None:
-    """Each metric has options of its own."""
+    """Exit with a usage error for options that the metric does not have."""
     error, metric = arguments.parser.error, METRICS[arguments.metric or "auto"]
     if metric.name != "auto":
         if arguments.scale is not None:
@@ -77,7 +77,7 @@ def _check_metric(arguments: argparse.Namespace) -> None:
 
 @contextmanager
 def name_options() -> Iterator[None]:
-    """A mistake about columns also says which options choose them."""
+    """Add the names of the options that select columns to an error about columns."""
     try:
         yield
     except ColumnsError as error:
@@ -86,7 +86,7 @@ def name_options() -> Iterator[None]:
 
 
 def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str] | None = None) -> Points:
-    """The points of a file, with labels that can be used, and the columns that say what is ``known``."""
+    """Return the points of a file, with usable labels, and the columns that hold constraints."""
     with name_options():
         points = read_points(
             path,
@@ -115,7 +115,7 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
 
 
 def read_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What decides which rows and columns of a table are clustered; columns shown beside the tree are not."""
+    """Return the arguments of ``read_points`` that choose rows and columns; annotation columns are excluded."""
     return {
         "features": arguments.features,
         "exclude": (*(arguments.exclude or ()), *(getattr(arguments, "annotate", None) or ())) or None,
@@ -128,7 +128,7 @@ def read_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _about_missing(arguments: argparse.Namespace) -> Missing:
-    """What is done about missing values: only the default metric takes them."""
+    """Return the treatment of missing values: only the default metric accepts them."""
     if arguments.drop_missing:
         return "drop"
     if arguments.impute:
@@ -137,7 +137,7 @@ def _about_missing(arguments: argparse.Namespace) -> Missing:
 
 
 def build_similarity(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
-    """The similarity that the options ask for, and notes that say what it is."""
+    """Return the similarity that the options describe, and notes on it."""
     given = [f"--{name.replace('_', '-')}" for name in _OF_ROWS if getattr(arguments, name) not in (None, False)]
     if points.kind != "features" and given:
         what = {"graph": "edges of a graph"}.get(points.kind, points.kind)
@@ -191,7 +191,7 @@ def _named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, t
 
 
 def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str, ...]]:
-    """Numbers that are taken as they are."""
+    """Return the similarity of numbers that are used as they are."""
     distances = points.kind == "distances"
     name = "precomputed_distances" if distances else "precomputed"
     what = "weights of the edges" if points.kind == "graph" else "numbers of the file"
@@ -211,13 +211,13 @@ def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str,
 
 @contextmanager
 def _translate_warnings(points: Points) -> Iterator[None]:
-    """What the library warns of, in the words of the command line."""
+    """Print warnings of the library in terms of command-line options."""
     with collected(lambda message: print_warning(_in_options(message, points))):
         yield
 
 
 def print_warning(message: str) -> None:
-    """Print a warning beside the results."""
+    """Print a warning to standard error."""
     print(f"hyphc: {visible(message)}", file=sys.stderr)
 
 
@@ -241,7 +241,7 @@ def _in_options(message: str, points: Points) -> str:
 
 
 def _what_is_wrong(points: Points) -> str | None:
-    """Why the matrix, dense or sparse, holds no similarities, in the words of a file: rows and columns count from 1."""
+    """Return why the matrix, dense or sparse, holds no similarities; rows and columns count from 1 as in the file."""
     matrix, excess = points.data, abs(points.data - points.data.T)
     i, j = map(int, np.unravel_index(matrix.argmin(), matrix.shape))
     if matrix[i, j] < 0:
@@ -274,12 +274,12 @@ def _check_neighbours(points: Points, k: int) -> None:
 
 
 def leaf_names(points: Points) -> tuple[str, ...] | None:
-    """Names for the leaves that tell them apart."""
+    """Return unique names for the leaves."""
     return None if points.names is None else unique_names(points.names)
 
 
 def tree_for(path: str, points: Points) -> tuple[Tree, str]:
-    """A tree with its leaves in the order of the data, and how they were matched."""
+    """Return a tree with its leaves in the order of the data, and how they were matched."""
     tree = read_tree(path)
     if tree.n_leaves != points.n:
         raise ValueError(
@@ -293,7 +293,7 @@ def tree_for(path: str, points: Points) -> tuple[Tree, str]:
 def nuisance_notes(
     columns: Sequence[str] | None, X: Any, also: str = " or show it beside the tree with --annotate"
 ) -> list[str]:
-    """A note for each column that was clustered by and is called a batch, plate, run, site or the like."""
+    """Return a note for each feature column named like a batch, plate, run or site."""
     if columns is None or not isinstance(X, np.ndarray):
         return []
     return [
@@ -304,14 +304,14 @@ def nuisance_notes(
 
 
 def print_notes(points: Points, notes: Sequence[str]) -> None:
-    """Say what was read and what was inferred."""
+    """Print what was read and what was inferred."""
     print(f"{visible(points.source)}: {points.n} {'nodes' if points.kind == 'graph' else 'rows'}")
     for note in (*points.notes, *notes):
         print_note(note)
 
 
 def print_note(note: str) -> None:
-    """A note in two columns, what it is about and what it says."""
+    """Print a note in two columns, its subject and its text."""
     what, _, text = visible(cut_short(note)).partition(": ")
     lines = textwrap.wrap(text, _NOTE_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
     print(f"  {what:<11} " + f"\n{'':14}".join(lines))

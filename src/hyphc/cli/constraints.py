@@ -1,4 +1,4 @@
-"""What is known beforehand, from columns of the file and from a constraint tree, in the words of the command line."""
+"""Constraints from columns of the file and from a constraint tree."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ COLUMNS = ("must_link", "cannot_link", "classes", "order")
 
 
 def constraint_columns(arguments: argparse.Namespace) -> dict[str, str]:
-    """Columns that say what is known, by the options that name them."""
+    """Return the columns that hold constraints, by the options that name them."""
     given = {name.replace("_", "-"): getattr(arguments, name, None) for name in COLUMNS}
     return {option: column for option, column in given.items() if column is not None}
 
 
 def build_constraints(arguments: argparse.Namespace, points: Points) -> Constraints | None:
-    """What the options say is known of the rows, checked: contradictions name rows as the file does. None without any."""
+    """Return the checked constraints that the options describe, with errors that name rows as the file does; None without any."""
     tree = arguments.constraint_tree
     if not points.known and tree is None:
         return None
@@ -50,7 +50,7 @@ def build_constraints(arguments: argparse.Namespace, points: Points) -> Constrai
 
 
 def constraint_note(constraints: Constraints, n: int) -> str:
-    """One line on what the tree and its clusters must respect."""
+    """Return one line on the constraints of the tree and its clusters."""
     known = constraints.of(n)
     n_classes, n_known = len(np.unique(known.classes[known.classes >= 0])), int((known.classes >= 0).sum())
     together = [group for group in known.together if len(group) > 1]
@@ -70,12 +70,12 @@ def _many(count: int, thing: str) -> str:
 
 
 def _cells(values: Sequence[str]) -> list[str]:
-    """The cells without blanks around them; "" where nothing is known."""
+    """Return the cells without surrounding blanks; "" where nothing is known."""
     return ["" if is_blank(value) else value.strip() for value in values]
 
 
 def _groups(values: list[str]) -> list[list[int]]:
-    """Rows with the same cell, in order of their first rows; those without one are in no group."""
+    """Return groups of rows with the same cell, in order of their first rows; empty cells are in no group."""
     groups: dict[str, list[int]] = {}
     for row, value in enumerate(values):
         if value:
@@ -84,7 +84,7 @@ def _groups(values: list[str]) -> list[list[int]]:
 
 
 def _order(points: Points, values: list[str]) -> npt.NDArray[np.generic]:
-    """Numbers or dates."""
+    """Return numbers or dates."""
     empty = next((row for row, value in enumerate(values) if not value), None)
     if empty is not None:
         raise ValueError(f"{points.source}, row {empty + 1}: the cell of --order is empty; each row needs a place.")
@@ -99,7 +99,7 @@ def _order(points: Points, values: list[str]) -> npt.NDArray[np.generic]:
 
 
 def _required(path: str, points: Points) -> list[list[int]]:
-    """The clusters of the tree in a file, as rows. Rows that the tree does not name are in none of them."""
+    """Return the clusters of a tree file as sets of rows. Rows that the tree does not name are in none of them."""
     family = read_multifurcating(path)
     rows = list(range(points.n)) if family.names is None else _rows_named(path, points, family.names)
     if family.names is None and family.n_leaves != points.n:

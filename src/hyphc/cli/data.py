@@ -44,7 +44,7 @@ def run_datasets(arguments: argparse.Namespace) -> None:
 
 
 def _shape(name: str) -> tuple[int, str]:
-    """Rows and columns, or nodes and edges."""
+    """Return the number of rows and columns, or of nodes and edges, as text."""
     if name in TABLES:
         return TABLES[name].n_rows, str(len(TABLES[name].features.split()))
     if name in GRAPHS:
@@ -102,7 +102,7 @@ def _files(name: str) -> list[str]:
 
 
 def _table_rows(dataset: datasets.Dataset) -> tuple[list[str], Iterable[Any]]:
-    """Names if there are any, features, and the label in words."""
+    """Yield names if there are any, features, and the label as text."""
     features = dataset.data.tolist()
     header, columns = list(dataset.feature_names or map(str, range(1, dataset.data.shape[1] + 1))), [features]
     if dataset.names is not None:
@@ -137,7 +137,7 @@ def run_demo(arguments: argparse.Namespace) -> None:
 
 
 def _print_result(model: HypHC, digits: datasets.Dataset) -> None:
-    """What the fit found, and how well that agrees with the digits."""
+    """Print what the fit found, and its agreement with the digits."""
     from sklearn.metrics import adjusted_rand_score
 
     print(

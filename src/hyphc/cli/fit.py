@@ -1,4 +1,4 @@
-"""``hyphc fit``: from a file to a folder with the tree, its clusters, its pictures and a report."""
+"""``hyphc fit``: from a file to a folder with the tree, its clusters, its plots and a report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INTERRUPTED, TERMINATED = 130, 143
 
 
 def run_fit(arguments: argparse.Namespace) -> int | None:
-    """Read, fit, score and write; the exit code."""
+    """Read, fit, score and write; return the exit code."""
     check_usage(arguments)
     if arguments.resample is not None and arguments.support is None:
         arguments.parser.error("--resample is about --support; say how many refits, for instance --support 100")
@@ -57,7 +57,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
 
 
 def _write_results(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None:
-    """Write everything; what takes long is left out if somebody interrupts or memory is short, but never the tree."""
+    """Write everything; slow parts are skipped on an interrupt or when memory is short, but never the tree."""
     if fitted.model.interrupted_:
         write_tree_alone(fitted, folder)  # at once: who has interrupted may not wait for pictures
         _write_and_report(fitted, assess_cost(fitted), folder)
@@ -93,7 +93,7 @@ def _write_and_report(fitted: Fitted, assessment: Assessment, folder: Path) -> N
 
 
 def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
-    """Tell before the work of clusters that no tree of n leaves has."""
+    """Raise before the fit for a number or size of clusters that n leaves cannot have."""
     k, least = arguments.n_clusters, arguments.min_size or 1
     if k is not None and k > n:
         raise ValueError(f"--n-clusters {k} is more than the {n} rows; give at most {n}.")
@@ -121,7 +121,7 @@ def _fit_model(arguments: argparse.Namespace, similarity: Similarity, known: Con
 
 
 def _report_unless_interrupted(message: str) -> None:
-    """``_write_results`` tells of an interrupt in its own words."""
+    """Print a warning, unless it is the interrupt that ``_write_results`` reports itself."""
     if not message.startswith("Interrupted"):
         print_warning(message)
 

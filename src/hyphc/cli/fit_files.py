@@ -1,4 +1,4 @@
-"""What ``hyphc fit`` writes: all files of a fit at once, or, where time or memory is short, those that matter."""
+"""Output files of ``hyphc fit``: all of them, or the tree alone where time or memory is short."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TREE_FILES = {
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model, what it was asked for, and what was said on the way."""
+    """A fitted model, its command-line options, and the notes printed so far."""
 
     arguments: argparse.Namespace
     points: Points
@@ -58,21 +58,21 @@ class Fitted:
     known: Constraints | None = None
 
     def tree(self, sure: Support | None = None) -> Tree:
-        """The tree with names, and with support if there is any."""
+        """Return the tree with names, and with support if it was computed."""
         tree = self.model.tree_.with_names(leaf_names(self.points))
         return tree if sure is None else tree.with_support(sure.transfer)
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """How good the tree is, in rows, and how sure its clusters are."""
+    """Quality of the tree as rows of a table, and the support of its clusters."""
 
     rows: Rows
     sure: Support | None = None
 
 
 def assess(fitted: Fitted, similarity: Similarity) -> Assessment:
-    """Support if it was asked for, certificate, comparison: all that may take as long as a fit."""
+    """Compute support if requested, certificate and comparison: all that may take as long as a fit."""
     arguments, model, points = fitted.arguments, fitted.model, fitted.points
     sure = compute_support(arguments, model.tree_, points, similarity, fitted.known) if arguments.support else None
     result = score(fitted.tree(sure), similarity, points.labels, arguments.seed, arguments.effort)
@@ -83,21 +83,21 @@ def assess(fitted: Fitted, similarity: Similarity) -> Assessment:
 
 
 def assess_cost(fitted: Fitted) -> Assessment:
-    """The cost alone."""
+    """Return the cost alone."""
     model, labels = fitted.model, fitted.points.labels
     left_out = ("gap", "left out", "hyphc score makes up for it")
     return Assessment([*cost_rows(model.cost_), left_out, *agreement_rows(model.labels_, labels)])
 
 
 def write_tree_alone(fitted: Fitted, folder: Path) -> None:
-    """The tree and its clusters."""
+    """Write the tree and its clusters."""
     with staging_folder(folder) as stage:
         _write_trees(stage, fitted.tree())
         _write_clusters(stage / "clusters.csv", fitted.points, fitted.model, None)
 
 
 def write_all(fitted: Fitted, assessment: Assessment, folder: Path) -> list[str]:
-    """Tree, pictures, clusters and report; the names of the files."""
+    """Write tree, plots, clusters and report; return the names of the files."""
     points, model, tree = fitted.points, fitted.model, fitted.tree(assessment.sure)
     with staging_folder(folder) as stage:
         files = _write_trees(stage, tree) + _write_pictures(stage, tree, fitted)
@@ -124,7 +124,7 @@ def _write_trees(stage: Path, tree: Tree) -> list[tuple[str, str]]:
 
 
 def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, str]]:
-    """The pictures, left out with the reason where they cannot be drawn, and the explorer."""
+    """Write the plots, or a note with the reason where they cannot be drawn, and the explorer."""
     files, model, points = [], fitted.model, fitted.points
     label_name = column_label(fitted.arguments.labels or "label")
     given: dict[str, Any] = {
@@ -156,7 +156,7 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
 
 
 def _cluster_nodes(model: HypHC) -> Ints:
-    """The nodes of the flat clusters, in the order of the labels."""
+    """Return the nodes of the flat clusters, in the order of the labels."""
     return model._clusters_.nodes
 
 

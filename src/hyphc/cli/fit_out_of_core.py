@@ -1,4 +1,4 @@
-"""``hyphc fit`` of rows beyond memory or one machine: out of core, on workers of a cluster or of this machine."""
+"""``hyphc fit`` out of core, on Dask workers of a cluster or of this machine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCALES: dict[str | None, str | bool] = {None: "auto", "auto": "auto", "yes": Tru
 
 
 def run_fit_out_of_core(arguments: argparse.Namespace, folder: Path) -> None:
-    """Fit, and write the tree and its clusters to the folder; begun again, it goes on where it stopped."""
+    """Fit, and write the tree and its clusters to the folder; resume if a checkpoint is there."""
     check_out_of_core(arguments)
     with name_options():
         wanted = ColumnSelection(arguments.features, arguments.labels, exclude=arguments.exclude, in_memory=False)
@@ -56,7 +56,7 @@ def run_fit_out_of_core(arguments: argparse.Namespace, folder: Path) -> None:
 
 
 def check_out_of_core(arguments: argparse.Namespace) -> None:
-    """End with a usage error for every option given that an out-of-core fit does not carry out."""
+    """Exit with a usage error for each given option that an out-of-core fit does not support."""
     error = arguments.parser.error
     if arguments.scheduler is not None and (arguments.workers is not None or arguments.memory is not None):
         error("--scheduler brings workers of its own; leave out --workers and --memory")
@@ -103,7 +103,7 @@ def _fit_model(arguments: argparse.Namespace, chosen: BlockColumns, storage: str
 
 @contextmanager
 def _client(arguments: argparse.Namespace) -> Iterator[Any]:
-    """A client of the scheduler given, or of workers on this machine, closed at the end."""
+    """Yield a client of the given scheduler, or of workers on this machine, and close it at the end."""
     from distributed import Client, LocalCluster
 
     if arguments.scheduler is not None:
@@ -119,7 +119,7 @@ def _client(arguments: argparse.Namespace) -> Iterator[Any]:
 
 
 def _write(model: Any, chosen: BlockColumns, folder: Path) -> None:
-    """The labels beside the checkpoint, which holds the tree."""
+    """Write the labels beside the checkpoint, which holds the tree."""
     clusters = model.labels_.compute(scheduler="threads")
     np.save(folder / "labels.npy", clusters)
     print(f"\n{model.n_leaves_} rows, {model.n_clusters_} clusters, Dasgupta's cost {model.cost_:.8g}")

@@ -1,4 +1,4 @@
-"""Groups of options that several commands take, and what their values may be."""
+"""Groups of options that several commands share, and the types of their values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Choices:
-    """What an option may be, asked for when it is needed: where the names come from loads NumPy, which other helps do without."""
+    """Allowed values of an option, computed lazily: the names come from modules that load NumPy."""
 
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self._names = names
@@ -21,21 +21,21 @@ class Choices:
 
 
 def metrics_of_rows() -> list[str]:
-    """The metrics that a table can have."""
+    """Return the metrics that take a table."""
     from ..similarity.metrics import METRICS
 
     return [name for name, metric in METRICS.items() if metric.takes_rows]
 
 
 def directed_choices() -> Iterable[str]:
-    """How two directions become one."""
+    """Return the rules of symmetrisation."""
     from ..similarity.symmetrize import DIRECTED
 
     return DIRECTED
 
 
 def criteria() -> Iterable[str]:
-    """What a cut can be best by."""
+    """Return the criteria of cuts."""
     from ..tree.prunings import CRITERIA
 
     return CRITERIA
@@ -53,7 +53,7 @@ def whole(least: int) -> Any:
 
 
 def positive(what: str) -> Callable[[str], float]:
-    """A converter of numbers above 0; argparse names it in its own errors."""
+    """Return a converter of numbers above 0; argparse uses its name in errors."""
 
     def convert(text: str) -> float:
         value = float(text)
@@ -142,7 +142,7 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
 
 
 def data_options() -> list[str]:
-    """Return the names of all options that say how DATA is read, and mean nothing without it."""
+    """Return the names of all options that describe how DATA is read."""
     parser = argparse.ArgumentParser(add_help=False)
     add_columns(parser)
     add_annotations(parser)
@@ -150,7 +150,7 @@ def data_options() -> list[str]:
 
 
 def given_options(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the options that were given another value than their default: name to flag, as the parser has them."""
+    """Return the options whose values differ from their defaults: name to flag."""
     values = vars(arguments)
     return {
         action.dest: action.option_strings[0]

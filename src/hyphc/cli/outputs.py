@@ -1,4 +1,4 @@
-"""What commands write: places that can be written to, told before the work, and flat clusters as CSV."""
+"""Output files of commands: checks that they can be written, staging, and flat clusters as CSV or Excel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAIT = 60.0  # seconds for another process that moves its files to the same plac
 
 
 def require_writable_folder(folder: Path) -> None:
-    """Raise now rather than after the work when the folder cannot be made or written to."""
+    """Raise before the work if the folder cannot be created or written to."""
     existing = folder
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent
@@ -36,7 +36,7 @@ def require_writable_folder(folder: Path) -> None:
 
 
 def require_writable_file(path: Path) -> None:
-    """Raise now when a file cannot be put there."""
+    """Raise before the work if the file cannot be written."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file.")
     if not path.parent.is_dir():
@@ -46,7 +46,7 @@ def require_writable_file(path: Path) -> None:
 
 @contextmanager
 def staging_folder(folder: Path) -> Iterator[Path]:
-    """A hidden folder inside ``folder``, whose files move up when the block ends well; otherwise nothing is left of it.
+    """Yield a hidden folder inside ``folder``; its files move up if the block succeeds, and are removed otherwise.
 
     Inside, since that is the same disk, and the one place that must be writable. Two processes move their files one after the
     other, never in turns. What a process that was killed has left here is removed.
@@ -75,7 +75,7 @@ def staging_folder(folder: Path) -> Iterator[Path]:
 
 
 def _remove_orphans(folder: Path) -> None:
-    """Remove folders of files that wait for a process which is no more: nobody has their lock."""
+    """Remove staging folders of processes that no longer exist: their lock is free."""
     for stage in folder.glob(f"{STAGE}*"):
         lock = Lock.taken(stage)
         if lock is not None:
@@ -85,7 +85,7 @@ def _remove_orphans(folder: Path) -> None:
 
 @contextmanager
 def report_kept_checkpoint(place: str | Path | None) -> Iterator[None]:
-    """Say, where an interrupt ends the block, that the checkpoint in this place stays, how large it is, and how to go on."""
+    """If an interrupt ends the block, print that the checkpoint is kept, its size, and how to resume."""
     try:
         yield
     except KeyboardInterrupt as interrupt:
@@ -114,7 +114,7 @@ _NO_TEXT = (".xls", ".ods", ".parquet", ".feather", ".npy", ".npz", ".h5ad", ".j
 
 
 def require_table_suffix(path: Path) -> None:
-    """Raise now when the extension promises what is not written: clusters are CSV, or Excel's .xlsx."""
+    """Raise unless the extension is that of CSV or of Excel's .xlsx."""
     suffix = path.suffix.lower()
     if suffix in _NO_TEXT:
         raise ValueError(f"{path} ends in {suffix}; end it in .csv or .xlsx.")
@@ -123,7 +123,7 @@ def require_table_suffix(path: Path) -> None:
 
 
 def format_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> bytes:
-    """The same as a workbook of one sheet; whole numbers are numbers there, and nothing is a formula."""
+    """Return the clusters as a workbook of one sheet; integers are numbers, and no cell is a formula."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
 
@@ -150,7 +150,7 @@ def format_csv(
     rows: tuple[int, ...] | None = None,
     **numbers: npt.NDArray[np.float64],
 ) -> str:
-    """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
+    """Return rows in their original order, numbered from 1, with names, clusters and labels, as CSV.
 
     ``rows`` are their numbers where some were left out. Spreadsheets would compute a name like ``=1+2``: such text gets an
     apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known. ``numbers`` are
@@ -168,7 +168,7 @@ def format_csv(
 
 
 def _format_number(numbers: npt.NDArray[np.float64]) -> list[str]:
-    """Numbers in four digits, empty where unknown."""
+    """Return numbers in four digits, empty where unknown."""
     return ["" if np.isnan(value) else f"{value:.4g}" for value in numbers.tolist()]
 
 

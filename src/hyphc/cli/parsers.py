@@ -1,4 +1,4 @@
-"""Options and help texts of the command line. Every example of every help is run by a test."""
+"""Parsers and help texts of the command line. A test runs every example of every help text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ input. Columns are given by name, or by number from 1."""
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of ``hyphc`` with all its commands."""
+    """Return the parser of ``hyphc`` with all its commands."""
     parser = argparse.ArgumentParser(
         prog="hyphc",
         description=_DESCRIPTION,
@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """``--version``; the installed version is looked up only when it is asked for, which takes a moment."""
+    """Action of ``--version`` that looks the installed version up lazily."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)

@@ -1,4 +1,4 @@
-"""How good a tree is, in words: lines for the terminal, and the one-page report."""
+"""Quality of a tree as text: lines for the terminal, and the one-page report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Comparison:
 
 
 def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed: int, effort: float = 1.0) -> Score:
-    """All figures of a tree; the certificate of a graph may take ``effort`` times a second or two."""
+    """Return all scores of a tree; the certificate of a graph may take ``effort`` times a second or two."""
     cost, bounds = dasgupta_cost(tree, similarity), cost_bounds(similarity, random_state=seed)
     return Score(
         cost,
@@ -64,12 +64,12 @@ def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed
 
 
 def _same(cost: float, other: float) -> bool:
-    """Whether two costs differ by rounding only."""
+    """Return whether two costs differ by rounding only."""
     return abs(cost - other) <= ROUNDING * max(abs(cost), abs(other))
 
 
 def compare(similarity: Similarity, labels: Sequence[str] | None) -> Comparison | None:
-    """Cost and purity of average linkage; None where its n x n distances are too many."""
+    """Return cost and purity of average linkage; None where its n × n distances do not fit."""
     if similarity.n > LINKAGE_UP_TO:
         return None
     tree = baselines.average_linkage(similarity)
@@ -78,13 +78,13 @@ def compare(similarity: Similarity, labels: Sequence[str] | None) -> Comparison 
 
 
 def purity_of(tree: Tree, labels: Sequence[str]) -> float:
-    """Return the dendrogram purity of the leaves that have a label; the others are left out of the tree."""
+    """Return the dendrogram purity of the leaves that have a label."""
     known = np.flatnonzero(np.asarray(labels) != "")
     return dendrogram_purity(restricted(tree, known)[0], np.asarray(labels)[known])
 
 
 def score_rows(result: Score) -> list[tuple[str, str, str]]:
-    """The figures as rows: what, how much, and what that means."""
+    """Return the scores as rows: name, value and meaning."""
     rows = cost_rows(result.cost)
     if result.mean is not None:
         rows.append(("", f"{result.mean:.10g}", "divided by the total similarity, as in scikit-network"))
@@ -102,7 +102,7 @@ def score_rows(result: Score) -> list[tuple[str, str, str]]:
 
 
 def cost_rows(cost: float) -> list[tuple[str, str, str]]:
-    """The cost in the units of a sum."""
+    """Return the cost as rows."""
     return [
         ("cost", f"{cost:.10g}", "Dasgupta's cost, each pair counted once"),
         ("", f"{2 * cost:.10g}", "each pair counted twice, as in the HypHC paper"),
@@ -115,7 +115,7 @@ def _alike_row() -> tuple[str, str, str]:
 
 
 def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
-    """The certified distance from the best tree: the upper confidence limit, since the estimate alone promises nothing."""
+    """Return the certified gap to the optimum: the upper confidence limit, since the estimate alone is no guarantee."""
     if gap.weak:
         return ("gap", UNKNOWN, f"nothing could be certified: {gap.reason}")
     limit = f"at most {100 * gap.confidence_interval[1]:.2f} %"
@@ -124,7 +124,7 @@ def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
 
 
 def room_rows(gap: OptimalityGap) -> list[tuple[str, str, str]]:
-    """At which sizes the clusters of a graph's tree leave most between them beyond what they must."""
+    """Return the cluster sizes at which a graph's tree leaves the largest gap to its lower bound."""
     if gap.weak:
         return []
     text = "clusters up to it leave edges of weight {cut:.6g} between them; every tree leaves {bound:.6g} at least"
@@ -135,7 +135,7 @@ def room_rows(gap: OptimalityGap) -> list[tuple[str, str, str]]:
 
 
 def _bound_row(what: str, value: float, error: float, certified: bool, meaning: str) -> tuple[str, str, str]:
-    """A bound and what it means, or that there is none: a figure within its error looks like a proof and is none."""
+    """Return a bound and its meaning, or that there is none: a value within its error is no proof."""
     if not certified:
         why = "the sampled triplets leave an error as large as the bound" if error else "the bound is below 0"
         return (what, UNKNOWN, f"nothing could be certified: {why}")
@@ -147,7 +147,7 @@ def _uncertainty(error: float) -> str:
 
 
 def comparison_row(cost: float, other: Comparison | None) -> tuple[str, str, str]:
-    """What average linkage reaches, and how far it lies above the tree."""
+    """Return the cost of average linkage, and how far it lies above that of the tree."""
     if other is None:
         return ("average linkage", "left out", f"needs all pairs; compared up to {LINKAGE_UP_TO} rows")
     purity = "" if other.purity is None else f"; purity {other.purity:.4f}"
@@ -159,7 +159,7 @@ def comparison_row(cost: float, other: Comparison | None) -> tuple[str, str, str
 
 
 def agreement_rows(clusters: npt.NDArray[np.int64], labels: Sequence[str] | None) -> list[tuple[str, str, str]]:
-    """How well flat clusters agree with the labels, if there are any."""
+    """Return the agreement of flat clusters with the labels, if there are any."""
     if labels is None:
         return []
     known = np.asarray(labels) != ""
@@ -169,7 +169,7 @@ def agreement_rows(clusters: npt.NDArray[np.int64], labels: Sequence[str] | None
 
 
 def agreement_row(clusters: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]) -> tuple[str, str, str]:
-    """The adjusted Rand index of the rows that have a label; those numbered −1 have none."""
+    """Return the adjusted Rand index over the rows that have a label, those not numbered −1."""
     from sklearn.metrics import adjusted_rand_score
 
     known = labels >= 0
@@ -180,7 +180,7 @@ def agreement_row(clusters: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]
 
 
 def describe_cluster_number(model: HypHC) -> str:
-    """How many flat clusters there are and why, with the numbers that come next."""
+    """Describe how many flat clusters there are and why, with the runner-up numbers."""
     found, k = model.cluster_number_, model.n_clusters_
     sizes = f", each of at least {model.min_size} points" if (model.min_size or 1) > 1 else ""
     if found is None:
@@ -193,7 +193,7 @@ def describe_cluster_number(model: HypHC) -> str:
 
 
 def describe_joined(model: HypHC) -> str:
-    """How many points fell out above the cores of the clusters, and what became of them."""
+    """Describe how many points split off above the cores of the clusters, and where they were assigned."""
     joined = int(model._clusters_.joined.sum())
     if joined == 0:
         return ""
@@ -202,7 +202,7 @@ def describe_joined(model: HypHC) -> str:
 
 
 def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Rows in columns that line up."""
+    """Print rows in aligned columns."""
     width = max(len(value) for _, value, _ in rows)
     for what, value, meaning in rows:
         print(f"{what:<16} {value:>{width}}  {meaning}")
@@ -210,7 +210,7 @@ def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FlatClusters:
-    """The cluster of each row, why there are so many, the rows' labels, and what the clusters differ by."""
+    """Cluster of each row, the reason for their number, the rows' labels, and the distinctive features."""
 
     of: npt.NDArray[np.int64]
     why: str
@@ -226,7 +226,7 @@ def markdown_report(
     files: Sequence[tuple[str, str]],
     command_line: str,
 ) -> str:
-    """The one-page report as Markdown. Text from the file is escaped: it is data, never markup."""
+    """Return the one-page report as Markdown. Text from the file is escaped."""
     lines = [f"# {escape_markdown(title)}", ""]
     lines += [f"- {escape_markdown(fact)}" for fact in facts]
     if any(name == "tree.png" for name, _ in files):
@@ -240,7 +240,7 @@ def markdown_report(
 
 
 def _cluster_table(flat: FlatClusters) -> list[str]:
-    """Sizes, largest first, the most common label of each, and what it stands out by."""
+    """Return sizes, largest first, the most common label of each cluster, and its distinctive features."""
     sizes, descriptions = np.bincount(flat.of[flat.of >= 0]), None if flat.differ is None else flat.differ.describe()
     largest = np.argsort(-sizes, kind="stable")[:_LISTED_CLUSTERS].tolist()
     titles = ["cluster", "rows", *["mostly"] * bool(flat.labels), *["stands out by"] * (descriptions is not None)]
@@ -262,7 +262,7 @@ def _cluster_table(flat: FlatClusters) -> list[str]:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
+    """Return text escaped for Markdown, on one line."""
     escaped = "".join(
         f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in cut_short(text)
     )

@@ -1,4 +1,4 @@
-"""``hyphc score``: what a tree costs, and how far from the best it can be."""
+"""``hyphc score``: cost of a tree and its certified gap to the optimum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .report import print_rows, score, score_rows
 
 
 def run_score(arguments: argparse.Namespace) -> None:
-    """Print what a tree costs and how far from the best it can be."""
+    """Print the cost of a tree and its certified gap to the optimum."""
     check_usage(arguments)
     points = read_data(arguments, arguments.data)
     tree, how = tree_for(arguments.tree, points)

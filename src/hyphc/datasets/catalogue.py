@@ -1,4 +1,4 @@
-"""Which data sets there are: how their files are laid out, and whom to cite."""
+"""Catalogue of data sets: layout of their files, and citations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How the files of a data set are laid out, and where OpenML keeps a copy."""
+    """Layout of the files of a data set, and where OpenML keeps a copy."""
 
     files: tuple[str, ...]
     n_rows: int

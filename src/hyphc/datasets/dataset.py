@@ -1,4 +1,4 @@
-"""What a data set holds."""
+"""Container of a data set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..tree import Tree
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Points to cluster, and what is known about them.
+    """Points to cluster, with labels and a known tree where there is one.
 
     Attributes
     ----------
@@ -44,5 +44,5 @@ class Dataset:
 
 
 def class_names_from(labels: npt.NDArray[Any]) -> tuple[str, ...]:
-    """Groups in order, as text."""
+    """Return the distinct labels in order, as text."""
     return tuple(str(label) for label in np.unique(labels))

@@ -1,4 +1,4 @@
-"""What the page knows of the leaves: labels, annotations, features, and what distinguishes clusters by them."""
+"""Data of the leaves for the page: labels, annotations, features, and the features that distinguish clusters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOP_COLUMNS: dict[Compare, int] = {"rest": 6, "parts": 4}
 
 
 def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: CollapsedTree | None) -> Fields:
-    """Classes, whatever their type, with codes, −1 where missing, and the colours of the first column."""
+    """Return classes of any type with codes, −1 where missing, and the colours of the first column."""
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}; pass ({n},), one for each leaf.")
@@ -36,7 +36,7 @@ def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: Collap
 
 
 def annotation_fields(annotations: Any, n: int, groups: CollapsedTree | None, first: int) -> list[Fields]:
-    """A record for each column: classes with codes, −1 where missing, or numbers, NaN where missing; and its colours.
+    """Return a record for each column: classes with codes (−1 missing), or numbers (NaN missing), and its colours.
 
     ``first`` is the number of the first column: 1 after labels, which are column 0.
     """
@@ -63,7 +63,7 @@ def _class_fields(
 
 
 def palette_fields() -> Fields:
-    """The colours of clusters, of features and of what has none."""
+    """Return the colours of clusters, of features and of missing values."""
     greys = np.array([[palette.OTHERS], [palette.MISSING]]).repeat(3, axis=1)
     dark = np.array([[palette.OTHERS_ON_DARK], [palette.MISSING_ON_DARK]]).repeat(3, axis=1)
     return {
@@ -75,7 +75,7 @@ def palette_fields() -> Fields:
 
 
 def feature_values(features: Any, n: int) -> tuple[list[str], npt.NDArray[Any]]:
-    """Names of the columns, and the numbers, (n, d)."""
+    """Return the names of the columns, and the numbers, (n, d)."""
     columns = [str(name) for name in features.columns] if hasattr(features, "columns") else None
     values = as_floats(features, "features")
     if values.ndim != 2 or len(values) != n or values.shape[1] == 0:
@@ -84,7 +84,7 @@ def feature_values(features: Any, n: int) -> tuple[list[str], npt.NDArray[Any]]:
 
 
 def feature_fields(names: list[str], values: npt.NDArray[Any], groups: CollapsedTree | None) -> Fields:
-    """The table, and the order in which its heat map shows the columns: correlated ones side by side."""
+    """Return the table, and the order of columns in its heat map: correlated ones side by side."""
     shown = groups.means(values) if groups else values
     if shown.size > MAX_VALUES:
         most = MAX_VALUES // len(shown)
@@ -97,7 +97,7 @@ def feature_fields(names: list[str], values: npt.NDArray[Any], groups: Collapsed
 
 
 def order_by_correlation(values: npt.NDArray[Any]) -> Ints:
-    """The columns, correlated ones side by side; as they come where they are few, or very many."""
+    """Return an order of columns with correlated ones side by side; the given order for few or very many."""
     d = values.shape[1]
     if not 3 <= d <= MOST_ORDERED:
         return np.arange(d)
@@ -111,7 +111,7 @@ def order_by_correlation(values: npt.NDArray[Any]) -> Ints:
 
 
 def difference_fields(tree: Tree, names: list[str], values: npt.NDArray[Any], shown: int) -> Fields:
-    """For each merge that the page shows, the columns that differ most between it and the rest, and between its parts."""
+    """Return for each merge on the page the columns that differ most from the rest, and between its children."""
     fields: Fields = {}
     for compare, top in TOP_COLUMNS.items():
         found = differences(tree, values, compare=compare, top=top)

@@ -1,4 +1,4 @@
-"""The cuts that a page holds: what ``Tree.cut`` answers, so that page, files and plots say the same."""
+"""Cuts for the page, the same as those of ``Tree.cut``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LARGEST_K = 50
 
 
 def cut_fields(tree: Tree, groups: CollapsedTree | None, criterion: str | NodeScores, min_size: float | None) -> Fields:
-    """Return with how many clusters the page opens, and what it needs to cut its tree into any number as ``Tree.cut`` does."""
+    """Return the number of clusters at first, and the data that the page needs to cut its tree as ``Tree.cut`` does."""
     require_size(tree, min_size)
     n_shown = tree.n_leaves if groups is None else len(groups.sizes)
     if criterion == CONDENSED:
@@ -37,7 +37,7 @@ def cut_fields(tree: Tree, groups: CollapsedTree | None, criterion: str | NodeSc
 
 
 def _n_found(tree: Tree, most: int) -> int | None:
-    """Return how many clusters the fit has found, where the page can show them; None otherwise."""
+    """Return the number of clusters that the fit found, where the page can show them; None otherwise."""
     if tree.found_splits is None:
         return None
     n_found = int(tree.found_splits.max(initial=0)) + 1
@@ -45,7 +45,7 @@ def _n_found(tree: Tree, most: int) -> int | None:
 
 
 def _condensed_fields(tree: Tree, n_shown: int, min_size: float | None) -> Fields:
-    """Return in which turn each merge of the page is undone, which of its sides is larger, and how many turns are splits.
+    """Return the rank at which each merge of the page is undone, which child is larger, and how many ranks are splits.
 
     The page of a large tree has its last merges alone: it can be cut as long as these are undone.
     """
@@ -82,8 +82,8 @@ def _pruning_fields(
 
 
 def _forced_fields(tree: Tree, n_shown: int) -> Fields:
-    """How many clusters the tree's forced splits allow, and when each merge of the page is undone: first what must be, last
-    what must not; nothing where cuts are free."""
+    """Return the range of cluster numbers that forced splits allow, and the rank at which each merge is undone; nothing where
+    cuts are free."""
     if tree.forced_splits is None:
         return {"fewest": 1, "most": n_shown, "turns": None}
     forced = tree.forced_splits[tree.n_leaves - n_shown :]
@@ -96,7 +96,7 @@ def _forced_fields(tree: Tree, n_shown: int) -> Fields:
 
 
 def _on_page(tree: Tree, nodes: Ints, groups: CollapsedTree | None) -> Ints | None:
-    """The nodes as the page numbers them; None if one of them is a part of a group that the page shows as a leaf."""
+    """Return the nodes as the page numbers them; None if one of them lies inside a collapsed group."""
     if groups is None:
         return nodes
     n, k = tree.n_leaves, len(groups.sizes)

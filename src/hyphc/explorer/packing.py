@@ -1,4 +1,4 @@
-"""Arrays as text in the page's data block."""
+"""Base64 encoding of arrays for the page's data block."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ Fields = dict[str, Any]
 
 
 def encode_array(array: npt.NDArray[Any], dtype: str) -> str:
-    """The numbers as little-endian bytes, in base64."""
+    """Return the numbers as little-endian bytes, in base64."""
     return base64.b64encode(np.ascontiguousarray(array, dtype=dtype).tobytes()).decode()

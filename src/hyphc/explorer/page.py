@@ -1,4 +1,4 @@
-"""The explorer: a tree as one HTML file that opens in any browser, without a network."""
+"""The explorer: a tree as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def explore(
     title: str | None = None,
     rows_from: int = 0,
 ) -> Any:
-    """Write a page to look around in a tree: Poincaré disk, dendrogram, search, cuts, lists of members.
+    """Write a page for exploring a tree: Poincaré disk, dendrogram, search, cuts, lists of members.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def explore(
 
 
 def page(title: str, data: Fields) -> bytes:
-    """The HTML file: template, style, data and scripts in one, with a policy that names the hashes of style and script."""
+    """Return the HTML file: template, style, data and scripts in one, with a content security policy of their hashes."""
     folder = resources.files(__package__) / "assets"
     style = (folder / "style.css").read_text(encoding="utf-8")
     script = "".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
@@ -208,13 +208,13 @@ def _hash(text: str) -> str:
 
 
 def _chosen(values: npt.ArrayLike, n: int, groups: CollapsedTree | None) -> npt.NDArray[Any]:
-    """Rows of ``values`` that the page shows: all, or those of the groups' first members."""
+    """Return the rows of ``values`` that the page shows: all, or those of the groups' first members."""
     array = np.asarray(values)
     return array[groups.first] if groups and len(array) == n else array
 
 
 def _table_fields(tree: Tree, features: Any, shown: int, groups: CollapsedTree | None) -> Fields:
-    """The features, and what distinguishes clusters by them."""
+    """Return the features, and those that distinguish clusters."""
     if features is None:
         return {"features": None, "differences": None}
     names, values = feature_values(features, tree.n_leaves)
@@ -223,7 +223,7 @@ def _table_fields(tree: Tree, features: Any, shown: int, groups: CollapsedTree |
 
 
 def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, groups: CollapsedTree | None) -> Fields:
-    """Angles counter-clockwise from the widest gap and, unless the points have one radius, their depths."""
+    """Return angles counter-clockwise from the widest gap and, unless the points have one radius, their depths."""
     if embedding is None:
         points = encode_by_height(shown)
     else:
@@ -243,7 +243,8 @@ def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, grou
 
 
 def _similarity_fields(tree: Tree, similarity: SimilarityLike | None, k: int) -> Fields:
-    """Dasgupta's cost and the mean across each split that the page shows, by the similarity or else as the tree carries them."""
+    """Return Dasgupta's cost and the mean similarity across each split on the page, from the similarity or as stored in the
+    tree."""
     if similarity is not None:
         tree = with_split_weights(tree, check_similarity(similarity))
     across, cost, n = tree.split_weights, tree.cost, tree.n_leaves

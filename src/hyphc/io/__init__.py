@@ -1,4 +1,4 @@
-"""Files in and out: points to cluster from tables, arrays and graphs; trees as NPZ, Newick, JSON and linkage NPY."""
+"""Readers of points to cluster (tables, arrays, graphs), and readers and writers of trees (NPZ, Newick, JSON, linkage NPY)."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

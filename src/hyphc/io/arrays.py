@@ -1,4 +1,4 @@
-"""Files of numbers: NPY (memory-mapped), NPZ and MatrixMarket."""
+"""Readers of numeric files: NPY (memory-mapped), NPZ and MatrixMarket."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMBERS = "fiub"  # kinds of dtype that are numbers
 
 @dataclass(frozen=True)
 class ArrayContents:
-    """Numbers (n, d), dense or sparse, and what the file says about rows and columns."""
+    """Numbers (n, d), dense or sparse, with the names, labels and columns that the file holds."""
 
     data: Any
     names: tuple[str, ...] | None = None
@@ -37,7 +37,7 @@ class ArrayContents:
 
 
 def read_array_file(source: InputFile, found: str, wanted: ColumnSelection, condensed: bool = False) -> ArrayContents:
-    """Read a file of one of the three formats; an NPY file may hold one line of distances if these may be ``condensed``."""
+    """Read an NPY, NPZ or MatrixMarket file; if ``condensed``, an NPY file may hold distances in condensed form."""
     if found == "npy":
         return _read_npy(source, wanted, condensed)
     return (_read_npz if found == "npz" else _read_matrix_market)(source, wanted)
@@ -45,7 +45,7 @@ def read_array_file(source: InputFile, found: str, wanted: ColumnSelection, cond
 
 @contextmanager
 def explain_damage(source: InputFile, found: str) -> Iterator[None]:
-    """Whatever a reader says about a damaged file becomes one sentence with the file's name."""
+    """Convert any error of a reader of a damaged file to one sentence with the file's name."""
     try:
         with damage_told():
             yield
@@ -83,7 +83,7 @@ def check_numbers(
 
 
 def missing_value(place: str, shown: str = "") -> ColumnsError:
-    """The error for a value that is missing where none may be."""
+    """Return the error for a missing value where none is allowed."""
     trouble = f"the value is missing{shown}; fill it in, or remove the row or the column"
     return ColumnsError(f"{place}: {trouble}.", "drop-missing", "impute")
 
@@ -106,7 +106,7 @@ def _require_table(source: InputFile, array: npt.NDArray[Any]) -> None:
 
 
 def _by_column(source: InputFile, X: npt.NDArray[Any], wanted: ColumnSelection) -> ArrayContents:
-    """The array itself, not a copy, unless columns are asked for."""
+    """Return the array itself, not a copy, unless columns are selected."""
     _require_table(source, X)
     if wanted.categories is not None:
         message = f"{source.label} holds an array of numbers, which has no categories; leave the choice out."
@@ -126,7 +126,7 @@ def _by_column(source: InputFile, X: npt.NDArray[Any], wanted: ColumnSelection) 
 
 
 def _texts(values: npt.NDArray[Any]) -> tuple[str, ...]:
-    """Values as text; whole numbers without a decimal point, "" for NaN."""
+    """Return values as text: integers without a decimal point, "" for NaN."""
     if values.dtype.kind != "f":
         return tuple(map(str, values.tolist()))
     known = values[~np.isnan(values)]
@@ -135,7 +135,7 @@ def _texts(values: npt.NDArray[Any]) -> tuple[str, ...]:
 
 
 def _read_npz(source: InputFile, wanted: ColumnSelection) -> ArrayContents:
-    """One table of numbers in the archive, labels and names by the names of their arrays; or SciPy's sparse matrix."""
+    """Read SciPy's sparse matrix, or the one numeric table of the archive; labels and names are found by array name."""
     with explain_damage(source, "npz"), source.open() as file, np.load(file, allow_pickle=False) as archive:
         require_plausible(archive, source.n_bytes)
         arrays = {key: array for key in archive.files if isinstance(array := archive[key], np.ndarray)}
@@ -189,7 +189,7 @@ def _read_matrix_market(source: InputFile, wanted: ColumnSelection) -> ArrayCont
 
 
 def _require_rows(shape: tuple[int, ...], source: InputFile) -> None:
-    """A row of a sparse matrix costs memory though nothing is in it."""
+    """Raise for too many rows: an empty row of a sparse matrix still takes memory."""
     if max(shape) > most_bytes(source.n_bytes) // ROW_BYTES:
         raise ValueError(f"its shape is {shape}, more than a file of its size may have")
 

@@ -1,4 +1,4 @@
-"""Parquet and Feather files, through pyarrow."""
+"""Reader of Parquet and Feather files, through pyarrow."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_arrow(source: InputFile, found: str, wanted: ColumnSelection) -> ArrayC
 
 
 def _table(source: InputFile, found: str) -> tuple[Any, list[Column]]:
-    """The whole table, checked, and what its columns hold."""
+    """Return the whole table, checked, and a description of its columns."""
     with explain_damage(source, found), source.open() as file:
         table = _parquet(source, file) if found == "parquet" else _feather(source, file)
         table.validate(full=True)  # text that is no UTF-8, offsets out of bounds
@@ -48,7 +48,7 @@ def _table(source: InputFile, found: str) -> tuple[Any, list[Column]]:
 
 
 def describe_columns(table: Any) -> list[Column]:
-    """What the columns of a table hold."""
+    """Return a description of each column of a table."""
     return [describe_column(name, column) for name, column in zip(table.column_names, table.columns, strict=True)]
 
 
@@ -61,7 +61,7 @@ def _parquet(source: InputFile, file: IO[bytes]) -> Any:
 
 
 def _feather(source: InputFile, file: IO[bytes]) -> Any:
-    """Batch by batch, no further than a file of this size may hold."""
+    """Read batch by batch, up to the decompressed size allowed for a file of this size."""
     import pyarrow.ipc  # type: ignore[import-untyped]
 
     opened, batches, count = pyarrow.ipc.open_file(file), [], 0
@@ -73,7 +73,7 @@ def _feather(source: InputFile, file: IO[bytes]) -> Any:
 
 
 def _require_values(count: int, source: InputFile) -> None:
-    """Runs of one value pack so well that only far more than memory has room for is refused."""
+    """Raise for more values than memory could hold; runs of one value compress too well for a smaller limit."""
     if 8 * count > TIMES * most_bytes(source.n_bytes):
         raise ValueError(f"it claims {count} values, more than a file of its size may have")
 
@@ -81,7 +81,7 @@ def _require_values(count: int, source: InputFile) -> None:
 def _all_numbers(
     source: InputFile, table: Any, columns: list[Column], roles: Roles, keep_missing: bool
 ) -> npt.NDArray[Any]:
-    """Filled column by column: float64 unless all columns are float32, and never two copies of the table."""
+    """Return the numeric columns, filled one by one without a second copy: float64 unless all are float32."""
     wanted = [c for c in roles.features if c not in roles.categories]
     single = all(str(table.column(c).type) == "float" for c in wanted)
     X = np.empty((table.num_rows, len(wanted)), dtype=np.float32 if single else np.float64)
@@ -92,7 +92,7 @@ def _all_numbers(
 
 
 def describe_column(name: str, column: Any) -> Column:
-    """What a column holds."""
+    """Return a description of a column."""
     if column.null_count == len(column):
         return Column(name, "empty", 0, len(column))
     if is_number_type(column.type):

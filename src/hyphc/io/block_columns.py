@@ -1,4 +1,4 @@
-"""Columns of a file that is read block by block: which are clustered by, which are labels, and what is said of the others."""
+"""Column selection for files that are read block by block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .columns import Column, ColumnSelection, ColumnsError, Roles, assign_roles,
 
 @dataclass(frozen=True, eq=False)
 class BlockColumns:
-    """Rows of the columns that are clustered by, their names, and one note for each choice; ``labels`` is a column, or None."""
+    """Rows of the feature columns, their names, and a note for each choice; ``labels`` is a column, or None."""
 
     rows: Source
     columns: tuple[str, ...]
@@ -26,7 +26,7 @@ class BlockColumns:
     all_rows: Source | None = None
 
     def label_codes(self) -> Ints:
-        """Return the number of each row's label, −1 where it is missing; labels are numbered from 0."""
+        """Return the code of each row's label, −1 where it is missing; labels are numbered from 0."""
         assert self.labels is not None
         if isinstance(self.all_rows, ParquetRows):
             return _codes_of_text(self.all_rows.column(self.labels))
@@ -45,7 +45,7 @@ class BlockColumns:
 
 
 def read_block_columns(path: str, wanted: ColumnSelection) -> BlockColumns:
-    """Choose columns of a Parquet, NPY or Zarr file as ``read_points`` does; text is left out, and said to be."""
+    """Select columns of a Parquet, NPY or Zarr file as ``read_points`` does; text columns are dropped with a note."""
     source = open_rows(path)
     columns = _described(source)
     roles = assign_roles(path, columns, wanted)
@@ -80,7 +80,7 @@ def _picked(source: Source, called: tuple[str, ...], roles: Roles) -> Source:
 
 
 def _without_identifiers(chosen: BlockColumns) -> BlockColumns:
-    """Leave out columns that only number the rows, as far as the first rows and the last tell."""
+    """Drop columns that only number the rows, judged by the first and the last rows."""
     if not isinstance(chosen.rows, ParquetRows):
         return chosen  # columns without names
     n, head = chosen.rows.shape[0], chosen.head()
@@ -101,7 +101,7 @@ def _without_identifiers(chosen: BlockColumns) -> BlockColumns:
 
 
 def _codes_of_text(column: Any) -> Ints:
-    """By dictionary, so that no text is ever held for each row."""
+    """Return integer codes by dictionary encoding, without a string for each row."""
     encoded = column.cast("string").dictionary_encode().combine_chunks()
     words = encoded.dictionary.to_pylist()
     kept = np.cumsum([0 if is_blank(word) else 1 for word in words]) - 1

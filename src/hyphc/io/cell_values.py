@@ -1,4 +1,4 @@
-"""Tables whose cells are not text: Excel's sheets and lines of JSON, row by row."""
+"""Readers of tables with typed cells, Excel sheets and JSON lines, row by row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ROWS = 1 << 20  # of a sheet
 def read_excel_rows(
     source: InputFile, sheet: str | None, header: int | None = None
 ) -> tuple[Iterator[NumberedRow], tuple[str, ...]]:
-    """The rows of a sheet, by its name or its number from 1, by default the first; and a note where there are several.
+    """Return the rows of a sheet, by name or by number from 1 (default the first), and a note where there are several.
 
     Rows above the ``header``, a number from 1, are passed over.
     """
@@ -46,7 +46,7 @@ def read_excel_rows(
 
 
 def _filled_rows(sheet: Any) -> list[NumberedRow]:
-    """The rows that hold something, with their numbers."""
+    """Yield the rows that are not empty, with their numbers."""
     sheet.reset_dimensions()  # what a sheet says of its size is often wrong, and may be a million rows of nothing
     rows: list[NumberedRow] = []
     for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
@@ -58,20 +58,20 @@ def _filled_rows(sheet: Any) -> list[NumberedRow]:
 
 
 def _require_unpackable(source: InputFile, content: io.BytesIO) -> None:
-    """A sheet is packed: refuse one that unpacks to more than a table of its size may hold."""
+    """Raise for a workbook that decompresses to more than a table of its size may hold."""
     with explain_damage(source, "excel"), zipfile.ZipFile(content) as archive:
         require_members(archive, len(content.getvalue()))
 
 
 def _trimmed(rows: list[NumberedRow]) -> list[NumberedRow]:
-    """Without empty rows, and without the empty columns right of the table."""
+    """Return the rows without empty rows and without empty columns at the right."""
     filled = [(number, cells) for number, cells in rows if any(cells)]
     width = max((c + 1 for _, cells in filled for c, cell in enumerate(cells) if cell), default=0)
     return [(number, (cells + [""] * width)[:width]) for number, cells in filled]
 
 
 def _text(cell: Any) -> str:
-    """A cell as a table of text would have it."""
+    """Return a cell as it would stand in a text table."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -80,7 +80,7 @@ def _text(cell: Any) -> str:
 
 
 def read_json_rows(source: InputFile) -> Iterator[NumberedRow]:
-    """A header of all keys, and a row for each line, which holds an object of plain values or a list of them."""
+    """Yield a header of all keys, then a row for each line, which holds an object of plain values or a list of them."""
     records, _ = decode(source, lambda file: list(_records(source, file)))
     if records and isinstance(records[0][1], list):
         return iter([(number, [_text(cell) for cell in record]) for number, record in records])

@@ -1,4 +1,4 @@
-"""Which columns of a table are features, labels and names: as asked for, or inferred and said so."""
+"""Assignment of roles (features, labels, names) to columns, as selected or inferred with a note."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LISTED = 8  # columns that a message lists before it only counts them
 
 
 class ColumnsError(ValueError):
-    """A mistake that another choice of columns mends; ``arguments`` names those of ``read_points`` that make the choice."""
+    """Error that another choice of columns avoids; ``arguments`` names the parameters of ``read_points`` that make it."""
 
     def __init__(self, message: str, *arguments: str) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class ColumnsError(ValueError):
 
 @dataclass(frozen=True)
 class ColumnSelection:
-    """Columns asked for, by name or by number from 1, several also by a range or a pattern; None is to be inferred.
+    """Columns selected by name or number from 1, several also by a range or a pattern; None is inferred.
 
     ``known`` are columns that say what is known of the rows, by what they say.
     """
@@ -44,7 +44,7 @@ class ColumnSelection:
 
     @property
     def given_arguments(self) -> tuple[str, ...]:
-        """The arguments that were given."""
+        """Names of the arguments that were given."""
         several = {"features": self.features, "exclude": self.exclude, "categories": self.categories}
         given = several | {"labels": self.labels, "names": self.names}
         return (*(argument for argument, value in given.items() if value is not None), *self.known)
@@ -55,7 +55,7 @@ class ColumnSelection:
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of a column before its role is chosen; ``n_different`` counts values among the rows looked at.
+    """Description of a column before its role is chosen; ``n_different`` counts distinct values among the rows inspected.
 
     ``unit`` is what follows the numbers of a column of text.
     """
@@ -69,7 +69,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Roles:
-    """Positions of the columns, and a note for each choice; ``categories`` are those of the features that hold such."""
+    """Positions of the columns by role, and a note for each choice; ``categories`` are the categorical features."""
 
     features: tuple[int, ...]
     labels: int | None
@@ -80,7 +80,8 @@ class Roles:
 
 
 def assign_roles(source: str, columns: Sequence[Column], wanted: ColumnSelection) -> Roles:
-    """The columns asked for; the others by default: numbers are features, the first text that tells rows apart names them."""
+    """Return the roles selected; by default numeric columns are features and the first text column with distinct values names
+    rows."""
     header = [column.name for column in columns]
     labels = None if wanted.labels is None else find_column(source, header, wanted.labels)
     names = None if wanted.names is None else find_column(source, header, wanted.names)
@@ -117,7 +118,7 @@ def _tells_apart(column: Column) -> bool:
 
 
 def find_columns(source: str, header: Sequence[str], wanted: str) -> list[int]:
-    """The positions of the columns given by a name or number, a range of numbers (``2-61``), or a pattern (``sample_*``).
+    """Return the positions of columns given by name or number, a range of numbers (``2-61``), or a pattern (``sample_*``).
 
     Examples
     --------
@@ -134,7 +135,7 @@ def find_columns(source: str, header: Sequence[str], wanted: str) -> list[int]:
 
 
 def find_column(source: str, header: Sequence[str], wanted: str) -> int:
-    """The position of a column given by its name, or by its number from 1."""
+    """Return the position of a column given by its name, or by its number from 1."""
     found = [c for c, name in enumerate(header) if name == wanted]
     if len(found) > 1:
         raise ValueError(f"{source} has {len(found)} columns {wanted!r}; give the number of the one you mean.")
@@ -148,7 +149,7 @@ def find_column(source: str, header: Sequence[str], wanted: str) -> int:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Names separated by commas, on one line; the middle of a long list is only counted."""
+    """Return names joined by commas; the middle of a long list is replaced by a count."""
     few = len(names) <= LISTED
     shown = [visible(cut_short(name, LONGEST_NAME)) for name in (names if few else [*names[: LISTED - 2], names[-1]])]
     return ", ".join(shown) if few else f"{', '.join(shown[:-1])}, … ({len(names)} in all), {shown[-1]}"

@@ -1,4 +1,4 @@
-"""Files packed by gzip, bzip2, xz or Zstandard, unpacked while they are read, no further than one of their size may hold."""
+"""Streaming decompression of gzip, bzip2, xz and Zstandard files, with a limit on the decompressed size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._runtime.atomic_write import MOST_TIMES, most_bytes
 
 
 class _Zstandard(io.RawIOBase):
-    """A stream of Zstandard's frames; unlike the package's own it tells of one that is cut short."""
+    """Stream of Zstandard frames that raises for a truncated file, unlike the package's own."""
 
     AT_ONCE = 4_096  # bytes: a frame may unpack to thousands of times as much
 
@@ -42,7 +42,7 @@ class _Zstandard(io.RawIOBase):
         return self._place
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Forwards only."""
+        """Seek forwards only."""
         while self._place < offset and self.read(min(offset - self._place, 1 << 20)):
             pass
         return self._place
@@ -65,12 +65,12 @@ HEAD = max(map(len, _PACKERS))
 
 
 def is_compressed(head: bytes) -> bool:
-    """Whether a file that begins so is packed."""
+    """Return whether a file that begins with these bytes is compressed."""
     return any(head.startswith(magic) for magic in _PACKERS)
 
 
 def decompress(path: Path) -> IO[bytes]:
-    """What the file holds."""
+    """Open a compressed file for reading its decompressed bytes."""
     with path.open("rb") as file:
         head = file.read(HEAD)
     opener = next(opener for magic, (_, opener) in _PACKERS.items() if head.startswith(magic))
@@ -78,7 +78,7 @@ def decompress(path: Path) -> IO[bytes]:
 
 
 class _Decompressed(io.RawIOBase):
-    """A stream that says in one sentence what is wrong with it."""
+    """Raw stream that converts decompression errors to one sentence and enforces the size limit."""
 
     def __init__(self, path: Path, opener: Any) -> None:
         self._path, self._opener, self._file = path, opener, opener(path)

@@ -1,4 +1,4 @@
-"""Tables of text, in blocks: numbers never wait as text."""
+"""Reader of delimited text, in blocks, so that numbers are not held as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGEST = 1e100  # squares and products of three such numbers still fit a float6
 
 @dataclass
 class CellRows:
-    """Some rows of cells, and the line of the file on which each ends."""
+    """Rows of cells, and the line of the file on which each ends."""
 
     cells: list[list[str]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
@@ -34,7 +34,7 @@ class CellRows:
 
 @dataclass(frozen=True)
 class Delimited:
-    """What a table of text holds once its columns have their roles."""
+    """Contents of a text table after its columns were assigned roles."""
 
     header: tuple[str, ...]
     features: Any  # an array, or a Table where some columns hold categories
@@ -46,7 +46,7 @@ class Delimited:
 
 
 def read_delimited(source: InputFile, wanted: ColumnSelection, header: int | None = None) -> Delimited:
-    """Read a table of text; the first line is its header unless the columns of numbers have numbers there too.
+    """Read a text table; its first line is the header unless the numeric columns hold numbers there too.
 
     ``header`` says which line it is, from 1; those above it are passed over.
     """
@@ -60,7 +60,7 @@ def read_delimited(source: InputFile, wanted: ColumnSelection, header: int | Non
 def read_rows(
     source: InputFile, rows: Iterator[NumberedRow], wanted: ColumnSelection, at: int | None = None
 ) -> Delimited:
-    """A table of rows of cells, whatever they come from; the first is the header if somebody has said ``at`` which line it is."""
+    """Return the table of rows of cells from any reader; the first row is the header if ``at`` gives its line."""
     blocks = _blocks(source, rows)
     first = next(blocks, CellRows())
     if at is None:
@@ -97,7 +97,7 @@ def read_rows(
 
 
 def assemble_table(source: str, numbers: Floats, grouped: dict[int, list[Any]], called: tuple[str, ...]) -> Any:
-    """The numbers as they are, or a table of them and of columns of categories in their places; blank categories are missing."""
+    """Return the numbers, or a ``MixedTable`` of them and of the categorical columns; blank categories are missing."""
     if not grouped:
         return numbers
     values = np.empty((len(numbers), len(called)))
@@ -113,7 +113,7 @@ def assemble_table(source: str, numbers: Floats, grouped: dict[int, list[Any]], 
 
 
 def _blocks(source: InputFile, numbered: Iterator[NumberedRow]) -> Iterator[CellRows]:
-    """Blocks of rows of one length."""
+    """Yield blocks of rows of equal length."""
     rows, width = CellRows(), 0
     for line, cells in numbered:
         if (
@@ -143,7 +143,7 @@ def _blocks(source: InputFile, numbered: Iterator[NumberedRow]) -> Iterator[Cell
 
 
 def _refuse_title(source: InputFile, first: CellRows) -> None:
-    """Raise for a table whose first row has one cell and stands above another that has names and no numbers."""
+    """Raise for a table with a title line: one cell above a row of names without numbers."""
     filled = [[cell for cell in cells if not is_blank(cell)] for cells in first.cells]
     below = next((k for k, cells in enumerate(filled) if len(cells) > 1), 0)
     if below == 0 or any(map(is_number, chain.from_iterable(filled[: below + 1]))):
@@ -162,7 +162,7 @@ def _count(n: int, thing: str) -> str:
 
 
 def _notation(source: InputFile, first: CellRows) -> tuple[Notation | None, list[int]]:
-    """How numbers with commas are to be read, and the columns that have such; None and none where there are none."""
+    """Return the notation of numbers with commas, and the columns that have them; None and [] where there are none."""
     values = list(zip(*first.cells[1:], strict=True))
     commas = [c for c, column in enumerate(values) if uses_commas(column)]
     cells = [cell for c in commas for cell in values[c] if "," in cell]
@@ -174,7 +174,7 @@ def _notation(source: InputFile, first: CellRows) -> tuple[Notation | None, list
 
 
 def _plain(rows: CellRows, written: Notation | None, commas: list[int]) -> CellRows:
-    """The rows with numbers as Python reads them."""
+    """Return the rows with numbers in Python's notation."""
     if written is not None:
         for cells in rows.cells:
             for c in commas:
@@ -183,7 +183,7 @@ def _plain(rows: CellRows, written: Notation | None, commas: list[int]) -> CellR
 
 
 def _describe(source: InputFile, first: CellRows, has_header: bool) -> tuple[bool, list[Column]]:
-    """Whether the first row is a header, which somebody may know, and what the columns hold."""
+    """Return whether the first row is a header, and a description of each column."""
     if not first.cells:
         raise ValueError(f"{source.label} holds only blank lines; give a file with data.")
     top, body = first.cells[0], first.cells[1:]
@@ -206,7 +206,7 @@ def _describe(source: InputFile, first: CellRows, has_header: bool) -> tuple[boo
 
 
 def _kind(cells: Sequence[str]) -> Kind:
-    """What most cells are: a number with a typo among many is a mistake to report, not a column of text."""
+    """Return the kind of most cells, so that a typo among many numbers is reported rather than making the column text."""
     present = [cell for cell in cells if not is_blank(cell)]
     if not present:
         return "empty"
@@ -216,7 +216,7 @@ def _kind(cells: Sequence[str]) -> Kind:
 def _numbers(
     source: InputFile, rows: CellRows, columns: Sequence[Column], wanted: tuple[int, ...], keep_missing: bool
 ) -> Floats:
-    """The numbers of a block of rows, (rows, columns); NaN where one is missing, if that is allowed."""
+    """Return the numbers of a block, (rows, columns); NaN where one is missing, if that is allowed."""
     if wanted == tuple(range(len(columns))):
         picked: Any = rows.cells
     else:
@@ -247,7 +247,7 @@ def _first_bad_cell(
 
 
 def _trouble(cell: str) -> str | None:
-    """What is wrong with a cell that should be a number, and what to do."""
+    """Return the error for a cell that should be a number, with a remedy."""
     if is_blank(cell):
         what = "the cell is empty" if not cell.strip() else f"{cell.strip()!r} means that the value is missing"
         return f"{what}; fill it in, or remove the row or the column"

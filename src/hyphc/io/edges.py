@@ -1,4 +1,4 @@
-"""Lists of edges: two nodes a line and, where a third column follows, the weight."""
+"""Reader of edge lists: two nodes a line and an optional weight."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _HEADER_WORDS = {
 
 @dataclass(frozen=True)
 class EdgeList:
-    """The matrix of the weights, symmetric unless ``directed`` was given; node names are None when nodes are 0 … n − 1."""
+    """Matrix of weights, symmetric unless ``directed`` was given; node names are None when nodes are 0 … n − 1."""
 
     adjacency: sp.csr_array[np.float64]
     names: tuple[str, ...] | None
@@ -48,7 +48,7 @@ class EdgeList:
 
 
 def read_edges(source: InputFile, directed: str | None = None) -> EdgeList:
-    """Read a graph; lines that begin with # or % are comments.
+    """Read an edge list; lines that begin with # or % are comments.
 
     A list of which no edge occurs in both directions is one of undirected edges. A list of which some do is directed: all must
     occur in both, with the same weight, unless ``directed`` says how ``as_similarity`` makes the two one. An edge listed again in
@@ -63,7 +63,7 @@ def read_edges(source: InputFile, directed: str | None = None) -> EdgeList:
 
 
 def _cells(source: InputFile, file: Any) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and cells, separated by the file's delimiter or, where there is none, by blanks."""
+    """Yield line numbers and cells, split at the file's delimiter or at blanks."""
     numbered = [(number, line) for number, line in enumerate(file, start=1) if _is_data(line)]
     if not numbered:
         raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
@@ -116,7 +116,7 @@ def assemble(
     directed: str | None = None,
     is_directed: bool | None = None,
 ) -> EdgeList:
-    """The graph of edges: lines (0 where there are none), both nodes, weights; ``is_directed`` None: the file does not say."""
+    """Return the graph of edges: lines (0 where there are none), both nodes, weights; ``is_directed`` None is unknown."""
     if not edges:
         raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
     names, number = _number_nodes([node for _, a, b, _ in edges for node in (a, b)])
@@ -146,7 +146,7 @@ def assemble(
 
 
 def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, int]]:
-    """Numbers as they are if they count from 0; other nodes get numbers in order, and keep their names."""
+    """Return node numbers: integers from 0 are kept, other nodes are numbered in order and keep their names."""
     found = list(dict.fromkeys(nodes))
     if all(node.isdecimal() and len(node) <= _DIGITS for node in found):
         found.sort(key=int)

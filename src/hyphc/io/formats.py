@@ -1,4 +1,4 @@
-"""Which format a file is in: by its first bytes, which do not lie, or else by its extension; and formats that are not read."""
+"""Format detection by the first bytes or else by the extension, and errors for unsupported formats."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _FOREIGN_SUFFIXES = {
 
 
 def detect_format(source: InputFile) -> Format:
-    """The format, or an error that names a format that is not read."""
+    """Return the format, or raise an error that names an unsupported one."""
     head = source.head()
     if is_compressed(head):
         raise ValueError(f"{source.label} is packed; give it as a file that is packed once, or unpack it.")
@@ -112,7 +112,7 @@ def detect_format(source: InputFile) -> Format:
 
 
 def _of_archive(source: InputFile) -> Format:
-    """NPZ and Excel are ZIP archives."""
+    """Return the format of a ZIP archive: NPZ or Excel."""
     if source.suffix == ".npz":
         return "npz"
     with source.open() as file:
@@ -142,7 +142,7 @@ def _refuse_foreign(source: InputFile, head: bytes) -> None:
 
 
 def _of_text(head: bytes) -> Format:
-    """A file without a telling extension: FASTA, GraphML and JSON lines have telling beginnings."""
+    """Return the format of a text file with an unknown extension: FASTA, GraphML and JSON lines by their first characters."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b">"):
         return "fasta"

@@ -1,4 +1,4 @@
-"""Graphs as GraphML, through networkx."""
+"""Reader of GraphML, through networkx."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .sources import InputFile
 
 
 def read_graphml(source: InputFile, directed: str | None = None) -> EdgeList:
-    """Read a graph; weights are the attribute ``weight`` of the edges, 1 where there is none.
+    """Read a graph; the edge attribute ``weight`` is the weight, 1 where there is none.
 
     The two weights of a pair of nodes in a directed graph must agree, unless ``directed`` says how ``as_similarity`` makes one
     of them. Parallel edges are summed. Names are the attribute ``label`` or ``name`` of the nodes, if all have

@@ -1,4 +1,4 @@
-"""AnnData files (.h5ad) of single cells: a table or an embedding in, clusters and tree out."""
+"""Reader and writer of AnnData files (.h5ad): a matrix or an embedding in, clusters and tree out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _require(label: str) -> None:
 
 
 def read_h5ad(source: InputFile, wanted: ColumnSelection, embedding: str | None) -> ArrayContents:
-    """The table ``X``, or an embedding in ``obsm``; names are those of the observations, labels a column of ``obs``."""
+    """Read ``X``, or an embedding in ``obsm``; names are those of the observations, labels a column of ``obs``."""
     _require(source.label)
     import anndata
 
@@ -55,7 +55,7 @@ def read_h5ad(source: InputFile, wanted: ColumnSelection, embedding: str | None)
 
 
 def _refuse_columns(source: InputFile, data: Any, wanted: ColumnSelection) -> None:
-    """The columns of an embedding have no names to choose by; columns of ``obs`` are no features anyway."""
+    """Raise for column selections: embeddings have no column names, and columns of ``obs`` are not features."""
     excluded = {*(wanted.exclude or ())}.difference(map(str, data.obs.columns))
     for argument, given in (("features", wanted.features is not None), ("exclude", bool(excluded))):
         if given:
@@ -63,7 +63,7 @@ def _refuse_columns(source: InputFile, data: Any, wanted: ColumnSelection) -> No
 
 
 def _require_claims(path: Path) -> None:
-    """An array of HDF5 may claim any shape, and be full of nothing: raise before memory is."""
+    """Raise before allocation for an HDF5 array whose declared shape is too large for the file."""
     import h5py
 
     size, claimed = path.stat().st_size, [0]
@@ -126,7 +126,8 @@ def _observed(source: InputFile, data: Any, column: str) -> tuple[str, ...]:
 def write_h5ad(
     path: PathLike, original: PathLike, clusters: npt.NDArray[np.int64], tree: Tree, facts: dict[str, Any]
 ) -> None:
-    """A copy of the file with results: ``obs["hyphc"]`` the flat clusters, ``uns["hyphc"]`` linkage, leaf order and facts."""
+    """Write a copy of the file with ``obs["hyphc"]``, the flat clusters, and ``uns["hyphc"]``, linkage, leaf order and
+    metadata."""
     _require(str(path))
     import anndata
 

@@ -1,4 +1,4 @@
-"""What is done to a table once it is read: missing values kept, dropped or filled in and told of; rows and columns swapped."""
+"""Missing values of a table that was read (kept, dropped or imputed, with a note), and transposition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Holes = npt.NDArray[np.bool_]
 
 
 def handle_missing(points: Points, missing: Missing) -> Points:
-    """The points with their missing values as asked for, and a note on how many there were and where."""
+    """Return the points with missing values kept, dropped or imputed, and a note on how many there were and where."""
     values = dense_values(points.data)
     if points.kind != "features" or values is None or not has_gaps(values):
         return points
@@ -41,12 +41,12 @@ def handle_missing(points: Points, missing: Missing) -> Points:
 
 
 def dense_values(data: Any) -> npt.NDArray[Any] | None:
-    """The numbers of dense rows; None for sparse ones, which miss nothing."""
+    """Return the numbers of dense rows; None for sparse rows, which have no missing values."""
     return data.values if isinstance(data, MixedTable) else data if isinstance(data, np.ndarray) else None
 
 
 def numeric_columns(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | None:
-    """The columns of numbers, NaN where a value is missing, and what they are called."""
+    """Return the numeric columns, NaN where a value is missing, and their names."""
     values = dense_values(points.data)
     if points.kind != "features" or values is None:
         return None
@@ -71,7 +71,7 @@ def _where(holes: Holes, columns: tuple[str, ...] | None) -> str:
 
 
 def _drop_rows(points: Points, holes: Holes, note: str) -> Points:
-    """Without the rows that miss a value; the others keep the numbers they have in the file."""
+    """Return the points without rows that miss a value; the others keep their row numbers of the file."""
     kept = np.flatnonzero(~holes.any(axis=1))
     if len(kept) < 2:
         what = f"{len(kept)} of {points.n} rows have all values, and a tree needs two"
@@ -90,7 +90,7 @@ def _of(kept: Ints, cells: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _impute(data: Any) -> Any:
-    """Means of columns in place of what is missing; of categories the commonest."""
+    """Return the data with column means in place of missing values, and the most frequent category."""
     if isinstance(data, MixedTable):
         filled = _impute(data.values)
         for c, values in enumerate(data.categories):
@@ -103,7 +103,7 @@ def _impute(data: Any) -> Any:
 
 
 def transpose_points(points: Points) -> Points:
-    """The columns as rows."""
+    """Return the columns as rows."""
     if points.kind != "features" or isinstance(points.data, MixedTable):
         what = "columns of categories" if isinstance(points.data, MixedTable) else f"a matrix of {points.kind}"
         raise ColumnsError(f"{points.source}: {what} cannot be transposed; leave it out.", "transpose")

@@ -1,4 +1,4 @@
-"""How a file writes numbers: decimal commas and thousands separators, recognised from its cells or refused."""
+"""Detection of decimal commas and thousands separators; ambiguous ones are refused."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def unit_of(cells: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True)
 class Notation:
-    """What the comma is: a decimal comma (dots then separate thousands), or a separator of thousands."""
+    """Meaning of the comma: a decimal comma (dots then separate thousands), or a thousands separator."""
 
     decimal: bool
 
     @property
     def description(self) -> str:
-        """For a note."""
+        """Description for a note."""
         return "numbers: with decimal commas" if self.decimal else "numbers: with commas that separate thousands"
 
     def to_plain(self, cell: str) -> str:
-        """The cell as Python reads it; cells that are no such number stay as they are."""
+        """Return the cell in Python's notation; cells that are not such numbers are returned unchanged."""
         text = cell.strip()
         if not self.decimal:
             return text.replace(",", "") if _THOUSANDS_COMMA.fullmatch(text) else cell
@@ -53,11 +53,11 @@ class Notation:
 
 
 class AmbiguousNumbers(ValueError):
-    """Commas that may be either."""
+    """Error for commas that may be either."""
 
 
 def uses_commas(cells: Sequence[str]) -> bool:
-    """Whether most cells that are not empty are numbers written with a comma, or would be if the others were."""
+    """Return whether most cells that are not empty are numbers with a comma, or would be if the others were."""
     present = [cell.strip() for cell in cells if cell.strip()]
     commas = sum(1 for cell in present if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS_COMMA.fullmatch(cell))
     digits = sum(1 for cell in present if cell.lstrip("+-").replace(".", "").isdecimal())
@@ -65,7 +65,7 @@ def uses_commas(cells: Sequence[str]) -> bool:
 
 
 def infer_notation(cells: Sequence[str]) -> Notation:
-    """The notation in which all these cells, each with a comma, are numbers.
+    """Return the notation in which all these cells, each with a comma, are numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Points to cluster from tables, arrays and graphs."""
+"""Reader of points to cluster from tables, arrays and graphs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ENDS = {("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """What a file holds to be clustered.
+    """Contents of a file to be clustered.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ def read_points(
     header: int | None = None,
     sequence_distance: str = "p",
 ) -> Points:
-    """Points from a file: docs/files.md lists what is read, and by which package; ``-`` is standard input.
+    """Read points from a file, or from standard input for ``-``; docs/files.md lists the formats and the packages they need.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def read_points(
 
 @dataclass(frozen=True)
 class FormatOptions:
-    """What belongs to some formats only."""
+    """Options that only some formats have."""
 
     graph: bool = False
     condensed: bool = False
@@ -181,7 +181,7 @@ class FormatOptions:
     directed: str | None = None
 
     def require(self, source: InputFile, found: Format) -> None:
-        """Raise for what a file of this format has no place for."""
+        """Raise for options that this format does not have."""
         of_text = found in ("text", "excel") and not self.graph
         sequences = found in ("fasta", "phylip")
         for argument, given, has, what in (
@@ -202,7 +202,7 @@ class FormatOptions:
 
 
 def _read(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
-    """The file as its format has it."""
+    """Read the file with the reader of its format."""
     own.require(source, found)
     if found in ("edges", "graphml", "fasta", "phylip") or (found == "text" and own.graph):
         return _without_columns(source, found, wanted, own)
@@ -223,7 +223,7 @@ def _read(source: InputFile, found: Format, wanted: ColumnSelection, own: Format
 
 
 def _without_columns(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
-    """Graphs and sequences."""
+    """Read a format without columns: graphs and sequences."""
     if wanted:
         what = {"fasta": "holds sequences", "phylip": "holds distances"}.get(found, "is a list of edges")
         message = f"{source.label} {what} and has no columns to choose; leave the choice out."
@@ -252,7 +252,7 @@ def _as_distances(points: Points) -> Points:
 
 
 def _squared(points: Points) -> Points:
-    """Distances in SciPy's condensed form, one column or one row of them, as a square."""
+    """Return condensed distances, in one column or one row, as a square matrix."""
     numbers = np.asarray(points.data) if isinstance(points.data, np.ndarray) else np.empty((2, 2))
     if 1 not in numbers.shape or not is_valid_y(numbers.ravel()) or numbers.size == 1:
         return points
@@ -262,7 +262,8 @@ def _squared(points: Points) -> Points:
 
 
 def _with_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = False) -> Points:
-    """Square sparse matrices are graphs unless the format is ``of_rows``; other numbers are features unless the caller knows."""
+    """Return the kind of data: square sparse matrices are graphs unless the format is ``of_rows``; others are features by
+    default."""
     n, d = points.data.shape
     sparse = sp.issparse(points.data)
     kind: Kind = "similarities" if precomputed else "features"
@@ -280,7 +281,7 @@ def _with_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = F
 
 
 def _refuse_edges(points: Points) -> None:
-    """A list of edges has a tree of its own, not one of its weights."""
+    """Raise for a table that looks like an edge list."""
     header = points.header or ()
     ends = tuple(name.lower() for name in header[:2])
     if ends in _ENDS and len(header) <= 3:
@@ -290,14 +291,14 @@ def _refuse_edges(points: Points) -> None:
 
 
 def _refuse_matrix(points: Points) -> None:
-    """A square table with one name for each row and column relates the rows to each other."""
+    """Raise for a square table with the same names for rows and columns: it holds similarities or distances."""
     if points.kind == "features" and points.columns is not None and points.columns == points.names:
         message = f"{points.source} is a square table with the same names for rows and columns: say what it holds."
         raise ColumnsError(message, "precomputed", "distances", "features")
 
 
 def _without_identifiers(points: Points) -> Points:
-    """Columns that only number the rows are no features; the first of them names the rows, if nothing else does."""
+    """Drop columns that only number the rows; the first of them names the rows, if nothing else does."""
     called = points.columns
     if not isinstance(points.data, np.ndarray) or points.kind != "features" or called is None:
         return points
@@ -319,7 +320,7 @@ def _without_identifiers(points: Points) -> Points:
 
 
 def _with_missing_labels(points: Points) -> Points:
-    """Labels that say they are missing, as a number would, are empty; how many is told."""
+    """Return labels with markers of missing values replaced by empty ones, and a note with their number."""
     if points.labels is None:
         return points
     labels = tuple("" if is_blank(label) else label for label in points.labels)
@@ -329,7 +330,7 @@ def _with_missing_labels(points: Points) -> Points:
 
 
 def _warnings(points: Points) -> tuple[str, ...]:
-    """What looks odd and may be meant: names that repeat."""
+    """Return notes on oddities that may be intended: duplicate names."""
     n_again = 0 if points.names is None else points.n - len(set(points.names))
     if not n_again:
         return ()

@@ -1,4 +1,4 @@
-"""Sequences and distances of biology: aligned FASTA, and PHYLIP's matrices of distances."""
+"""Readers of aligned FASTA sequences and of PHYLIP distance matrices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUCLEOTIDES = frozenset(b"ACGTUNacgtun-.?")
 
 @dataclass(frozen=True)
 class Distances:
-    """A square matrix of distances, and what its rows are called."""
+    """Square matrix of distances with row names."""
 
     matrix: Floats
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class Distances:
 
 
 def read_fasta(source: InputFile, distance: str = "p") -> Distances:
-    """Distances between aligned sequences.
+    """Read aligned sequences and return the distances between them.
 
     "p" is the share of sites that differ, of those that both sequences have; "jukes-cantor" −¾·ln(1 − 4p/3), of nucleotides, the
     expected number of changes a site. Gaps and unknown letters are skipped pair by pair. O(n²·length) time, n² memory.
@@ -73,7 +73,7 @@ def _alignment(source: InputFile, sequences: list[tuple[str, str]]) -> npt.NDArr
 
 
 def _differing(letters: npt.NDArray[np.uint8]) -> tuple[Floats, int]:
-    """The share of differing sites of each pair, and how many pairs have no site in common: they are at the largest share."""
+    """Return the p-distance of each pair, and the number of pairs without a common site, which get the largest distance."""
     n = len(letters)
     unknown = _UNKNOWN if frozenset(np.unique(letters).tolist()) <= _NUCLEOTIDES else b"-.?X*"
     known = ~np.isin(letters, np.frombuffer(unknown, np.uint8))
@@ -100,7 +100,7 @@ def _jukes_cantor(source: InputFile, shares: Floats, names: tuple[str, ...]) -> 
 
 
 def read_phylip(source: InputFile) -> Distances:
-    """A matrix of distances as PHYLIP writes it: the number of rows, then names and distances, square or lower triangular."""
+    """Read a PHYLIP distance matrix: the number of rows, then names and distances, square or lower triangular."""
     words, _ = decode(source, lambda file: [line.split() for line in file if line.strip()])
     n = _count(source, words)
     rows = _joined(source, words[1:], n)
@@ -127,7 +127,7 @@ def _count(source: InputFile, words: list[list[str]]) -> int:
 
 
 def _joined(source: InputFile, lines: list[list[str]], n: int) -> list[list[str]]:
-    """Rows that go on over several lines: one that begins with a number continues the row above."""
+    """Return rows with their continuation lines, those that begin with a number."""
     rows: list[list[str]] = []
     for words in lines:
         if rows and is_number(words[0]) and len(lines) > n:

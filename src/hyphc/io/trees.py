@@ -1,4 +1,4 @@
-"""Trees as NPZ, Newick, JSON and linkage NPY, and their leaves in the order of the data."""
+"""Readers and writers of trees (NPZ, Newick, JSON, linkage NPY), and matching of their leaves to the data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NPZ, _NPY = b"PK\x03\x04", b"\x93NUMPY"
 
 
 def read_tree(path: PathLike) -> Tree:
-    """A tree from NPZ, Newick, JSON or a linkage matrix in NPY, told apart by content; ``-`` is standard input.
+    """Read a tree from NPZ, Newick, JSON or a linkage matrix in NPY, detected by content; ``-`` is standard input.
 
     Leaves of Newick text with names are numbered as they appear there: ``match_leaves`` brings them into the order of the data.
     """
@@ -46,7 +46,7 @@ def read_tree(path: PathLike) -> Tree:
 
 
 def read_multifurcating(path: PathLike) -> Tree | MultiTree:
-    """A tree as ``read_tree`` reads it, of Newick text with nodes of several children as they are."""
+    """Read a tree as ``read_tree`` does, but keep nodes of several children in Newick text."""
     source = open_source(os.fspath(path))
     if source.head().removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"(", b"["):
         return read_tree(path)
@@ -73,12 +73,12 @@ def _load_npz(source: InputFile) -> Tree:
 
 
 def _without_row_numbers(tree: Tree) -> Tree:
-    """Leaves that are called 1 … n are the rows of a file without names, as ``write_tree`` calls them."""
+    """Return the tree without names if its leaves are called 1 … n, as ``write_tree`` calls rows without names."""
     return tree.with_names(None) if tree.names == row_numbers(tree.n_leaves) else tree
 
 
 def row_numbers(n: int) -> tuple[str, ...]:
-    """What files call rows without names: their numbers from 1."""
+    """Return the names in files of rows without names: their numbers from 1."""
     return tuple(str(row) for row in range(1, n + 1))
 
 
@@ -119,7 +119,7 @@ def require_tree_suffix(path: PathLike) -> None:
 
 
 def match_leaves(tree: Tree, names: Sequence[str] | None, *, source: str, by_order: bool) -> tuple[Tree, str]:
-    """The tree with its leaves in the order of the data, and how they were matched: "by name" or "by order".
+    """Return the tree with its leaves in the order of the data, and how they were matched: "by name" or "by order".
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def match_leaves(tree: Tree, names: Sequence[str] | None, *, source: str, by_ord
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names that tell leaves apart: a repeated name gets a number, an empty one the number of its row.
+    """Return unique leaf names: a duplicate name gets a number, an empty one its row number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Embeddings and decoded trees during a run, as in the paper's figure, but moving."""
+"""Animation of embeddings and decoded trees during a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EARLY = 1.5
 
 
 class Recorder:
-    """A callback of ``embed`` and ``HypHC`` that keeps what ``animate`` needs: the leaves at about ``n_frames`` iterations.
+    """Callback of ``embed`` and ``HypHC`` that records what ``animate`` needs: the leaves at about ``n_frames`` iterations.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Recorder:
         self.frames: list[Progress] = []
 
     def __call__(self, progress: Progress) -> None:
-        """Take in what a callback is told; the search's progress, which has no leaves, passes by."""
+        """Record a frame of the continuous stage; progress of the search, which has no leaves, is ignored."""
         if progress.iteration is None or progress.max_iter is None:
             return
         if progress.iteration == 0:
@@ -63,7 +63,7 @@ class Recorder:
             self.frames.append(progress)
 
     def _due(self, last: int) -> int:
-        """The iteration of the next frame; the last one of the run is always among them."""
+        """Return the iteration of the next frame; the last one of the run is always recorded."""
         share = len(self.frames) / max(1, self.n_frames - 1)
         return min(last, int(last * share**EARLY))
 
@@ -156,7 +156,7 @@ def _leaves(frame: Progress) -> Floats:
 
 
 def _still(result: EmbedResult | None) -> list[Progress]:
-    """One frame for a run without iterations, as for two points."""
+    """Return one frame for a run without iterations, as for two points."""
     if result is None:
         return []
     leaves = result.embedding

@@ -1,4 +1,4 @@
-"""A table in leaf order beside its tree, with strips of annotations: of many rows, the means of neighbouring ones."""
+"""Heat map of a table in leaf order beside its tree, with annotation strips; many rows are averaged in runs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def clustermap(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a table with its rows in leaf order, the tree to the left, and what else is known of the rows in strips between.
+    """Draw a table with its rows in leaf order, the tree to the left, and annotation strips between.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def clustermap(
 
 
 def _left_out(n: int, max_rows: int, unnamed: bool) -> str:
-    """What the picture says of rows that are not shown one by one, or not by name."""
+    """Return the caption on rows that are averaged or not named."""
     run = f"a line is the mean of about {n / max_rows:.3g} rows, a strip shows one of them" if n > max_rows else ""
     names = f"names are shown of up to {MOST_NAMES} rows" if unnamed else ""
     return "; ".join(filter(None, (run, names)))
@@ -158,7 +158,7 @@ def _new_axes() -> Axes:
 
 
 def _length(names: Sequence[str]) -> float:
-    """Points that the longest of the names takes."""
+    """Return the length of the longest name, in points."""
     return LETTER * FONT * min(LONGEST_NAME, max(map(len, names), default=0)) + GAP
 
 
@@ -168,7 +168,7 @@ def _legend_widths(strips: Sequence[Groups]) -> float:
 
 
 class TableAxes:
-    """The axes of the table within the room that was given, and what stands around it, all in points of print."""
+    """The axes of the table and the space around it, in points."""
 
     def __init__(
         self, ax: Axes, *, tree: float, left: float, above: float, below: float, right: float, legends: float
@@ -186,7 +186,7 @@ class TableAxes:
         ax.set_position((*corner, self.width / scale[0], self.height / scale[1]))
 
     def inset(self, x: float, y: float, width: float, height: float) -> Axes:
-        """Axes whose corner lies at (x, y) from that of the table."""
+        """Return axes whose corner lies at (x, y) from that of the table."""
         return self.ax.inset_axes((x / self.width, y / self.height, width / self.width, height / self.height))
 
 
@@ -202,7 +202,7 @@ def _table(X: Any, n: int) -> tuple[list[str], Floats]:
 
 
 def _standardized(values: Floats) -> Floats:
-    """Deviations from the columns' means in standard deviations; 0 in a column that does not vary, NaN stays."""
+    """Return z-scores of the columns; 0 in a constant column, NaN stays."""
     known = np.isfinite(values)
     counts = np.maximum(known.sum(axis=0), 1)
     away = np.where(known, values, 0.0)
@@ -212,7 +212,7 @@ def _standardized(values: Floats) -> Floats:
 
 
 def _column_tree(values: Floats) -> Tree | None:
-    """Average linkage of the columns by correlation; None for few columns, and for very many."""
+    """Return the average-linkage tree of the columns by correlation; None for few columns, and for very many."""
     if not 3 <= values.shape[1] <= MOST_ORDERED or len(values) < 3:
         return None
     rows = np.nan_to_num(values).T
@@ -221,7 +221,7 @@ def _column_tree(values: Floats) -> Tree | None:
 
 
 def run_means(values: Floats, max_rows: int) -> Floats:
-    """Means of runs of neighbouring rows, at most ``max_rows`` of them; NaN where a run has no value."""
+    """Return means of runs of adjacent rows, at most ``max_rows`` of them; NaN where a run has no value."""
     n = len(values)
     if n <= max_rows:
         return values
@@ -245,7 +245,7 @@ def _draw_table(ax: Axes, cells: Floats, n: int, standardize: bool) -> Any:
 
 
 def _ends(cells: Floats, standardize: bool) -> tuple[float, float]:
-    """Where the colours end: even around 0 for numbers of either sign."""
+    """Return the limits of the colour scale: symmetric around 0 for numbers of either sign."""
     known = cells[np.isfinite(cells)]
     if len(known) == 0:
         return 0.0, 1.0
@@ -259,7 +259,7 @@ def _ends(cells: Floats, standardize: bool) -> tuple[float, float]:
 
 
 def _draw_strips(frame: TableAxes, strips: Sequence[Groups], leaves: Ints, max_rows: int) -> None:
-    """Columns of colour to the left of the table, the first one, the clusters, farthest out; names below them."""
+    """Draw columns of colour to the left of the table, the clusters outermost; names below them."""
     n = len(leaves)
     lines = min(n, max_rows)
     middle = (np.arange(lines) * 2 + 1) * n // (2 * lines)
@@ -296,7 +296,7 @@ def _draw_column_tree(frame: TableAxes, tree: Tree) -> None:
 
 
 def _write(frame: TableAxes, names: Sequence[str], axis: Literal["x", "y"]) -> None:
-    """Names along an axis in a font that fits; where even the smallest does not, every second, third, … of them."""
+    """Write names along an axis in a font that fits; where even the smallest does not, every second, third, … of them."""
     room = (frame.width if axis == "x" else frame.height) / len(names)
     size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, FONT))
     step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
@@ -313,7 +313,7 @@ def _write(frame: TableAxes, names: Sequence[str], axis: Literal["x", "y"]) -> N
 
 
 def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str) -> None:
-    """To the right, from the top down: the scale of the table, then that of each strip."""
+    """Draw legends at the right, from the top down: the scale of the table, then that of each strip."""
     x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * FONT * LINE_HEIGHT
     scale = min(6 * line, 0.25 * frame.height)
     bar = _bar(frame, (x, y), scale, label)
@@ -331,7 +331,7 @@ def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, labe
 
 
 def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: str) -> Axes:
-    """Axes for a bar of colours, below its name."""
+    """Return axes for a colour bar, below its name."""
     (name,), style = printable(shortened([label], LONGEST_NAME))
     bar = frame.inset(corner[0], corner[1] - height - FONT * LINE_HEIGHT, BAR, height)
     bar.set_title(name, loc="left", fontsize=FONT, pad=3.0, **style)

@@ -1,4 +1,4 @@
-"""How good the best cut into k clusters is, for every k."""
+"""Score of the best cut into k clusters, for every k."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cluster_scores(
     n_clusters: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the score of the best cut into k clusters against k, the chosen number marked.
+    """Draw the score of the best cut into k clusters against k, with the chosen number marked.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the pictures share: the tree of what was passed, groups of leaves, their colours, the legend, fresh axes."""
+"""Helpers that plots share: the tree of the argument, groups of leaves, colours, legends, axes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Scale(Groups):
         return MARKERS[0]
 
     def colorbar(self, figure: Any, **options: Any) -> None:
-        """Draw a bar of the scale beside the axes; below it is said when values are missing."""
+        """Draw a colour bar beside the axes, with a note below if values are missing."""
         colours = ListedColormap(self.colors()[:-2].tolist())
         bar = figure.colorbar(
             ScalarMappable(Normalize(self.low, self.high), colours), **{"label": self.title, **options}
@@ -110,21 +110,21 @@ class Scale(Groups):
 
 
 def _steps(values: Floats, low: float, high: float) -> Ints:
-    """The step of each value, −1 where there is none."""
+    """Return the step of each value, −1 where there is none."""
     share = (values - low) / (high - low) if high > low else np.zeros_like(values)
     known, steps = np.isfinite(share), palette.STEPS
     return np.where(known, np.clip(np.where(known, share, 0.0) * steps, 0, steps - 1), -1).astype(np.int64)
 
 
 def scale_of(name: str, numbers: Floats, column: int = 0) -> Scale:
-    """The scale of a column of numbers, from its smallest to its largest."""
+    """Return the scale of a numeric column, from its minimum to its maximum."""
     known = numbers[np.isfinite(numbers)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     return Scale(_steps(numbers, low, high), ("",) * palette.STEPS, name, 0, column, numbers, low, high)
 
 
 def color_column(column: Column, number: int) -> Groups:
-    """A column as groups, or as a scale, in the colours of the column with this number."""
+    """Return a column as groups, or as a scale, in the colours of the column with this number."""
     if column.numbers is not None:
         return scale_of(column.name, column.numbers, number)
     assert column.codes is not None
@@ -132,7 +132,7 @@ def color_column(column: Column, number: int) -> Groups:
 
 
 def tree_from(source: Any) -> Tree:
-    """The tree of a fitted model, a result of ``embed``, a linkage matrix, or the tree itself."""
+    """Return the tree of a fitted model, a result of ``embed``, a linkage matrix, or the tree itself."""
     for attribute in ("tree_", "tree"):
         if isinstance(found := getattr(source, attribute, None), Tree):
             return found
@@ -143,7 +143,7 @@ def tree_from(source: Any) -> Tree:
 
 
 def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
-    """Groups by label; without labels, the clusters of the model or of an automatic cut of the tree."""
+    """Return groups by label; without labels, the clusters of the model or of an automatic cut of the tree."""
     if labels is not None:
         name, values = getattr(labels, "name", None) or "label", np.asarray(labels)
         if values.dtype.kind == "f" and _measures(values):
@@ -159,7 +159,7 @@ def cluster_groups(tree: Tree, clusters: npt.ArrayLike) -> Groups:
 
 
 def _measures(values: npt.NDArray[Any]) -> bool:
-    """Whether numbers measure something: more of them than a palette has colours, and not all whole."""
+    """Return whether numbers are quantitative: more distinct values than a palette has colours, and not all integers."""
     known = np.unique(values[np.isfinite(values)])
     return len(known) > len(palette.CLUSTERS.base) and bool((known != np.round(known)).any())
 
@@ -176,7 +176,7 @@ def _grouped(labels: npt.NDArray[Any], n: int, title: str, column: int | None) -
 
 
 def _in_groups(codes: Ints, classes: Sequence[str], title: str, column: int | None) -> Groups:
-    """Classes by number, −1 missing, as groups: the most frequent have colours, the others share one."""
+    """Return class codes, −1 missing, as groups: the most frequent have colours, the others share one."""
     counts = np.bincount(codes[codes >= 0], minlength=len(classes))
     present = int((counts > 0).sum())
     slots = palette.slots(counts)
@@ -185,12 +185,12 @@ def _in_groups(codes: Ints, classes: Sequence[str], title: str, column: int | No
 
 
 def names_of(tree: Tree, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names given, or the tree's own, or None."""
+    """Return the names given, or the tree's own, or None."""
     return tree.names if names is None else check_names(names, tree.n_leaves)
 
 
 def note_thinned(ax: Axes, axis: Literal["x", "y"], step: int) -> None:
-    """Say along the axis of names that only every ``step``-th is written; nothing where all are."""
+    """Write along the axis of names that only every ``step``-th is shown; nothing where all are."""
     if step > 1:
         text = f"every {ordinal(step)} name is shown"
         (ax.set_xlabel if axis == "x" else ax.set_ylabel)(text, fontsize=8, color=BRANCH_COLOR)
@@ -210,12 +210,12 @@ def height_label(part: Layout) -> str:
 
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes given, or those of a new figure of this size in inches."""
+    """Return the axes given, or those of a new figure of this size in inches."""
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
 def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right") -> None:
-    """A legend beside the axes, in columns when it is long; none for a single group."""
+    """Draw a legend beside the axes, in columns when it is long; none for a single group."""
     if isinstance(groups, Scale):
         groups.colorbar(ax.figure, ax=ax, shrink=0.6, location=side, pad=0.02)
         return
@@ -233,7 +233,7 @@ def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right
 
 
 def mark_support(ax: Axes, places: npt.ArrayLike, support: npt.ArrayLike, area: float = 22.0) -> None:
-    """A dot at each of the places (m, 2): black where support is high, grey where it is fair, hollow where it is low.
+    """Draw a dot at each of the positions (m, 2): black where support is high, grey where it is fair, hollow where it is low.
 
     Where nothing is known there is none. A line above the axes says what they mean.
     """
@@ -248,13 +248,13 @@ def mark_support(ax: Axes, places: npt.ArrayLike, support: npt.ArrayLike, area: 
 
 
 def apply_layout(ax: Axes) -> None:
-    """Let the figure place its axes now, so that room for text can be measured."""
+    """Apply the figure's layout now, so that room for text can be measured."""
     figure: Any = ax.figure
     figure.figure.draw_without_rendering()  # the figure of a subfigure is the whole one
 
 
 def points_per_unit(ax: Axes, axis: str) -> float:
-    """Printer's points for one data unit along the axis "x" or "y", as the axes stand now."""
+    """Return typographic points per data unit along the axis "x" or "y", for the current layout."""
     low, high = ax.get_xlim() if axis == "x" else ax.get_ylim()
     pixels = ax.bbox.width if axis == "x" else ax.bbox.height
     return float(pixels / abs(high - low) * 72.0 / ax.figure.dpi)

@@ -1,4 +1,4 @@
-"""The condensed tree: one icicle a group, as wide as the group has points, the flat clusters in their colours."""
+"""Icicle plot of the condensed tree, flat clusters in their colours."""
 
 from __future__ import annotations
 

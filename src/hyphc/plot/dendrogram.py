@@ -1,4 +1,4 @@
-"""Dendrograms of any size: the top of the tree, cut by number of tips and by depth, in a single pass without recursion."""
+"""Dendrograms of any size, truncated by number of tips and by depth in one pass without recursion."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def dendrogram(
     support: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a dendrogram, or the top of one: a cluster whose inside is not shown is a triangle with its size in brackets.
+    """Draw a dendrogram, or the top of one: a collapsed cluster is a triangle with its size in brackets.
 
     When all that is shown lies high up, the axis of heights begins just below it. Duplicates are joined at height 0; other merges
     are drawn a little above it however low they are, and the axis then says from which height on it is to scale.
@@ -101,7 +101,7 @@ def dendrogram(
 
 
 def _base(tree: Tree, part: Layout) -> float:
-    """Where the axis of heights begins: at 0, or a little below what is shown when the rest of the tree is not."""
+    """Return the start of the height axis: 0, or a little below what is shown when the rest of the tree is not."""
     closed = part.tips[part.tips >= tree.n_leaves]
     if len(closed) == 0:
         return 0.0
@@ -125,7 +125,7 @@ def _draw_triangles(ax: Axes, tree: Tree, part: Layout, groups: Groups, base: fl
 
 
 def _commonest(tree: Tree, tips: Ints, groups: Groups) -> Ints:
-    """The group of most leaves below each tip; tips together hold all leaves, in leaf order."""
+    """Return the most frequent group below each tip; tips together hold all leaves, in leaf order."""
     n_codes = len(groups.colors())
     tip_of_leaf = np.repeat(np.arange(len(tips)), tree.sizes[tips])
     codes = groups.codes[tree.leaf_order()] % n_codes  # negative codes count from the end
@@ -146,7 +146,7 @@ def _set_limits(ax: Axes, tree: Tree, part: Layout, base: float, orientation: Or
 
 
 def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None, orientation: Orientation) -> None:
-    """Names as tick labels in a font that fits the slots, thinned out when even the smallest does not."""
+    """Write names as tick labels in a font that fits the slots, thinned out when even the smallest does not."""
     upright = orientation in ("top", "bottom")
     axis = ax.xaxis if upright else ax.yaxis
     axis.set_ticks([])
@@ -171,7 +171,7 @@ def _tip_name(tree: Tree, v: int, names: tuple[str, ...] | None) -> str:
 
 
 def _turn(corners: Floats, upright: bool) -> Floats:
-    """(slot, height) as (x, y), or as (y, x)."""
+    """Return (slot, height) as (x, y), or as (y, x)."""
     return corners if upright else corners[..., ::-1]
 
 

@@ -1,4 +1,4 @@
-"""The similarity matrix in leaf order, in blocks when there are many points."""
+"""The similarity matrix in leaf order, averaged in blocks when there are many points."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def heatmap(
 
 
 def block_means(similarity: Similarity, leaves: Ints, n_blocks: int) -> Floats:
-    """Mean similarity, for each pair of points, between runs of ``leaves``: (n_blocks, n_blocks), NaN where there is no pair.
+    """Return the mean similarity of pairs of points between runs of ``leaves``: (n_blocks, n_blocks), NaN without a pair.
 
     Runs differ in length by at most one leaf.
     """

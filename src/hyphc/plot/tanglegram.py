@@ -1,4 +1,4 @@
-"""Two trees face to face, equal leaves joined by lines."""
+"""Two trees side by side, equal leaves joined by lines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def tanglegram(
     mark_differences: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw two trees of the same leaves face to face; children are flipped so that few of the lines between them cross.
+    """Draw two trees of the same leaves side by side; children are flipped to reduce crossings.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _highest(tree: Tree) -> float:
 
 
 def _place(tree: Tree, heights: Floats, flip: bool) -> Floats:
-    """Where heights stand on the x axis."""
+    """Return the positions of heights on the x axis."""
     share = heights / _highest(tree)
     return np.asarray(1.0 + GAP + share if flip else 1.0 - share)
 
@@ -141,7 +141,7 @@ def _headings(ax: Axes, titles: tuple[str, str] | None, n_crossings: int) -> Non
 
 
 def _write_names(ax: Axes, tree: Tree, slots: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> None:
-    """Names to the right of the left tree's leaves; none when the slots are too narrow for text."""
+    """Write names to the right of the left tree's leaves; none when the slots are too narrow for text."""
     apply_layout(ax)
     room = points_per_unit(ax, "y") / LINE_HEIGHT
     if room < SMALLEST_FONT:

@@ -1,4 +1,4 @@
-"""From what people have (features, similarities, distances) to the ``Similarity`` that everything else takes."""
+"""Construction of a ``Similarity`` from features, similarities or distances."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_similarity(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Similarity:
-    """The similarity to cluster, from features or from similarities.
+    """Return the similarity to cluster, from features or from similarities.
 
     Which similarity one clusters decides more than the optimiser whether known groups come out. ``"auto"`` follows groups of any
     shape and scales to millions of points; ``docs/which_similarity.md`` has the study. ``"cosine"`` is the paper's, on
@@ -113,7 +113,7 @@ def metric_named(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Metric:
-    """The metric of a name, or of a function, with the settings that it has; parameters as of ``as_similarity``."""
+    """Return the metric of a name, or of a function, with its settings; parameters as of ``as_similarity``."""
     if not callable(metric) and metric not in METRICS:
         raise ValueError(f"metric={metric!r} is unknown; choose one of {choices()}.")
     require_directed(directed)
@@ -154,13 +154,13 @@ def metric_named(
 
 
 def require_no_metric(metric: MetricLike, settings: dict[str, Any]) -> None:
-    """Raise for a metric, or settings of one, where similarities are given and no metric makes them."""
+    """Raise for a metric, or for settings of one, where similarities are given and no metric is used."""
     if metric not in ("auto", "precomputed"):
         raise ValueError(f"X holds similarities, and metric={metric!r} makes them of rows; leave the metric out.")
     metric_named("precomputed", **settings)
 
 
 def check_similarity(similarity: SimilarityLike) -> Similarity:
-    """A Similarity of what functions take as one: a Similarity, a dense or sparse matrix of them, or a graph of networkx."""
+    """Return a Similarity from anything accepted as one: a Similarity, a dense or sparse matrix, or a networkx graph."""
     given = convert_input(similarity, "precomputed")
     return given if isinstance(given, Similarity) else Precomputed().similarity(given)

@@ -90,7 +90,7 @@ class Dense(Similarity):
 
 
 def _non_negative_matrix(W: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The matrix, with 0 for what rounding put below it; its diagonal may be anything."""
+    """Return the matrix with entries that rounding made negative set to 0; the diagonal is not checked."""
     if W.min(initial=0.0) >= 0:
         return W
     apart = W - np.diag(np.diag(W))

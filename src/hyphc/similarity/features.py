@@ -1,4 +1,4 @@
-"""Similarities in closed form on features: never an n × n array."""
+"""Similarities evaluated in closed form from features, without an n × n array."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Features(Similarity):
         return np.asarray(np.where(i == j, 0.0, weights))
 
     def _products(self, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> Floats:
-        """⟨x_i, x_j⟩ for vectors of leaves, few rows at a time: they stay in the cache, and memory does not grow with d."""
+        """Return ⟨x_i, x_j⟩ for vectors of leaves, in blocks of rows that fit the cache; memory does not grow with d."""
         products = np.empty(len(i))
         step = max(1, CACHED_ENTRIES // max(1, self.X.shape[1]))
         for at in range(0, len(i), step):
@@ -129,7 +129,7 @@ class Features(Similarity):
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
-        """Numbers that a leaf carries: the columns of X."""
+        """Number of values stored for a leaf: the columns of X."""
         return int(self.X.shape[1])
 
     def product(self, v: Floats) -> Floats:

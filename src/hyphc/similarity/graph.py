@@ -18,8 +18,7 @@ from .symmetrize import require_symmetric, symmetrise
 
 @dataclass(frozen=True, eq=False)
 class LocalDensity:
-    """How crowded the neighbourhood of each point is, where a graph was made of rows: the logarithm of the density there, up to
-    a constant, and the dimension in which neighbourhoods grow."""
+    """Log density around each point of a neighbour graph, up to a constant, and the intrinsic dimension of the neighbourhoods."""
 
     density: Floats
     dimension: float
@@ -53,7 +52,7 @@ class Graph(Similarity):
 
     @classmethod
     def _known(cls, matrix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
-        """A graph made of a graph: symmetric, without a diagonal, nothing to check again."""
+        """Build a graph from the matrix of another: symmetric, without a diagonal, not checked again."""
         graph = cls.__new__(cls)
         matrix.sort_indices()
         graph._store(matrix, sizes)
@@ -71,11 +70,11 @@ class Graph(Similarity):
         return len(self.data) // 2
 
     def to_csr(self) -> sp.csr_array[np.float64]:
-        """The graph as a SciPy CSR array that shares its memory."""
+        """Return the graph as a SciPy CSR array that shares its memory."""
         return sp.csr_array((self.data, self.indices, self.indptr), shape=(self.n, self.n))
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
-        """Each undirected edge once: arrays i < j and w."""
+        """Return each undirected edge once: arrays i < j and w."""
         i = np.repeat(np.arange(self.n), np.diff(self.indptr))
         once = i < self.indices
         return i[once], self.indices[once].astype(np.int64), self.data[once]

@@ -1,4 +1,4 @@
-"""Metrics: how similar two rows are, each told in one place.
+"""Metrics on rows in closed form or dense, and the registry of all metrics.
 
 The similarity keeps the metric that made it. ``METRICS`` names them: every list of choices, help text and error derives from it.
 """
@@ -56,7 +56,7 @@ class Spearman(Cosine):
     words = "(1 + Spearman's correlation of two rows) / 2"
 
     def warn(self, X: Any) -> None:
-        """Ranks know nothing of a column's width."""
+        """Do nothing: ranks do not depend on the width of a column."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Euclidean(Metric):
 
 
 def _distance(name: str, words: str) -> type[Metric]:
-    """A distance like Euclid's, of another name."""
+    """Return a metric class like ``Euclidean`` for another distance."""
     return type(name.capitalize(), (Euclidean,), {"name": name, "words": words, "__doc__": Euclidean.__doc__})
 
 
@@ -205,19 +205,19 @@ NEIGHBOR_METRICS = tuple(name for name, kind in METRICS.items() if kind.has_neig
 
 
 def metric_of(similarity: Similarity) -> Metric:
-    """The metric that made a similarity; one made by hand takes rows like its own, or similarities."""
+    """Return the metric that built a similarity; one built by hand takes rows like its own, or similarities."""
     if similarity.metric is not None:
         return similarity.metric  # type: ignore[no-any-return]
     return Precomputed() if similarity.features() is None else Linear()
 
 
 def choices() -> str:
-    """All that ``metric`` may be, for errors and help texts."""
+    """Return all values of ``metric``, for errors and help texts."""
     return f"{', '.join(map(repr, METRICS))} or a callable: of X, for similarities, or of two rows, for a distance"
 
 
 def default_gamma(X: npt.NDArray[Any]) -> float:
-    """1 / (d·var(X)), as scikit-learn's "scale"."""
+    """Return 1 / (d·var(X)), as scikit-learn's "scale"."""
     variance = float(X.var())
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 

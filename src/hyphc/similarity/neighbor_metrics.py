@@ -1,4 +1,4 @@
-"""Metrics that look at nearest neighbours: the graph alone, and the default, a graph with a weak background."""
+"""Metrics based on nearest neighbours: the graph alone, and the default "auto", a graph with a weak background."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class Neighbors(Metric):
         return self.build_graph(X, self.find_neighbors(X))
 
     def check_settings(self) -> None:
-        """Raise for edge weights that are unknown, before neighbours are searched."""
+        """Raise for unknown edge weights, before neighbours are searched."""
         from .knn.edge_weights import require_edge_weights
 
         require_edge_weights(self.edge_weights)
 
     def build_graph(self, X: Any, found: NeighborLists) -> Graph:
-        """Return the graph of rows and the neighbours that were found for them."""
+        """Return the graph of rows and their neighbours."""
         from .knn.edge_weights import graph_of
 
         graph = Graph(graph_of(found.neighbours, found.distances, self.edge_weights))
@@ -79,13 +79,13 @@ class Neighbors(Metric):
         return graph
 
     def find_neighbors(self, X: Any) -> NeighborLists:
-        """The nearest others of each row."""
+        """Return the nearest other rows of each row."""
         from .knn.search import find
 
         return find(X, self.n_neighbors, metric=self.distance, n_jobs=self.n_jobs, random_state=self.random_state)
 
     def query(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
-        """The old rows nearest to each new one, and their distances."""
+        """Return the old rows nearest to each new one, and their distances."""
         from .knn.search import build_index, query_rows
 
         if fitted._index is None:
@@ -99,7 +99,7 @@ class Neighbors(Metric):
         return self.edges_to_fitted(fitted, fitted.source, check_width(new, fitted))
 
     def edges_to_fitted(self, fitted: Similarity, old: Any, new: Any) -> sp.csr_array[np.float64]:
-        """Edges from each new row to its nearest old ones: all 1 in a "binary" graph, else as the new row weighs them.
+        """Return edges from each new row to its nearest old ones: 1 in a "binary" graph, else fuzzy memberships of the new row.
 
         An old row's own opinion of the edge would need its neighbours anew; the weights are those of a "fuzzy" graph without it.
         """
@@ -117,7 +117,7 @@ class Neighbors(Metric):
 
 @dataclass(frozen=True)
 class MaskedNeighbors(Neighbors):
-    """Nearest neighbours of rows with missing entries, by the columns that two rows share; ``shares`` is what each counts."""
+    """Nearest neighbours of rows with missing entries, by the columns that both rows have; ``shares`` weighs the columns."""
 
     shares: Any = None
 
@@ -134,7 +134,7 @@ class MaskedNeighbors(Neighbors):
 
 
 def local_density(distances: Floats) -> LocalDensity | None:
-    """How crowded each row's neighbourhood is; None where no distance is above 0."""
+    """Estimate the log density around each row; None where no distance is above 0."""
     if distances.shape[1] == 0:
         return None
     furthest = distances[:, -1]
@@ -154,7 +154,7 @@ def lies_along_curves(distances: Floats) -> bool:
 
 
 def _dimension(distances: Floats, tied: float) -> float:
-    """The dimension in which distances to neighbours grow as they do (Levina & Bickel 2005), pooled over rows; at least 1."""
+    """Estimate the intrinsic dimension from distances to neighbours (Levina & Bickel 2005), pooled over rows; at least 1."""
     k = distances.shape[1]
     nearer = distances[:, :-1]
     counted = nearer > tied
@@ -167,7 +167,7 @@ def _dimension(distances: Floats, tied: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows:
-    """Distinct rows as the default metric sees them: how columns were scaled, and what the background sees of the rows."""
+    """Distinct rows prepared by the default metric: the scaling of columns, and the projection used by the background."""
 
     scaling: ColumnScaling | None  # None: sparse rows are taken as they are
     axes: Floats | None  # sparse rows: their singular vectors, (d, components)
@@ -177,7 +177,7 @@ class ScaledRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the rows before columns were dropped or expanded."""
+        """Shape of the rows before columns were dropped or one-hot encoded."""
         if self.table is not None:
             return self.rows.shape[0], self.table.shape[1]
         width = self.rows.shape[1] if self.scaling is None else len(self.scaling.factor)
@@ -185,17 +185,17 @@ class ScaledRows:
 
     @property
     def shares(self) -> Floats:
-        """What each column of the rows counts."""
+        """Weight of each column of the rows."""
         if self.table is None or self.scaling is None:
             return np.ones(self.rows.shape[1])
         return column_shares(source_columns(self.table.categories)[self.scaling.factor > 0])
 
     def transform(self, X: Any) -> Any:
-        """Rows as neighbours are found among."""
+        """Return rows scaled as for the neighbour search."""
         return X if self.scaling is None else self.scaling(X.one_hot() if isinstance(X, MixedTable) else X)
 
     def background_features(self, rows: Any) -> Floats:
-        """Scaled rows as the background sees them: with the means of columns, 0, where a value is missing."""
+        """Return the features of scaled rows for the background: missing values become column means, 0."""
         if self.axes is not None:
             return np.asarray(rows @ self.axes, dtype=np.float64)
         return np.asarray(np.nan_to_num(rows) if has_gaps(rows) else rows, dtype=np.float64)
@@ -244,7 +244,7 @@ class Auto(Metric):
         return self._deduplicate(X, np.ones(X.shape[0]))
 
     def _deduplicate(self, X: Any, weights: Floats) -> Blend:
-        """Equal rows are one leaf while neighbours are found: a row of weight 2 is the same as two rows."""
+        """Build the blend with equal rows as one leaf while neighbours are searched: a row of weight 2 equals two rows."""
         if not 0.0 <= self.background < np.inf:
             raise ValueError(f"background={self.background} must be a finite number of at least 0.")
         group = equal_rows(_comparable(X), X.shape[0])
@@ -276,7 +276,7 @@ class Auto(Metric):
         return ScaledRows(None, axes, X)
 
     def _blend(self, scaled: ScaledRows, sizes: Floats, like: Background | None) -> Blend:
-        """The blend of rows in place; ``like`` is a background whose strength is kept."""
+        """Return the blend of scaled rows; ``like`` is a background whose strength is kept."""
         (graph, n_neighbors), features = self._graph(scaled, sizes), scaled.background_features(scaled.rows)
         squares = np.einsum("ij,ij->i", features, features)
         kept = {"slope": 1.0, "level": None} if like is None else {"slope": like.slope, "level": like.level}
@@ -289,7 +289,7 @@ class Auto(Metric):
         return blend
 
     def _graph(self, scaled: ScaledRows, sizes: Floats) -> tuple[Graph, int]:
-        """Return the graph, and how many neighbours each row has in it."""
+        """Return the graph, and the number of neighbours of each row in it."""
         rows, n = scaled.rows, scaled.rows.shape[0]
         wanted = N_NEIGHBORS if self.n_neighbors is None else self.n_neighbors
         if n == 1 or rows.shape[1] == 0:
@@ -322,7 +322,7 @@ class Auto(Metric):
         return BlendRows(edges, scaled.background_features(found))
 
     def extend(self, fitted: Similarity, new: Any) -> Similarity:
-        """Old and new rows together: neighbours are found anew, the scaling and the strength of the background are kept."""
+        """Return the similarity of old and new rows: neighbours are searched again, scaling and background strength are kept."""
         assert isinstance(fitted, Blend)
         scaled: ScaledRows = fitted.source
         found = scaled.transform(check_width(self.check_rows(new), fitted))
@@ -353,7 +353,7 @@ class Auto(Metric):
 
 
 def _comparable(X: Any) -> Callable[[Ints], Any]:
-    """Rows of an index that are equal where those of X are, with the same values missing."""
+    """Return a function from an index to rows that are equal just where those of X are, missing values included."""
     values = X.values if isinstance(X, MixedTable) else X
     if isinstance(values, np.ndarray) and has_gaps(values):
         return lambda index: np.hstack([np.nan_to_num(values[index]), np.isnan(values[index])])
@@ -361,7 +361,7 @@ def _comparable(X: Any) -> Callable[[Ints], Any]:
 
 
 def check_dense_or_sparse(metric: Metric, X: Any) -> Any:
-    """Dense rows checked, sparse ones as CSR."""
+    """Return dense rows checked, sparse ones as CSR."""
     if not sp.issparse(X):
         return Metric.check_rows(metric, X)
     rows: Any = X
@@ -371,12 +371,12 @@ def check_dense_or_sparse(metric: Metric, X: Any) -> Any:
 
 
 def describe_recall(similarity: Similarity) -> str:
-    """How many of the true neighbours were found, in words; empty if all."""
+    """Describe the recall of the neighbour search; empty if it is 1."""
     return f"about {similarity.recall_:.1%} of the nearest neighbours found" if similarity.recall_ < 1 else ""
 
 
 def repeat_leaves(blend: Blend, group: Ints, weights: Floats) -> Blend:
-    """The blend with a leaf for every row again: copies are as similar to others as the leaf was, and by 1 to each other."""
+    """Return the blend with one leaf for each original row: copies keep the leaf's similarities and have 1 among each other."""
     counts = np.bincount(group)
     graph, sizes = blend.graph.to_csr(), blend.sizes
     ends = np.repeat(np.arange(blend.n), np.diff(graph.indptr))

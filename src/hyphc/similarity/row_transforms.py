@@ -1,4 +1,4 @@
-"""What of a row its direction is compared by: the row itself, its deviations from its own mean, or their order."""
+"""Row transforms that turn cosine similarity into Pearson's or Spearman's correlation."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ROUNDINGS = 8
 
 
 def keep_rows(X: Any) -> Any:
-    """The rows themselves: their directions have the cosine as similarity."""
+    """Return the rows unchanged: their similarity is the cosine."""
     return X
 
 
 def center_rows(X: Any) -> Rows:
-    """Each row less its own mean, up to a factor: the cosine of such rows is Pearson's correlation. Constant rows become 0.
+    """Return each row minus its mean, up to a factor: the cosine of such rows is Pearson's correlation. Constant rows become 0.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def center_rows(X: Any) -> Rows:
 
 
 def center_ranks(X: Any) -> Rows:
-    """``center_rows`` of each row's ranks, the mean rank where entries are equal: their cosine is Spearman's correlation."""
+    """Return ``center_rows`` of each row's ranks, mean ranks for ties: their cosine is Spearman's correlation."""
     return center_rows(rankdata(_dense(X), axis=1))
 
 

@@ -1,4 +1,4 @@
-"""Columns and rows brought to one scale, and the rule by which ``scale="auto"`` decides.
+"""Standardisation of columns and normalisation of rows, and the rule behind ``scale="auto"``.
 
 Columns that have units of their own (grams, years, yes or no) must be brought to one scale before distances mean anything;
 columns that share a unit (pixels, embeddings, principal components) must not, since their deviations are part of the data.
@@ -33,7 +33,7 @@ APART = 2.0
 
 
 def unit_rows(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The rows scaled to length 1; zero rows stay zero."""
+    """Return the rows scaled to length 1; zero rows stay zero."""
     largest = np.abs(X).max(axis=1, initial=0.0, keepdims=True)
     scaled = X / np.where(largest > 0, largest, 1)  # first by the largest entry: squares of 1e200 would overflow
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
@@ -41,7 +41,7 @@ def unit_rows(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def standardize(X: npt.ArrayLike) -> Floats:
-    """Columns with mean 0 and standard deviation 1 (the population's); constant columns are dropped.
+    """Return columns with mean 0 and (population) standard deviation 1; constant columns are dropped.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def standardize(X: npt.ArrayLike) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ColumnScaling:
-    """What is done to columns before distances are taken, the same for new rows: (x − centre)·factor."""
+    """Affine scaling of columns before distances are computed, the same for new rows: (x − centre)·factor."""
 
     centre: Floats
     factor: Floats  # 0 for constant columns
@@ -71,7 +71,7 @@ class ColumnScaling:
 
 
 def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Floats | None = None) -> ColumnScaling:
-    """The scaling of columns that ``scale`` asks for, or, for "auto", that the columns themselves suggest.
+    """Return the scaling of columns for ``scale``; "auto" decides from the columns.
 
     Constant columns are dropped. Then, in this order, columns are
 
@@ -103,7 +103,7 @@ def require_scale(scale: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What the rule asks of columns; those of all rows follow from those of blocks of them (``merge``)."""
+    """Moments of columns that the scaling rule needs; those of blocks of rows can be merged (``merge``)."""
 
     n_points: float
     centre: Floats
@@ -114,23 +114,23 @@ class Moments:
 
     @property
     def deviations(self) -> Floats:
-        """Standard deviations, the population's."""
+        """Population standard deviations."""
         return np.asarray(np.sqrt(self.squares / self.n_points))
 
     @property
     def varies(self) -> npt.NDArray[np.bool_]:
-        """Which columns are not constant, but for rounding."""
+        """Mask of columns that are not constant up to rounding."""
         return np.asarray(self.deviations > CONSTANT * np.maximum(np.abs(self.smallest), np.abs(self.largest)))
 
     def select(self, columns: npt.NDArray[np.bool_]) -> Moments:
-        """Of some of the columns."""
+        """Return the moments of some of the columns."""
         centre, squares, smallest, largest = (
             part[columns] for part in (self.centre, self.squares, self.smallest, self.largest)
         )
         return Moments(self.n_points, centre, squares, smallest, largest, self.binary[columns])
 
     def merge(self, other: Moments) -> Moments:
-        """Of the rows of both."""
+        """Return the moments of the rows of both."""
         n = self.n_points + other.n_points
         step = other.centre - self.centre
         squares = self.squares + other.squares + step**2 * (self.n_points * other.n_points / n)
@@ -141,7 +141,7 @@ class Moments:
 
 
 def compute_moments(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
-    """Moments of columns; ``sizes`` says how many points each row stands for."""
+    """Return the moments of columns; ``sizes`` is the number of points that each row stands for."""
     X = X.astype(np.float64, copy=False)
     if has_gaps(X):
         return _moments_with_gaps(X, sizes)
@@ -154,7 +154,7 @@ def compute_moments(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments
 
 
 def _moments_with_gaps(X: Floats, sizes: Floats | None) -> Moments:
-    """Moments of columns over the rows that have a value there, as if of all rows."""
+    """Return the moments of columns over the values present, scaled to all rows."""
     weights = (~np.isnan(X)) * (np.ones(len(X)) if sizes is None else sizes)[:, None]
     n_points, present = float(len(X) if sizes is None else sizes.sum()), weights.sum(axis=0)
     present[present == 0] = 1.0  # a column without any value is as good as constant
@@ -167,14 +167,14 @@ def _moments_with_gaps(X: Floats, sizes: Floats | None) -> Moments:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What "auto" does to columns that vary: scale all, or leave all alone but the few with a unit of their own."""
+    """Decision of "auto" on columns that vary: scale all, or scale only the few with a unit of their own."""
 
     scaled: bool
     why: str
     own: npt.NDArray[np.bool_]  # units of their own, among columns that are left alone
 
     def factor(self, deviations: Floats) -> Floats:
-        """What each column is multiplied by."""
+        """Return the factor of each column."""
         if self.scaled:
             return 1.0 / deviations
         factor = np.ones(len(deviations))
@@ -184,7 +184,7 @@ class Decision:
 
 
 def scaling_from_moments(moments: Moments, scale: str | bool) -> ColumnScaling:
-    """``column_scaling`` of columns of which only the moments are known."""
+    """Return ``column_scaling`` from moments alone."""
     varies, factor = moments.varies, np.zeros(len(moments.centre))
     decision = decide(moments.select(varies)) if isinstance(scale, str) else requested(bool(scale), varies)
     factor[varies] = decision.factor(moments.deviations[varies])
@@ -192,12 +192,12 @@ def scaling_from_moments(moments: Moments, scale: str | bool) -> ColumnScaling:
 
 
 def requested(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
-    """The decision of the caller."""
+    """Return the decision of a caller who passed True or False."""
     return Decision(scaled, "asked for", np.zeros(int(varies.sum()), dtype=bool))
 
 
 def describe_decision(decision: Decision, varies: npt.NDArray[np.bool_]) -> str:
-    """What is done to columns and why; numbers of columns count from 0."""
+    """Describe what is done to columns and why; columns are numbered from 0."""
     own = np.flatnonzero(varies)[decision.own].tolist()
     note = f", but for {_numbered(own)} of another unit, brought to the median deviation" if own else ""
     dropped = f", {(~varies).sum()} constant left out" if not varies.all() else ""
@@ -209,7 +209,7 @@ def _numbered(columns: list[int]) -> str:
 
 
 def decide(moments: Moments) -> Decision:
-    """Whether columns, all of which vary, have units of their own, and why."""
+    """Decide whether columns, all of which vary, have different units, and why."""
     deviations, d = moments.deviations, len(moments.centre)
     nothing = np.zeros(d, dtype=bool)
     if d < 2:
@@ -231,12 +231,12 @@ def decide(moments: Moments) -> Decision:
 
 
 def _median(deviations: Floats) -> float:
-    """The lower median."""
+    """Return the lower median."""
     return float(np.sort(deviations)[(len(deviations) - 1) // 2])
 
 
 def _of_another_unit(deviations: Floats) -> npt.NDArray[np.bool_]:
-    """Mark the few columns whose deviations are wide, and apart from all others."""
+    """Mark the few columns whose standard deviations are large and separated from all others."""
     order = np.argsort(-deviations, kind="stable")
     falling, own = deviations[order], np.zeros(len(deviations), dtype=bool)
     n_few = int(np.ceil(FEW * len(deviations))) - 1  # fewer than the share that decides for all
@@ -251,7 +251,7 @@ def _are_centred(moments: Moments) -> npt.NDArray[np.bool_]:
 
 
 def _fall(deviations: Floats) -> bool:
-    """Whether deviations differ, and fall from left to right."""
+    """Return whether standard deviations differ and decrease from left to right."""
     if len(deviations) < 2 or np.ptp(deviations) == 0:
         return False
     ranks = np.argsort(np.argsort(deviations, kind="stable"), kind="stable")

@@ -1,4 +1,4 @@
-"""Warnings for input that is likely to be something else than what it was passed as."""
+"""Warnings for input that probably is not what it was passed as."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NUMBERED = re.compile("ids?|nr|no|num|number|code|index|key")
 
 
 def identifier_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
-    """Return the positions of columns that count the rows, or hold a different whole number for each and are called an id.
+    """Return the positions of columns that count the rows, or that are named like an id and hold a distinct integer in each row.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def identifier_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
 
 
 def nuisance_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
-    """Return the positions of columns that are called a batch, plate, run, site, donor or the like and hold a few whole numbers.
+    """Return the positions of columns named like a batch, plate, run, site or donor that hold few distinct integers.
 
     Few: each value occurs twice on average. Such numbers are codes: their differences mean nothing, and clusters of them are
     clusters of how rows were measured.
@@ -61,7 +61,7 @@ def nuisance_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
 
 
 def names_nuisance(name: str) -> bool:
-    """Return whether a column is called a batch or the like, by the last word of its name that is no "id" or "number"."""
+    """Return whether a column is named like a batch, by the last word of its name that is not "id" or "number"."""
     words = [word.lower() for word in _WORD.findall(name)]
     while len(words) > 1 and _NUMBERED.fullmatch(words[-1]):
         words.pop()
@@ -84,7 +84,7 @@ def _holds_codes(values: npt.NDArray[Any]) -> bool:
 
 
 def warn_of_one_wide_column(X: Any) -> None:
-    """For metrics that take columns as they are."""
+    """Warn if one column dominates, for metrics that do not scale columns."""
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < 2 or len(X) < 3:
         return
     _, exponent = np.frexp(max(X.max(), -X.min()))
@@ -100,7 +100,7 @@ def warn_of_one_wide_column(X: Any) -> None:
 
 
 def warn_of_square_rows(X: Any) -> None:
-    """For the default metric, which takes rows of features: a matrix that relates them to each other, dense or sparse."""
+    """Warn if rows passed to the default metric look like a matrix of similarities or distances, dense or sparse."""
     matrix: Any = X
     n = int(matrix.shape[0]) if isinstance(X, np.ndarray) or sp.issparse(X) else 0
     if n < 3 or matrix.shape != (n, n):
@@ -124,7 +124,7 @@ def _is_symmetric(X: Any) -> bool:
 
 
 def warn_of_named_columns(names: Sequence[str], X: npt.NDArray[Any], source: str | None = None) -> None:
-    """Warn of columns that number the rows, or say how they were measured, of a frame or of the file called ``source``."""
+    """Warn of columns that number the rows or record how they were measured, in a frame or in the file ``source``."""
     identifiers = [names[c] for c in identifier_columns(names, X)]
     nuisances = [names[c] for c in nuisance_columns(names, X) if names[c] not in identifiers]
     if len(identifiers) + len(nuisances) in (0, len(names)):
@@ -145,7 +145,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def warn_of_distances(W: Any) -> None:
-    """For precomputed similarities."""
+    """Warn if precomputed similarities look like distances."""
     if isinstance(W, np.ndarray) and W.ndim == 2 and looks_like_distances(W):
         warn(
             "X looks like distances: its diagonal is 0, it obeys the triangle inequality, and rows with small entries between "
@@ -156,7 +156,7 @@ def warn_of_distances(W: Any) -> None:
 
 
 def warn_of_similarities(D: Any) -> None:
-    """For precomputed distances: each point is at distance 0 from itself, and most similar to itself."""
+    """Warn if precomputed distances look like similarities: the diagonal of distances is 0."""
     if D.ndim != 2 or D.shape[0] != D.shape[1] or len(D) < 3 or D.dtype.kind not in "fiu":
         return
     own = np.diagonal(D)
@@ -170,7 +170,7 @@ def warn_of_similarities(D: Any) -> None:
 
 
 def looks_like_distances(W: npt.NDArray[Any]) -> bool:
-    """Whether a matrix is more likely one of distances than of similarities.
+    """Return whether a matrix is more likely one of distances than of similarities.
 
     Its diagonal is 0, hardly another entry is, sampled triples obey the triangle inequality, at least by their square roots (as
     squared, cosine and correlation distances do), and pairs with small entries have similar rows: among similarities it is
@@ -196,7 +196,7 @@ def looks_like_distances(W: npt.NDArray[Any]) -> bool:
 
 
 def _some_triples(n: int) -> tuple[Ints, Ints, Ints]:
-    """Pairs i < j and third points k, all of them where there are few."""
+    """Return pairs i < j and third points k: all of them where there are few, else a sample."""
     rng = np.random.default_rng(0)
     if n <= N_THIRDS:
         i, j = np.triu_indices(n, 1)

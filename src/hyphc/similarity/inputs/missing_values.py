@@ -1,4 +1,4 @@
-"""Rows with missing entries: distances over the columns that two rows share, and the nearest rows by them.
+"""Distances between rows with missing entries, over the columns that both have, and nearest neighbours by them.
 
 scikit-learn's convention (``nan_euclidean_distances``): d² = (columns / columns present in both)·Σ over these (x − y)². Two rows
 without a common column are as far apart as rows can be.
@@ -48,13 +48,13 @@ def require_not_infinite(X: npt.NDArray[Any]) -> None:
 
 
 def describe_missing(rows: Floats) -> str:
-    """How many rows have missing values, in words; empty if none."""
+    """Describe how many rows have missing values; empty if none."""
     n_missing = int(np.isnan(rows).any(axis=1).sum())
     return f"values missing in {n_missing} of {len(rows)} rows" if n_missing else ""
 
 
 class MaskedRows:
-    """Rows with gaps, to be searched for the nearest of others.
+    """Rows with missing entries, searchable for nearest neighbours.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ class MaskedRows:
         self._furthest = float(np.sqrt(shares.sum() * (widths**2 / shares).max(initial=0.0)))
 
     def _scaled(self, rows: Floats) -> Floats:
-        """By a power of two, so that squares neither overflow nor vanish."""
+        """Return the rows scaled by a power of two, so that squares neither overflow nor vanish."""
         return np.ldexp(rows, -self._exponent)
 
     def impute(self, neighbours: Ints | None = None) -> Floats:
-        """The rows, scaled, with the means of columns, 0, or of neighbours (n, k) in place of what is missing."""
+        """Return the scaled rows with missing entries replaced by column means (0), or by means over neighbours (n, k)."""
         values = self._arrays.values.copy()
         if neighbours is None:
             return values
@@ -91,12 +91,12 @@ class MaskedRows:
         return values
 
     def nearest(self, k: int, among: Ints | None = None) -> tuple[Ints, Floats]:
-        """The k nearest others of each row, or of the rows ``among`` only, and their distances, nearest first."""
+        """Return the k nearest other rows of each row, or of the rows ``among`` only, and their distances, nearest first."""
         chosen = np.arange(len(self._rows)) if among is None else among
         return self._query(self._rows[chosen], chosen, k)
 
     def query(self, new: Floats, k: int) -> tuple[Ints, Floats]:
-        """The k rows nearest to each new row, and their distances, nearest first."""
+        """Return the k rows nearest to each new row, and their distances, nearest first."""
         return self._query(self._scaled(new), None, k)
 
     def _query(self, queries: Floats, own: Ints | None, k: int) -> tuple[Ints, Floats]:
@@ -109,7 +109,7 @@ class MaskedRows:
         return self.rank(queries, candidates, k)
 
     def _squares(self, queries: _MaskedArrays) -> Floats:
-        """Squared distances but for a factor, (queries, rows); infinite where no column is common."""
+        """Return squared distances up to a factor, (queries, rows); infinite where no column is common."""
         rows = self._arrays
         squares = queries.squares @ rows.present.T + queries.present @ rows.squares.T
         squares -= 2.0 * (queries.values @ rows.values.T)
@@ -120,7 +120,8 @@ class MaskedRows:
         return squares
 
     def rank(self, queries: Floats | None, candidates: Ints, k: int) -> tuple[Ints, Floats]:
-        """The k nearest among candidates of each query (the rows themselves by default), by differences: 0 for equals."""
+        """Return the k nearest among the candidates of each query (by default the rows), by differences: exactly 0 for
+        duplicates."""
         queries = self._rows if queries is None else queries
         distances = np.empty(candidates.shape)
         for chunk in _chunks(len(queries), 3 * 8 * candidates.shape[1] * queries.shape[1]):
@@ -137,7 +138,7 @@ class MaskedRows:
 
 
 class _MaskedArrays(NamedTuple):
-    """Entries, 0 where missing, their squares, whether they are there, and what that counts."""
+    """Entries (0 where missing), their squares, the mask of present entries, and that mask times column weights."""
 
     values: Floats
     squares: Floats
@@ -159,7 +160,7 @@ def _chunks(n_rows: int, bytes_per_row: float) -> Iterator[slice]:
 def find_masked_neighbors(
     rows: Floats, shares: Floats, k: int, exact_limit: int, seed: int, n_jobs: int | None
 ) -> tuple[Ints, Floats, float]:
-    """The k nearest others of each row, their distances, and the share of true ones among them: all up to ``exact_limit`` rows.
+    """Return the k nearest other rows of each row, their distances, and the recall: 1 up to ``exact_limit`` rows.
 
     Exact search takes n²·d steps and O(n·(d + k)) memory. Beyond, an inverted file finds candidates with the means of columns in
     place of what is missing, and again with the means of the neighbours found so; they are compared over what two rows share.

@@ -1,4 +1,4 @@
-"""Tables of numbers and categories: a column of categories counts like a column of numbers, however many values it has.
+"""Tables of numbers and categories, in which a categorical column weighs as much as a numeric one.
 
 A category is seen as its indicators, one column for each value, 1 in the rows that have it. Two rows with different values are
 then equally far apart whichever these are, as in Gower's distance. The indicators are scaled together, so that the squared
@@ -28,7 +28,7 @@ MISMATCH = 1.0
 
 @dataclass(frozen=True, eq=False)
 class MixedTable:
-    """Columns of numbers and of categories, (n, d).
+    """Numeric and categorical columns, (n, d).
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ class MixedTable:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns, a category counted as one."""
+        """Number of rows and columns, a category counted as one."""
         return self.values.shape[0], self.values.shape[1]
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __getitem__(self, index: Any) -> MixedTable:
-        """Some rows, or as ``table[:, columns]`` some columns."""
+        """Return some rows, or as ``table[:, columns]`` some columns."""
         if not isinstance(index, tuple):
             return MixedTable(self.values[index], self.categories, self.columns)
         picked = np.arange(self.shape[1])[index[1]].tolist()
@@ -69,7 +69,7 @@ class MixedTable:
         return MixedTable(self.values[index], kinds, tuple(self.columns[c] for c in picked))
 
     def one_hot(self) -> Floats:
-        """Numbers as they are, and an indicator for each value of a category; missing in all where the category is."""
+        """Return numbers unchanged and an indicator column for each category; all indicators of a missing category are NaN."""
         parts = []
         for column, values in zip(self.values.T, self.categories, strict=True):
             if values is None:
@@ -82,7 +82,7 @@ class MixedTable:
 
 
 def source_columns(categories: Categories) -> Ints:
-    """The column of the table from which each expanded column comes."""
+    """Return the column of the table from which each one-hot column comes."""
     widths = [1 if values is None else len(values) for values in categories]
     return np.repeat(np.arange(len(categories)), widths)
 
@@ -90,7 +90,8 @@ def source_columns(categories: Categories) -> Ints:
 def encode_categories(
     values: Sequence[Any], column: str, known: tuple[str, ...] | None = None
 ) -> tuple[Floats, tuple[str, ...] | None]:
-    """The numbers of the values, None or NaN where one is missing, and what they are: ``known``, or those that occur, sorted."""
+    """Return integer codes of the values, NaN where one is missing, and the categories: ``known``, or those that occur,
+    sorted."""
     words = [None if is_missing(value) else str(value) for value in values]
     present = {word for word in words if word is not None}
     if known is None:
@@ -106,7 +107,7 @@ def encode_categories(
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell of a frame holds nothing: None, NaN, or pandas' NA."""
+    """Return whether a cell of a frame is missing: None, NaN, or pandas' NA or NaT."""
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )
@@ -121,8 +122,8 @@ def _require_groups(column: str, n_different: int, n: int) -> None:
 
 
 def mixed_scaling(moments: Moments, categories: Categories, scale: str | bool) -> ColumnScaling:
-    """The scaling of expanded columns: True gives every column of the table the same weight, and so does "auto" unless fewer than
-    a twentieth of them hold categories. Then the columns of numbers decide, and a category counts like their median one."""
+    """Return the scaling of one-hot columns: True weighs every column of the table equally, and so does "auto" unless fewer
+    than a twentieth of them are categorical. Then the numeric columns decide, and a category weighs like their median."""
     blocks = source_columns(categories)
     grouped = np.array([values is not None for values in categories])
     varies = np.bincount(blocks, moments.varies) > 0
@@ -143,7 +144,8 @@ def mixed_scaling(moments: Moments, categories: Categories, scale: str | bool) -
 
 
 def _decide(moments: Moments, grouped: npt.NDArray[np.bool_], numbers: npt.NDArray[np.bool_]) -> Decision:
-    """Whether columns of the table that vary are scaled; ``numbers`` are those of them that are expanded to themselves."""
+    """Return whether to scale the columns of the table that vary; ``numbers`` marks the numeric ones among the one-hot
+    columns."""
     n_grouped, n_columns = int(grouped.sum()), len(grouped)
     if n_grouped >= FEW_COLUMNS * n_columns:
         return Decision(True, f"{n_grouped} of {n_columns} hold categories", np.zeros(n_columns, dtype=bool))
@@ -155,6 +157,6 @@ def _decide(moments: Moments, grouped: npt.NDArray[np.bool_], numbers: npt.NDArr
 
 
 def column_shares(blocks: Ints) -> Floats:
-    """What each expanded column counts of a column of the table: 1 for numbers, an equal part for each indicator."""
+    """Return the weight of each one-hot column: 1 for numbers, 1 / (number of categories) for an indicator."""
     _, block, counts = np.unique(blocks, return_inverse=True, return_counts=True)
     return np.asarray(1.0 / counts[block])

@@ -1,4 +1,4 @@
-"""How strongly neighbours belong together: weights of the edges of a neighbour graph, from distances."""
+"""Weights of the edges of a k-nearest-neighbour graph, from distances."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEWTON_STEPS, NEWTON_RTOL = 100, 1e-13
 
 
 def graph_of(neighbours: Ints, distances: Floats, edge_weights: str) -> sp.csr_array[np.float64]:
-    """The symmetric graph of rows and their nearest neighbours, as in ``neighbor_graph``."""
+    """Return the symmetric graph of rows and their nearest neighbours, as in ``neighbor_graph``."""
     if neighbours.shape[1] == 0:
         return sp.csr_array((len(neighbours), len(neighbours)), dtype=np.float64)
     return _WEIGHTS[edge_weights](neighbours, distances)
@@ -40,7 +40,7 @@ def _fuzzy(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
 
 
 def many_memberships(distances: Floats) -> Floats:
-    """``fuzzy_memberships`` by a compiled loop, which only many rows are worth."""
+    """Return ``fuzzy_memberships`` by a compiled loop, for many rows."""
     from ..._kernels.similarity.fuzzy_memberships import memberships
 
     weights = np.empty_like(distances)
@@ -53,7 +53,7 @@ def many_memberships(distances: Floats) -> Floats:
 
 
 def fuzzy_memberships(distances: Floats) -> Floats:
-    """UMAP's ties of each point to its k neighbours: exp(−max(0, d − ρ) / σ), (n, k).
+    """Return UMAP's membership strengths of each point's k neighbours: exp(−max(0, d − ρ) / σ), (n, k).
 
     ρ is the smallest distance of the row above 0, and σ solves Σ_j exp(−max(0, d_j − ρ) / σ) = log2(k). Where already more
     neighbours lie within ρ there is no solution, and σ is its lower bound, ``MIN_SIGMA`` times the mean distance of the row.
@@ -67,7 +67,7 @@ def fuzzy_memberships(distances: Floats) -> Floats:
 
 
 def _solve_sigma(excess: Floats, target: float) -> Floats:
-    """σ of each row with Σ_j exp(−e_j / σ) = target, or 0 where at least ``target`` of the e_j are 0.
+    """Solve Σ_j exp(−e_j / σ) = target for each row; return 0 where at least ``target`` of the e_j are 0.
 
     Newton's method on log Σ_{e_j > 0} exp(−e_j·t) − log(target − #{e_j = 0}), t = 1/σ: convex and falling in t, so from a
     start left of the root every step stays left of it and none overshoots.
@@ -121,7 +121,7 @@ def _binary(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
 
 
 def _directed(neighbours: Ints, weights: Floats) -> sp.csr_array[np.float64]:
-    """The edges from each point to its neighbours."""
+    """Return the directed edges from each point to its neighbours."""
     n, k = neighbours.shape
     weights = np.maximum(weights, WEIGHT_FLOOR)
     index = np.int32 if 2 * n * k < np.iinfo(np.int32).max else np.int64  # the union has up to twice as many edges

@@ -1,4 +1,4 @@
-"""The exact nearest neighbours of rows: candidates by a k-d tree or by all distances, then compared by differences."""
+"""Exact nearest neighbours: candidates by a k-d tree or by brute force, then ranked by distances from differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TREE_LEAVES, TREE_QUERIES = 30, 1_024  # points of a leaf, and queries of a thre
 
 
 def exact_candidates(points: Points, rows: Ints, k: int, n_jobs: int | None, among: int | None = None) -> Ints:
-    """The k + 1 nearest of each row, itself mostly among them, or the k nearest of the first ``among`` points."""
+    """Return the k + 1 nearest points of each row, usually with itself, or the k nearest of the first ``among`` points."""
     wanted = k + 1 if among is None else k
     queries = points if len(rows) == points.shape[0] else points[rows]
     if isinstance(points, np.ndarray) and points.shape[1] <= TREE_DIMENSIONS:
@@ -27,7 +27,7 @@ def exact_candidates(points: Points, rows: Ints, k: int, n_jobs: int | None, amo
 
 
 def _by_tree(points: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
-    """The k nearest points of each query, by a k-d tree.
+    """Return the k nearest points of each query, by a k-d tree.
 
     On our own threads: scikit-learn's sets the filters of warnings aside, which are those of all threads, and several fits may
     run at once.
@@ -41,7 +41,7 @@ def _by_tree(points: Floats, queries: Floats, k: int, n_jobs: int | None) -> Int
 
 
 def rank_candidates(points: Points, rows: Ints, candidates: Ints, k: int) -> tuple[Ints, Floats]:
-    """The k nearest among the candidates of each row, without the row itself; distance inf where there are fewer."""
+    """Return the k nearest candidates of each row and their distances, without the row itself; inf where there are fewer."""
     distances = np.empty(candidates.shape)
     width = points.shape[1] if isinstance(points, np.ndarray) else 4 * points.nnz / points.shape[0] + 4
     for chunk in row_chunks(len(rows), 8 * width * candidates.shape[1]):
@@ -53,7 +53,7 @@ def rank_candidates(points: Points, rows: Ints, candidates: Ints, k: int) -> tup
 
 
 def _distances(points: Points, rows: Ints, candidates: Ints) -> Floats:
-    """Distances from differences: exactly 0 for duplicates."""
+    """Return distances computed from differences: exactly 0 for duplicates."""
     if isinstance(points, np.ndarray):
         difference = points[rows, None, :] - points[candidates]
         return np.asarray(np.sqrt(np.einsum("rcd,rcd->rc", difference, difference)))

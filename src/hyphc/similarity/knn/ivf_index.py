@@ -31,7 +31,7 @@ _QUERIES_A_TASK = 128
 
 
 class InvertedFile:
-    """Points in the order of their cells, searched for neighbours of their own or of new points.
+    """Inverted file (IVF) over points sorted by cell, searched for neighbours of its own points or of new ones.
 
     Everything follows from points and seed: no block depends on the number of threads, and products are summed in one order,
     so that the neighbours found are the same for any ``n_jobs``.
@@ -73,7 +73,7 @@ class InvertedFile:
         self._calibrate(seed)
 
     def neighbours(self) -> tuple[Ints, Floats]:
-        """The k nearest others of each point, and their distances: both (n, k), nearest first."""
+        """Return the k nearest other points of each point, and their distances: both (n, k), nearest first."""
         lists = self._around_own_cells()
         self._find_lost(*lists)
         for _ in range(ROUNDS):
@@ -85,7 +85,7 @@ class InvertedFile:
         return numbers[back], distances[back]
 
     def _around_own_cells(self) -> Lists:
-        """The nearest in the cells near a point's own; of points that find too few there, in all."""
+        """Search the cells around each point's own; points that find too few neighbours search all cells."""
         lists = empty_lists(len(self._points), self.k)
 
         def fill(cells: range) -> None:
@@ -102,7 +102,7 @@ class InvertedFile:
         return lists
 
     def _find_lost(self, places: Places, far: Singles) -> None:
-        """Points in a cell that is nowhere near to them seek again, around the nearest of all cells.
+        """Search again, around the nearest of all cells, for points whose own cell is far from them.
 
         They are far from the centre of their cell, or from those they take for neighbours, which have nearer ones. Their first
         neighbours may be true: a few points that lie together are lost together.
@@ -117,17 +117,17 @@ class InvertedFile:
         places[lost[nearer]], far[lost[nearer]] = again[0][nearer], again[1][nearer]
 
     def query(self, new: Rows) -> tuple[Ints, Floats]:
-        """The k points nearest to each new row, and their distances: both (m, k), nearest first."""
+        """Return the k points nearest to each new row, and their distances: both (m, k), nearest first."""
         new = np.ascontiguousarray(new, dtype=self._points.dtype)
         places, _ = self._around_nearest(new, np.full(len(new), -1, np.int32), self.n_probes_alone)
         return self._ranked(new, places)
 
     def recall(self, distances: Floats) -> float:
-        """The share of the sample's true neighbours that are among those found: by distance, since equals may be swapped."""
+        """Return the recall on the sample: compared by distance, since points at equal distance may be swapped."""
         return float((distances[self._order[self._sample]] <= self._reach[:, None]).mean())
 
     def _share(self, places: Places) -> float:
-        """``recall`` of lists of places."""
+        """Return ``recall`` of lists of positions."""
         distances = self._ranked(self._points[self._sample], places[self._sample])[1]
         return float((distances <= self._reach[:, None]).mean())
 
@@ -155,7 +155,8 @@ class InvertedFile:
         return np.searchsorted(self._starts, places, side="right") - 1
 
     def _ranks(self, place: int, cells: Ints) -> Ints:
-        """How many of the near cells are nearer to a point than each of ``cells``; all of them where it is not near."""
+        """Return how many neighbouring cells are nearer to a point than each of ``cells``; all of them where it is not a
+        neighbour."""
         own = int(self._cell_of(np.array(place)))
         near = self._neighbor_cells[own]
         scores = cell_kernels.nearness(
@@ -166,7 +167,7 @@ class InvertedFile:
         return rank[cells]
 
     def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places, n_probes: int) -> Lists:
-        """The nearest of the queries, of which each group belongs to a cell.
+        """Return the nearest points of queries that are grouped by cell.
 
         Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
         """
@@ -183,7 +184,7 @@ class InvertedFile:
         return self._searched(queries, selves, union[order], probed)
 
     def _around_nearest(self, queries: Rows, selves: Places, n_probes: int) -> Lists:
-        """The nearest of queries that may lie anywhere."""
+        """Return the nearest points of queries anywhere in space."""
         lists = empty_lists(len(queries), self.k)
         blocks = row_blocks(queries, len(self._centres))
         cell_of = np.concatenate([np.empty(0, np.int64), *thread_map(self._cells.nearest, blocks, self._n_jobs)])
@@ -199,7 +200,7 @@ class InvertedFile:
         return lists
 
     def _everywhere(self, places: Places) -> Lists:
-        """The nearest others of the points at these places in all cells."""
+        """Return the nearest other points of the points at these positions, by a search of all cells."""
         every = np.arange(len(self._centres), dtype=np.int32)
 
         def search(rows: range) -> Lists:
@@ -211,14 +212,14 @@ class InvertedFile:
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
     def _searched(self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]) -> Lists:
-        """The nearest of the queries in the cells that each probes."""
+        """Return the nearest points of each query in the cells that it probes."""
         lists = empty_lists(len(queries), self.k)
         blocks = self._starts, self._lanes, self._centres, self._panels, self._squares
         nearest_kernels.search(queries, selves, cells, probed, *blocks, *lists)
         return lists
 
     def _ranked(self, queries: Rows, places: Places) -> tuple[Ints, Floats]:
-        """The numbers of the k nearest, and their distances, computed anew."""
+        """Return the numbers of the k nearest points, and their distances recomputed from differences."""
         numbers, distances = np.empty((len(queries), self.k), np.int64), np.empty((len(queries), self.k))
 
         def rank(block: range) -> None:

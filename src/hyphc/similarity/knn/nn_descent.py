@@ -1,4 +1,4 @@
-"""Neighbours of neighbours: lists of nearest points that become nearer by asking those whom they name, and who name them."""
+"""One NN-descent pass over k-nearest-neighbour lists: neighbours of neighbours and of reverse neighbours are tested."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LISTS_A_TASK = 1 << 15
 
 
 def empty_lists(n: int, k: int) -> Lists:
-    """Lists to be filled with places and half squared distances, nearest first."""
+    """Return empty lists of positions and half squared distances, to be filled nearest first."""
     return np.full((n, k + SPARE), -1, np.int32), np.full((n, k + SPARE), np.inf, np.float32)
 
 
 def nn_descent_step(points: Rows, lists: Lists, n_rows: int, n_jobs: int | None) -> Lists:
-    """Lists of the first ``n_rows`` points, at least as near.
+    """Return improved neighbour lists of the first ``n_rows`` points.
 
     Each point looks at those whom its neighbours know, and who know it. Who lists a point finds what the point itself cannot:
     one that sought in the wrong place is known to its neighbours.

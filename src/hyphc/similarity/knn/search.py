@@ -1,4 +1,4 @@
-"""Features → a symmetric graph of nearest neighbours, whose edges say how strongly two points belong together."""
+"""k-nearest-neighbour search and the symmetric, weighted graph built from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def neighbor_graph(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> sp.csr_array[np.float64]:
-    """Graph that joins each point with its nearest neighbours.
+    """Return the weighted graph that joins each point with its nearest neighbours.
 
     Two points are joined when either is among the ``n_neighbors`` = k nearest of the other. A tree of this graph follows
     groups of any shape, such as a curved series of developmental stages, where similarities of all pairs see only how far
@@ -106,7 +106,7 @@ def neighbor_graph(
 
 
 class NeighborLists(NamedTuple):
-    """Neighbours of each row and their distances, both (n, k), nearest first, and the share of the true ones among them."""
+    """Neighbours of each row and their distances, both (n, k), nearest first, and the estimated recall."""
 
     neighbours: Ints
     distances: Floats
@@ -121,7 +121,7 @@ def nearest(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[Ints, Floats]:
-    """The nearest other rows of each, and their distances on a common scale: both (n, k), nearest first."""
+    """Return the nearest other rows of each row, and their distances on a common scale: both (n, k), nearest first."""
     return find(X, n_neighbors, metric=metric, n_jobs=n_jobs, random_state=random_state)[:2]
 
 
@@ -133,7 +133,7 @@ def find(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> NeighborLists:
-    """``nearest``, with the share of true neighbours among those found: 1 where the search is exact."""
+    """Return ``nearest`` with its recall: 1 where the search is exact."""
     if not callable(metric):
         require_choice("metric", metric, METRICS)
     points, metric = _to_known_metric(check_points(X), metric)
@@ -157,12 +157,12 @@ def find(
 
 
 def _to_known_metric(points: Points, metric: Distance) -> tuple[Points, Any]:
-    """Rows between which a distance of ``KNOWN`` is the one wanted, if there is such a one."""
+    """Return rows and a metric of ``KNOWN`` that give the wanted distance, or both unchanged if there is none."""
     return (DIRECTIONS[metric](points), "cosine") if metric in DIRECTIONS else (points, metric)
 
 
 def _find_by_other_distance(points: Points, k: int, metric: Distance, n_jobs: int | None) -> NeighborLists:
-    """The k nearest others by a distance that only scikit-learn, or the user, knows."""
+    """Return the k nearest other rows by a distance of scikit-learn or of the user."""
     n = points.shape[0]
     neighbours, distances = find_by_distance(points, points, min(k + 1, n), metric, n_jobs)
     own = neighbours == np.arange(n)[:, None]
@@ -174,7 +174,7 @@ def _find_by_other_distance(points: Points, k: int, metric: Distance, n_jobs: in
 def query_rows(
     X: Any, new: Any, n_neighbors: int, metric: Distance, index: NeighborIndex | None = None
 ) -> tuple[Ints, Floats]:
-    """The ``n_neighbors`` rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first.
+    """Return the ``n_neighbors`` rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first.
 
     Exact without an ``index`` of X, see ``build_index``.
     """
@@ -197,7 +197,7 @@ def query_rows(
 
 
 class NeighborIndex:
-    """Many dense rows, made ready to be searched for those nearest to new ones."""
+    """Index of many dense rows for nearest-neighbour queries of new ones."""
 
     def __init__(self, X: Floats, k: int, metric: Distance, n_jobs: int | None) -> None:
         from .ivf_index import InvertedFile
@@ -206,14 +206,14 @@ class NeighborIndex:
         self._file: InvertedFile = InvertedFile(self._to_euclidean(X), k, 0, n_jobs)
 
     def query(self, new: Floats) -> tuple[Ints, Floats]:
-        """The k nearest of each new row, and their distances: both (m, k), nearest first."""
+        """Return the k nearest rows of each new row, and their distances: both (m, k), nearest first."""
         neighbours, distances = self._file.query(self._to_euclidean(check_dense(new)))
         if self._metric == "euclidean":
             return neighbours, np.ldexp(distances, self._exponent)
         return neighbours, distances**2 / 2
 
     def neighbors(self) -> Ints:
-        """The k nearest others of each row, nearest first: (n, k)."""
+        """Return the k nearest other rows of each row, nearest first: (n, k)."""
         return self._file.neighbours()[0]
 
     def _to_euclidean(self, rows: Floats) -> Floats:
@@ -224,14 +224,14 @@ class NeighborIndex:
 
 
 def build_index(X: Any, n_neighbors: int, metric: Distance, n_jobs: int | None = None) -> NeighborIndex | None:
-    """What ``query_rows`` searches in place of all rows; None where these are few, sparse, have few columns, or nothing helps."""
+    """Return the index for ``query_rows``; None where rows are few, sparse or low-dimensional, or the metric has no index."""
     if is_small(X) or sp.issparse(X) or (metric not in KNOWN and metric not in DIRECTIONS):
         return None
     return NeighborIndex(check_dense(X), n_neighbors, metric, n_jobs)
 
 
 def is_small(points: Any) -> bool:
-    """Whether points are searched exactly."""
+    """Return whether points are searched exactly."""
     n, d = points.shape
     if sp.issparse(points):
         return bool(n <= EXACT_SPARSE_LIMIT)
@@ -239,7 +239,7 @@ def is_small(points: Any) -> bool:
 
 
 def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | None) -> NeighborLists:
-    """Most of the k nearest other points of each, by an inverted file."""
+    """Return approximate k nearest other points of each, by an inverted file."""
     from .ivf_index import InvertedFile
 
     if not isinstance(points, np.ndarray):
@@ -255,7 +255,7 @@ def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | N
 
 
 def warn_of_low_recall(recall: float) -> None:
-    """Warn of a search that missed many neighbours."""
+    """Warn if an approximate search missed many neighbours."""
     if recall < POOR_RECALL:
         warn(
             f"The approximate search found {recall:.0%} of the true neighbours in a sample: the rows have little structure "
@@ -265,7 +265,7 @@ def warn_of_low_recall(recall: float) -> None:
 
 
 def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -> NeighborLists:
-    """Candidates in the space of the leading singular vectors, compared exactly."""
+    """Return candidates found in the space of the leading singular vectors, ranked by exact distances."""
     from sklearn.decomposition import TruncatedSVD
 
     from .ivf_index import SAMPLE, InvertedFile
@@ -281,7 +281,7 @@ def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:
-    """The seed of an approximate search; None is 0."""
+    """Return the seed of an approximate search; None is 0."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     return 0 if random_state is None else operator.index(random_state)

@@ -1,4 +1,4 @@
-"""The graph of each point's most similar others, for similarities that are no graphs."""
+"""k-nearest-neighbour graph by similarity, for similarities that are not graphs."""
 
 from __future__ import annotations
 
