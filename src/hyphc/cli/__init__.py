@@ -24,12 +24,12 @@ DONE, MISTAKE, INTERRUPTED, READER_GONE, TERMINATED = 0, 1, 130, 141, 143
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
-    0: done. 1: a mistake, told in one sentence. 2: a command line that cannot be understood. 130: interrupted; ``fit`` has
+    0: done. 1: an error, explained in one sentence. 2: a command line that cannot be parsed. 130: interrupted; ``fit`` has
     written its best tree if it says so. 141: whoever reads the output went away. 143: asked to end (SIGTERM), as 130.
     """
     words = sys.argv[1:] if argv is None else list(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # a pipe on Windows knows few characters: one that it lacks is spelled out, as Python does on stderr
+        # a pipe on Windows encodes few characters: others are escaped, as Python does on stderr
         sys.stdout.reconfigure(errors="backslashreplace")
     parser = build_parser()
     if not words:

@@ -59,7 +59,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
 def _write_results(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None:
     """Write everything; slow parts are skipped on an interrupt or when memory is short, but never the tree."""
     if fitted.model.interrupted_:
-        write_tree_alone(fitted, folder)  # at once: who has interrupted may not wait for pictures
+        write_tree_alone(fitted, folder)  # at once: plots take long after an interrupt
         _write_and_report(fitted, assess_cost(fitted), folder)
         print("hyphc: interrupted; the best tree found until then was written.", file=sys.stderr)
         return TERMINATED if fitted.model._signal_ == signal.SIGTERM else INTERRUPTED

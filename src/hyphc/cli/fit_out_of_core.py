@@ -21,11 +21,11 @@ from .options import given_options
 from .outputs import report_kept_checkpoint
 from .report import agreement_row, print_rows
 
-# Options that an out-of-core fit carries out. Every other option of the parser is refused, so that none is ever ignored.
+# Options that an out-of-core fit supports. Every other option of the parser is refused, so that none is ignored.
 CARRIED_OUT = frozenset({"file", "features", "exclude", "labels", "metric", "n_neighbors", "scale", "background"})
 CARRIED_OUT |= {"standardize", "n_clusters", "criterion", "min_size", "effort", "seed", "checkpoint", "output"}
 CARRIED_OUT |= {"outliers", "workers", "memory", "scheduler"}
-# Why an option is refused, where there is more to say than that it is.
+# Reasons for refusing an option, where there is a specific one.
 _REASONS = {
     "annotate": "out-of-core fits draw no pictures; leave the column out with --exclude",
     "names": "results are in the order of the rows; leave the column out with --exclude",

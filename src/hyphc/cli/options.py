@@ -225,7 +225,7 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
 
 def add_known(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "what is known beforehand", "Empty cells say nothing. Contradictions are told with the rows."
+        "constraints", "Empty cells constrain nothing. Contradictions are reported with their rows."
     )
     group.add_argument(
         "--must-link", metavar="COL", help="rows with the same value stay together: a cluster, never cut"

@@ -20,8 +20,8 @@ from .._runtime.folder_lock import Lock
 from .._runtime.sanitize import cell, visible
 from .._runtime.storage import is_address
 
-STAGE = ".new."  # how the names of folders begin in which files wait until all are there
-WAIT = 60.0  # seconds for another process that moves its files to the same place
+STAGE = ".new."  # prefix of staging folders
+WAIT = 60.0  # seconds to wait for another process that moves its files to the same folder
 
 
 def require_writable_folder(folder: Path) -> None:
@@ -61,7 +61,7 @@ def staging_folder(folder: Path) -> Iterator[Path]:
         try:
             yield stage
             with Lock.taken(folder, wait=WAIT) or Lock(None):
-                own.release()  # it is a file in there; with the folder's lock nobody removes orphans
+                own.release()  # the lock is a file in the folder; the lock of the parent prevents removal as an orphan
                 for file in sorted(stage.iterdir()):
                     os.replace(file, folder / file.name)
             made.clear()
@@ -70,7 +70,7 @@ def staging_folder(folder: Path) -> Iterator[Path]:
             shutil.rmtree(stage, ignore_errors=True)
     finally:
         for parent in made:
-            with suppress(OSError):  # somebody else has put something there
+            with suppress(OSError):  # another process has written there
                 parent.rmdir()
 
 

@@ -22,19 +22,19 @@ from .options import (
     whole,
 )
 
-# Most examples begin here, so that each help can be tried from nothing.
+# Most examples begin with this data set, so that each help text can be tried without a file.
 _FIRST = ("hyphc datasets --write iris iris.csv", "hyphc fit iris.csv --labels label")
 
 _DESCRIPTION = """Hierarchical clustering that optimises Dasgupta's cost: from a file of points
 or a graph to a tree, flat clusters, pictures, and a report on how good the
 tree is.
 
-Exit codes: 0 done; 1 a mistake, told in one sentence; 2 a command line that
+Exit codes: 0 done; 1 an error, explained in one sentence; 2 a command line that
 cannot be understood; 130 interrupted."""
 
 _FORMATS = """CSV or other text, Excel, Parquet, Feather, JSON lines, NPY, NPZ,
 MatrixMarket, AnnData (.h5ad), GraphML, a list of edges, aligned FASTA or
-PHYLIP distances, also packed (.gz, .bz2, .xz, .zst); "-" reads standard
+PHYLIP distances, also compressed (.gz, .bz2, .xz, .zst); "-" reads standard
 input. Columns are given by name, or by number from 1."""
 
 
@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=_examples("hyphc demo", *_FIRST),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,  # a new option could change what an abbreviation means
+        allow_abbrev=False,  # a new option could change the meaning of an abbreviation
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -86,7 +86,7 @@ def _command(
         description=description,
         epilog=_examples(*examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,  # a new option could change what an abbreviation means
+        allow_abbrev=False,  # a new option could change the meaning of an abbreviation
     )
     parser.set_defaults(module=module, function=f"run_{name}", parser=parser)
     return parser

@@ -21,7 +21,7 @@ from ..tree.transfer_distance import restricted
 from .differences import ClusterDifferences
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
-CERTIFICATE_EFFORT = 0.02  # of optimality_gap's usual one: a second or two; who asks for a tree does not wait a minute
+CERTIFICATE_EFFORT = 0.02  # of the default of optimality_gap: a second or two instead of a minute
 _LISTED_CLUSTERS = 20
 UNKNOWN = "unknown"  # in place of a figure that proves nothing
 ROUNDING = 1e-10  # costs of one tree, summed in another order, differ by less than this share
@@ -31,7 +31,7 @@ ROUNDING = 1e-10  # costs of one tree, summed in another order, differ by less t
 class Score:
     """Cost, bounds and certificate of a tree; ``mean`` is None when all similarities are 0.
 
-    ``alike`` says that every tree costs the same: the similarity tells no rows apart.
+    ``alike`` is True if every tree costs the same, because all similarities are equal.
     """
 
     cost: float

@@ -22,7 +22,7 @@ from .packing import Fields, encode_array
 MAX_VALUES = 5_000_000
 # Features that are put in order by their correlations, which takes all pairs of them.
 MOST_ORDERED = 1000
-# Columns that the page tells of each cluster, and of the two parts of each split.
+# Number of distinctive columns listed for each cluster, and for the two sides of each split.
 TOP_COLUMNS: dict[Compare, int] = {"rest": 6, "parts": 4}
 
 

@@ -70,7 +70,7 @@ def _pruning_fields(
     tree: Tree, groups: CollapsedTree | None, criterion: str | NodeScores, min_size: float, most: int
 ) -> Fields:
     """Return {k: nodes} of the best prunings, as nodes of the page's tree."""
-    if criterion == "height" and min_size == 1:  # the page knows by itself which merges are last
+    if criterion == "height" and min_size == 1:  # the page computes these cuts itself
         return {}
     fewest = fewest_clusters(tree)
     opening = max(fewest, min(tree.n_clusters, most))

@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_LEAVES", "MAX_VALUES", "explore"]
 
-# What is drawn does not grow with the number of leaves, but the page's weight does, to about 15 MB here, and so does the time
-# it takes to open; of a larger tree the top is shown, its lowest merges closed.
+# Drawing time does not grow with the number of leaves, but the page's size does, to about 15 MB here, and so does its loading
+# time; of a larger tree the top is shown, its lowest merges collapsed.
 MAX_LEAVES = 200_000
 # Radii that differ by less than this share count as one; then only the angles say anything about the tree.
 ONE_RADIUS = 1e-6
-# Costs that differ by less than this share are one: they were summed in different orders.
+# Costs that differ by less than this share are equal up to the order of summation.
 SAME_COST = 1e-9
 
 _SCRIPTS = (

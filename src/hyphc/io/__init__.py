@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .points import Points, read_points
     from .trees import match_leaves, read_tree, unique_names, write_tree
 
-# Loaded when asked for: who only reads a tree does not wait for SciPy.
+# Lazy imports: reading a tree does not load SciPy.
 _HOME = {
     "ColumnsError": "columns",
     "Points": "points",

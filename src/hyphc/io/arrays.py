@@ -66,7 +66,7 @@ def check_numbers(
     for start in range(0, len(X) if X.shape[1] else 0, step):
         part = X[start : start + step]
         with np.errstate(all="ignore"):  # NaN of the signalling kind, numbers beyond float64: both are found below
-            if float(part.min()) >= -LARGEST and float(part.max()) <= LARGEST:  # false for NaN
+            if float(part.min()) >= -LARGEST and float(part.max()) <= LARGEST:  # False for NaN
                 continue
             wide = part.astype(np.float64)
             wrong = np.argwhere(~(np.abs(wide) <= LARGEST) & ~(keep_missing & np.isnan(wide)))

@@ -17,7 +17,7 @@ from .number_formats import unit_of
 from .sources import FORMAT_NAMES, InputFile
 
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows
-TIMES = 10  # runs of one value are stored once: a file may hold so many times what another packed file may
+TIMES = 10  # run-length encoding: a file may hold so many times what another compressed file may
 
 
 def read_arrow(source: InputFile, found: str, wanted: ColumnSelection) -> ArrayContents:

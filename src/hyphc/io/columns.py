@@ -12,7 +12,7 @@ from .._runtime.sanitize import cut_short, visible
 
 Kind = Literal["number", "text", "empty"]
 
-# A text column whose values differ in more than this share of the rows names them; with fewer it is a grouping.
+# A text column with distinct values in more than this share of the rows names them; with fewer it is a grouping.
 NAMES_DIFFER = 0.5
 LONGEST_NAME = 100  # characters of a column's name in a message
 LISTED = 8  # columns that a message lists before it only counts them

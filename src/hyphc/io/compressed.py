@@ -16,7 +16,7 @@ from .._runtime.atomic_write import MOST_TIMES, most_bytes
 class _Zstandard(io.RawIOBase):
     """Stream of Zstandard frames that raises for a truncated file, unlike the package's own."""
 
-    AT_ONCE = 4_096  # bytes: a frame may unpack to thousands of times as much
+    AT_ONCE = 4_096  # bytes: a frame may decompress to thousands of times as much
 
     def __init__(self, path: Path) -> None:
         if find_spec("zstandard") is None:
@@ -53,7 +53,7 @@ class _Zstandard(io.RawIOBase):
         super().close()
 
 
-# What each kind of packed file begins with, its usual endings, and how it is opened.
+# Magic bytes, usual extensions and opener of each kind of compressed file.
 _PACKERS: dict[bytes, tuple[tuple[str, ...], Any]] = {
     b"\x1f\x8b": ((".gz", ".gzip"), gzip.open),
     b"BZh": ((".bz2",), bz2.open),

@@ -223,7 +223,7 @@ def _numbers(
         picked = [[cells[c] for c in wanted] for cells in rows.cells]
     try:
         numbers = np.array(picked, dtype=np.float64).reshape(len(rows.cells), len(wanted))
-        if max(numbers.max(initial=0.0), -numbers.min(initial=0.0)) <= LARGEST:  # false for NaN
+        if max(numbers.max(initial=0.0), -numbers.min(initial=0.0)) <= LARGEST:  # False for NaN
             return numbers
     except ValueError:
         pass

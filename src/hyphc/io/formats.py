@@ -45,11 +45,11 @@ _SUFFIXES: dict[str, Format] = {
     ".edges": "edges",
     ".edgelist": "edges",
 }
-# These have first bytes of their own: a file that ends so and begins otherwise is not one.
+# Formats with magic bytes: a file with the extension but other first bytes is not in this format.
 _BINARY = ("npy", "npz", "parquet", "feather", "mtx", "excel", "h5ad")
 
 _ZIP, _HDF5 = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n"
-# What is known and not read, by first bytes and by extension: its name, and what to do.
+# Unsupported formats by first bytes and by extension: name and remedy.
 _FOREIGN_HEADS = {
     b"\xd0\xcf\x11\xe0": ("an old Excel file", "save it as .xlsx or CSV"),
     b"%PDF": ("a PDF", "give the table that it was made from"),

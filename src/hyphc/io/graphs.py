@@ -49,6 +49,6 @@ def _weight(source: InputFile, a: Any, b: Any, data: dict[str, Any]) -> float:
         raise ValueError(
             f"{source.label}, edge {a}–{b}: weight {data['weight']!r} is not a number; correct it."
         ) from None
-    if not 0 <= weight <= LARGEST:  # false for NaN
+    if not 0 <= weight <= LARGEST:  # False for NaN
         raise ValueError(f"{source.label}, edge {a}–{b}: weight {weight:g} is not from 0 to {LARGEST:g}; correct it.")
     return weight

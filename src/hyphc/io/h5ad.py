@@ -20,9 +20,7 @@ from .columns import ColumnSelection, ColumnsError, find_column, find_columns, j
 from .sources import InputFile, PathLike
 
 KEY = "hyphc"  # under which results are written
-TIMES = (
-    10  # chunks of one value pack better than tables of text: a file may hold so many times what another packed one may
-)
+TIMES = 10  # constant chunks compress better than text: a file may hold so many times what another compressed one may
 
 
 def _require(label: str) -> None:
@@ -82,7 +80,7 @@ def _table(source: InputFile, data: Any, wanted: ColumnSelection) -> tuple[Any, 
     kept = list(range(len(called)))
     if wanted.features is not None:
         kept = list(dict.fromkeys(c for name in wanted.features for c in find_columns(source.label, called, name)))
-    beside = {str(name) for name in data.obs.columns}.difference(called)  # of observations: no features anyway
+    beside = {str(name) for name in data.obs.columns}.difference(called)  # columns of observations are not features
     left_out = [name for name in wanted.exclude or () if name not in beside]
     excluded = {c for name in left_out for c in find_columns(source.label, called, name)}
     kept = [c for c in kept if c not in excluded]

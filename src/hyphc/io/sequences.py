@@ -140,6 +140,6 @@ def _joined(source: InputFile, lines: list[list[str]], n: int) -> list[list[str]
 
 
 def _number(source: InputFile, cell: str) -> float:
-    if not is_number(cell) or not math.fabs(float(cell)) <= LARGEST:  # false for NaN
+    if not is_number(cell) or not math.fabs(float(cell)) <= LARGEST:  # False for NaN
         raise ValueError(f"{source.label}: {cell!r} is no distance of at most {LARGEST:g}; correct it.")
     return float(cell)

@@ -32,7 +32,7 @@ class Recorder:
     Parameters
     ----------
     n_frames : int
-        Frames are denser at the beginning of a run, where most happens. A run that starts over (``n_init``) is recorded anew.
+        Frames are denser at the beginning of a run, where points move most. A restart (``n_init``) replaces the recording.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def animate(
     show(frames[-1])
     apply_layout(ax)
     if own_figure:
-        figure.set_layout_engine("none")  # it is settled; to lay out every frame anew would take most of the time
+        figure.set_layout_engine("none")  # laying out every frame again would take most of the time
     animation = FuncAnimation(figure.figure, show, frames=frames, interval=1000 / fps, cache_frame_data=False)
     if path is not None:
         with TemporaryDirectory() as folder, replaced_atomically(path) as file:

@@ -41,7 +41,7 @@ from .common import (
 )
 from .glyphs import printable
 
-# About the pixels of a figure: more rows, and more branches, could not be told apart.
+# About the pixels of a figure: more rows, and more branches, could not be distinguished.
 MAX_ROWS, MAX_TIPS = 1000, 400
 MOST_NAMES = 110  # rows whose names are written
 # Columns that are put in order by their correlations, which takes all pairs of them.

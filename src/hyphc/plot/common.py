@@ -25,7 +25,7 @@ from ..tree.prunings import own_clusters
 from ..tree.validation import check_names
 from .glyphs import printable
 
-# From the eighth group on the colours come again, in other shades and with another marker.
+# From the eighth group on colours repeat, in other shades and with another marker.
 MARKERS = ("o", "s", "^")
 BRANCH_COLOR, OTHERS_COLOR, MISSING_COLOR = ((grey,) * 3 for grey in (palette.BRANCH, palette.OTHERS, palette.MISSING))
 MIXED_COLOR = (palette.MIXED,) * 3

@@ -158,7 +158,7 @@ def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None,
     written, style = printable(names_shown)
     axis.set_ticks(np.arange(0, len(tips), step), written, **style)
     sides = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
-    axis.set_ticks_position(sides[orientation])  # type: ignore[arg-type]  # each axis knows its own two sides
+    axis.set_ticks_position(sides[orientation])  # type: ignore[arg-type]  # each axis accepts its own two sides
     axis.set_tick_params(labelsize=size, length=0, rotation=90 if upright else 0)
     axis.set_label_position(sides[orientation])  # type: ignore[arg-type]
     note_thinned(ax, "x" if upright else "y", step)

@@ -122,7 +122,7 @@ class Artists:
         """Move leaves to ``points``, (n, 2), and draw the tree between them."""
         nodes = klein_nodes(tree, points)
         self._branches.set_segments(arcs(tree, nodes))
-        colors: Any = self._groups.branch_colors(tree, tree.children.ravel())  # matplotlib's hints know no arrays
+        colors: Any = self._groups.branch_colors(tree, tree.children.ravel())  # matplotlib's type hints lack arrays
         self._branches.set_color(colors)
         for members, leaves in self._leaves:
             leaves.set_offsets(points[members])

@@ -13,7 +13,7 @@ from matplotlib.ft2font import FT2Font
 from .._runtime.sanitize import visible
 
 BOX = "\u25a1"
-# Fonts that are looked for, in this order: most letters of most scripts are in one of them.
+# Fonts tried, in this order: they cover most letters of most scripts.
 FALLBACKS = (
     "Noto Sans CJK JP",
     "Noto Sans CJK SC",

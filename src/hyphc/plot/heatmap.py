@@ -13,7 +13,7 @@ from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree.ordering import order_leaves
 from .common import axes_or_new, tree_from
 
-# About the pixels of a figure: more blocks could not be told apart.
+# About the pixels of a figure: more blocks could not be distinguished.
 MAX_BLOCKS = 1000
 # Few pairs are much more alike than all others: the colours end at this quantile of the mean similarities.
 BRIGHTEST = 0.998

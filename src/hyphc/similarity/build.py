@@ -66,7 +66,7 @@ def as_similarity(
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         Weights of the graph, see ``hyphc.similarity.knn.search.neighbor_graph``.
     scale : "auto" or bool
-        For "auto": whether columns are brought to deviation 1. "auto" decides from the columns, see
+        For "auto": whether columns are standardised. "auto" decides from the columns, see
         ``hyphc.similarity.scaling.column_scaling``.
     background : float, optional
         For "auto": the strength β of the background, by default 0.0001; 0 is the graph alone.

@@ -21,7 +21,7 @@ class Metric(ABC):
     """Abstract similarity measure between two rows."""
 
     name: ClassVar[str]
-    words: ClassVar[str]  # what it is, for people
+    words: ClassVar[str]  # description for messages
     takes_rows: ClassVar[bool] = True  # False: X is square, the similarities themselves
     takes_sparse: ClassVar[bool] = False
     takes_missing: ClassVar[bool] = False  # whether entries may be NaN, and columns categories

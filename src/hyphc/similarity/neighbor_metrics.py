@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 # Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
 N_NEIGHBORS = 15
 BACKGROUND = 1e-4
-# Along thin curves, as arms of a spiral, neighbours beyond the eighth lie on the next arm. Curves are what has less than this
-# dimension within eight neighbours, in at most so many rows: with more of them fifteen neighbours stay on the arm.
+# Along thin curves, such as the arms of a spiral, neighbours beyond the eighth are on the next arm. Rows are on curves if their
+# intrinsic dimension over eight neighbours is below this; with more than so many rows, fifteen neighbours stay on the arm.
 CURVE_NEIGHBORS, CURVE_DIMENSION, CURVE_ROWS = 8, 1.25, 10_000
-# Distances this small beside the median of the furthest neighbours' are ties: they say nothing of a dimension or a density.
+# Distances below this fraction of the median distance to the k-th neighbour are ties, and are left out of dimension and density.
 TIED = 1e-6
-# Sparse rows are seen by the background through so many singular vectors.
+# Singular vectors of sparse rows that the background uses.
 N_COMPONENTS = 50
 
 
@@ -101,7 +101,7 @@ class Neighbors(Metric):
     def edges_to_fitted(self, fitted: Similarity, old: Any, new: Any) -> sp.csr_array[np.float64]:
         """Return edges from each new row to its nearest old ones: 1 in a "binary" graph, else fuzzy memberships of the new row.
 
-        An old row's own opinion of the edge would need its neighbours anew; the weights are those of a "fuzzy" graph without it.
+        The reverse memberships would need a new search for the old rows; the weights are those of a "fuzzy" graph without them.
         """
         from .knn.edge_weights import fuzzy_memberships
 
@@ -169,11 +169,11 @@ def _dimension(distances: Floats, tied: float) -> float:
 class ScaledRows:
     """Distinct rows prepared by the default metric: the scaling of columns, and the projection used by the background."""
 
-    scaling: ColumnScaling | None  # None: sparse rows are taken as they are
+    scaling: ColumnScaling | None  # None for sparse rows, which are not scaled
     axes: Floats | None  # sparse rows: their singular vectors, (d, components)
     rows: Any  # scaled, one for each leaf; NaN is missing
     table: MixedTable | None = None  # without rows: the columns, if some of them hold categories
-    n_neighbors: int = N_NEIGHBORS  # of each row: as many as asked for, or those of rows along curves
+    n_neighbors: int = N_NEIGHBORS  # of each row: as requested, or fewer for rows along curves
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Standardisation of columns and normalisation of rows, and the rule behind ``scale="auto"``.
 
-Columns that have units of their own (grams, years, yes or no) must be brought to one scale before distances mean anything;
-columns that share a unit (pixels, embeddings, principal components) must not, since their deviations are part of the data.
+Columns with different units (grams, years, yes or no) must be standardised before distances are meaningful; columns that share a
+unit (pixels, embeddings, principal components) must not, since their standard deviations are part of the data.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from .._runtime.arrays import Floats
 from .._runtime.validation import as_floats, has_gaps, require_finite, require_squares
 
 SCALES = ("auto", True, False)
-# Deviations this many times the median column's are no accident of columns that share a unit.
+# Standard deviations above this many times the median do not occur by chance in columns that share a unit.
 WIDE = 5.0
-# A column whose deviation is this small beside its largest entry varies by rounding only.
+# A column whose standard deviation is below this fraction of its largest entry varies by rounding only.
 CONSTANT = 1e-12
-# Means of principal components are 0; of a sample of n rows within so many standard errors, and never above a quarter deviation.
+# Means of principal components are 0: in n rows within so many standard errors, limited to this range of standard deviations.
 CENTRED_ERRORS, CENTRED_AT_MOST, CENTRED_AT_LEAST = 4.0, 0.25, 0.05
-# Rank correlation of deviations with the order of columns below which they fall from left to right.
+# Standard deviations decrease from left to right if their rank correlation with the order of columns is below this.
 FALLING = -0.8
-# Some columns of two values, but not all of them: a table of kinds that have nothing in common.
+# From this share of binary columns on, among others that are not, columns have different units.
 FEW_BINARY = 0.1
-# A smaller share of the columns does not decide for the others: one clinical column among 300 genes, one of 18 measurements does.
+# A smaller share of the columns does not decide for the others: one clinical column among 300 genes does not, one of 18 does.
 FEW = 0.05
-# Columns that share a unit leave no gap of this factor between their largest deviations: beyond one lie columns of another unit.
+# A gap of this factor between the largest standard deviations separates columns of another unit.
 APART = 2.0
 
 
@@ -75,20 +75,20 @@ def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Float
 
     Constant columns are dropped. Then, in this order, columns are
 
-    1. left alone if they are centred and their deviations fall from left to right: principal components;
-    2. scaled if a twentieth of the columns, and at least one, deviate more than five times as much as the median column;
+    1. left alone if they are centred and their standard deviations decrease from left to right: principal components;
+    2. scaled if a twentieth of the columns, and at least one, have more than five times the median standard deviation;
     3. scaled if a tenth of the columns have just two values and others have more;
     4. left alone otherwise.
 
-    So few columns do not decide for many others. Where columns are left alone, those few that deviate more than five times as
-    much as the median column, and twice as much as any other, have a unit of their own: they are brought to the median deviation.
+    So few columns do not decide for many others. Where columns are left alone, the few with more than five times the median
+    standard deviation, and twice that of any other, have a unit of their own: they are scaled to the median standard deviation.
 
     ``sizes`` says how many points each row stands for. Missing values (NaN) are left out of the moments.
 
     Examples
     --------
     >>> column_scaling(np.array([[1.0, 3000.0, 1.0], [2.0, 1000.0, 2.0], [3.0, 2500.0, 1.5]])).why
-    'columns scaled: the largest deviation is 1.04e+03 times the median one'
+    'columns scaled: the largest standard deviation is 1.04e+03 times the median one'
     """
     require_scale(scale)
     require_squares(X, "X")
@@ -199,7 +199,7 @@ def requested(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
 def describe_decision(decision: Decision, varies: npt.NDArray[np.bool_]) -> str:
     """Describe what is done to columns and why; columns are numbered from 0."""
     own = np.flatnonzero(varies)[decision.own].tolist()
-    note = f", but for {_numbered(own)} of another unit, brought to the median deviation" if own else ""
+    note = f", but for {_numbered(own)} of another unit, scaled to the median standard deviation" if own else ""
     dropped = f", {(~varies).sum()} constant left out" if not varies.all() else ""
     return f"columns {'scaled' if decision.scaled else 'as they are'}: {decision.why}{note}{dropped}"
 
@@ -217,17 +217,19 @@ def decide(moments: Moments) -> Decision:
     own = _of_another_unit(deviations)
     centred = _are_centred(moments)
     if d - centred.sum() < FEW * d and _fall(deviations[centred]):
-        why = "centred, with deviations that fall from left to right, they are principal components"
+        why = "centred, with standard deviations that decrease from left to right, they are principal components"
         return Decision(False, why, own & ~centred)
     ratio, n_wide = deviations.max() / _median(deviations), int((deviations > WIDE * _median(deviations)).sum())
     if n_wide >= max(1, FEW * d):
-        return Decision(True, f"the largest deviation is {ratio:.3g} times the median one", nothing)
+        return Decision(True, f"the largest standard deviation is {ratio:.3g} times the median one", nothing)
     n_binary = int(moments.binary.sum())
     if FEW_BINARY * d <= n_binary < d:
         return Decision(True, f"{n_binary} of {d} have just two values", nothing)
     shared = deviations[~own]
     ratio = float(shared.max() / _median(shared))
-    return Decision(False, f"they share one scale, with a largest deviation {ratio:.3g} times the median one", own)
+    return Decision(
+        False, f"they share one scale, with a largest standard deviation {ratio:.3g} times the median one", own
+    )
 
 
 def _median(deviations: Floats) -> float:

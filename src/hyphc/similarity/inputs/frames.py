@@ -98,7 +98,7 @@ def _is_grouping(column: Any) -> bool:
         return True
     if getattr(column.dtype, "kind", "") not in ("O", "U", "S") and kind != "Object":
         return False
-    # what is neither text nor a number is no category either: numbers are asked for, and what it is will be told
+    # other types are not categories: the conversion to numbers raises the error
     return any(isinstance(value, str) and not is_number(value) for value in column if not is_missing(value))
 
 

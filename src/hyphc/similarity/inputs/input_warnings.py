@@ -13,12 +13,12 @@ import scipy.sparse as sp
 from ..._runtime.arrays import Ints
 from ..._runtime.user_warnings import warn
 
-# A column with more than this share of the variance decides the similarity alone.
+# A column with more than this share of the variance dominates the similarity.
 WIDE_SHARE = 0.9
-# Pairs and triples that are looked at, and what tells distances from similarities: see `looks_like_distances`.
+# Numbers of sampled pairs and triples, and thresholds: see `looks_like_distances`.
 N_PAIRS, N_THIRDS = 300, 100
-# Rank correlation of entries with how unlike their rows are. Of unrelated numbers it exceeds this not once in 300 matrices of any
-# size; matrices of fewer points tell nothing.
+# Rank correlation of entries with the dissimilarity of their rows. In 300 matrices of unrelated numbers of any size it never
+# exceeded this; matrices of fewer points are not tested.
 CORRELATED, BY_CHANCE, FEWEST = 0.2, 5.0, 8
 FEW_ZEROS = 0.1
 ROUNDING = 1e-9
@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 COUNTS_FROM = 5
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|index|key|nr|no)$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-# What says where, when, by whom or on whom rows were measured, and not what was measured; and what such names end in.
+# Names of columns that record how rows were measured, not what was measured, and the suffixes of such names.
 _NUISANCE = re.compile(
     "batch|plate|run|lane|chip|slide|flowcell|array|site|center|centre|lab|laboratory|hospital|scanner|instrument|machine|"
     "operator|technician|date|donor|subject|patient|replicate|cohort|study"

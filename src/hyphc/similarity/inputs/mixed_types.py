@@ -1,8 +1,8 @@
 """Tables of numbers and categories, in which a categorical column weighs as much as a numeric one.
 
-A category is seen as its indicators, one column for each value, 1 in the rows that have it. Two rows with different values are
-then equally far apart whichever these are, as in Gower's distance. The indicators are scaled together, so that the squared
-differences of the column are on average those of a column of numbers of deviation 1; with two values that is the column 0, 1.
+A category is one-hot encoded, so that all pairs of different values are equally far apart, as in Gower's distance. Its indicators
+are scaled together, so that the mean squared difference is that of a numeric column with standard deviation 1; with two values
+that is the column 0, 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..scaling import ColumnScaling, Decision, Moments, decide, describe_decisio
 
 Categories = tuple[tuple[str, ...] | None, ...]  # the values of each column; None where it holds numbers
 
-# More different values than in half of the rows, or than this, name rows rather than group them.
+# A column with more distinct values than half of the rows, or than the largest of these, is not categorical.
 DIFFER, FEW, MOST = 0.5, 10, 256
 # Without scaling two different values are this far from each other, as in Gower's distance; an indicator has half of the square.
 MISMATCH = 1.0

@@ -14,7 +14,7 @@ MANY = 20_000  # rows that are worth a compiled loop
 
 # A kernel narrower than this share of the mean distance would cut every edge but the nearest (UMAP's bound).
 MIN_SIGMA = 1e-3
-# Weights that a formula rounds to nothing stay this large: the graph keeps every edge, and an outlier its neighbours.
+# Lower limit of weights that would round to 0, so that every edge is kept and outliers stay connected.
 WEIGHT_FLOOR = 1e-12
 # Newton from below converges in about ten steps; a row whose distances span many scales takes a few for each.
 NEWTON_STEPS, NEWTON_RTOL = 100, 1e-13
@@ -62,7 +62,7 @@ def fuzzy_memberships(distances: Floats) -> Floats:
     rho = np.where(distances > 0, distances, np.inf).min(axis=1)
     excess = np.maximum(distances - np.where(np.isinf(rho), 0.0, rho)[:, None], 0.0)
     sigma = np.maximum(_solve_sigma(excess, np.log2(k)), MIN_SIGMA * distances.mean(axis=1))
-    # σ = 0 only where all neighbours are duplicates: nothing to divide, their ties are 1.
+    # σ = 0 only where all neighbours are duplicates: their memberships are 1.
     return np.exp(-excess / np.where(sigma > 0, sigma, 1.0)[:, None])
 
 
@@ -95,7 +95,7 @@ def _solve_sigma(excess: Floats, target: float) -> Floats:
 def _self_tuned(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
     scale = np.broadcast_to(distances[:, -1:], distances.shape)
     other = distances[:, -1][neighbours]
-    # A point with k duplicates has scale 0 and borrows that of the point at the other end.
+    # A point with k duplicates has scale 0: the scale of the other endpoint is used instead.
     mine, theirs = np.where(scale > 0, scale, other), np.where(other > 0, other, scale)
     apart = distances > 0
     exponent = np.zeros_like(distances)

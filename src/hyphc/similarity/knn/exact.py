@@ -9,7 +9,7 @@ from ..._runtime.parallel import thread_map
 from ..._runtime.validation import row_chunks
 from .row_preparation import Points, row_sums
 
-# A k-d tree stays near n·log n up to about six dimensions, for any n; above, it visits most of its boxes.
+# A k-d tree takes about n·log n steps up to six dimensions; in more, it searches most of its boxes.
 TREE_DIMENSIONS = 6
 TREE_LEAVES, TREE_QUERIES = 30, 1_024  # points of a leaf, and queries of a thread at a time
 
@@ -46,7 +46,7 @@ def rank_candidates(points: Points, rows: Ints, candidates: Ints, k: int) -> tup
     width = points.shape[1] if isinstance(points, np.ndarray) else 4 * points.nnz / points.shape[0] + 4
     for chunk in row_chunks(len(rows), 8 * width * candidates.shape[1]):
         distances[chunk] = _distances(points, rows[chunk], candidates[chunk])
-    # By index, not by place: with duplicates, a point is not always the first of its own neighbours.
+    # By index, not by position: with duplicates, a point is not always the first of its own neighbours.
     distances[(candidates == rows[:, None]) | (candidates < 0)] = np.inf
     order = np.lexsort((candidates, distances), axis=-1)[:, :k]
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(distances, order, axis=1)

@@ -1,5 +1,4 @@
-"""Approximate nearest neighbours of many points: cells of near points, a search of the few cells nearest to each, and then of the
-neighbours' neighbours."""
+"""Inverted-file (IVF) index for approximate nearest neighbours: a search of the cells nearest to each point, then NN-descent."""
 
 from __future__ import annotations
 
@@ -16,17 +15,17 @@ from ..._runtime.parallel import thread_map
 from .ivf_cells import CELLS_A_TASK, Cells, Places, Rows, row_blocks, tasks
 from .nn_descent import LISTS_A_TASK, Lists, Singles, empty_lists, nn_descent_step
 
-LOOK_AT = 16  # times as many near cells are looked at as are searched
-SAMPLE = 500  # rows whose true neighbours say how many cells must be searched, and what was found
-# Of a sample's true neighbours so many must lie in the cells searched, or all near cells are. The points themselves then ask each
-# other, which finds most of the rest; a new row cannot.
+LOOK_AT = 16  # candidate cells for each cell probed
+SAMPLE = 500  # rows with exact neighbours, for calibrating the number of probes and estimating recall
+# Recall on the sample that the probed cells must reach, or all neighbouring cells are probed. The first is for the points of the
+# index, whose lists NN-descent improves; the second for new rows.
 SHARE_FIRST, SHARE_ALONE = 0.95, 0.96
-# Few cells take little time: up to so many are searched for nearly all neighbours. Of a point without any true neighbour every
-# edge is a wrong one, and may cross the whole tree.
+# Up to so many probes are cheap and go for nearly full recall: a point without any true neighbour has only wrong edges, which
+# may cross the whole tree.
 FEW_FIRST, FEW_ALONE, ALMOST_ALL = 8, 16, 0.9999
-# Points ask each other until so many of the sample's true neighbours are found, so many times at most.
+# NN-descent passes stop at this recall on the sample, and after so many passes.
 FOUND, ROUNDS = 0.99, 2
-LOST = 64  # one of so many points, those that seem furthest from where they belong, looks at all cells
+LOST = 64  # one point in so many, those furthest from their cell's centre or neighbours, compares all cells
 _QUERIES_A_TASK = 128
 
 
@@ -41,7 +40,7 @@ class InvertedFile:
     points : array (n, d), float32 or float64
         Of a size whose squares neither overflow nor vanish in single precision.
     k : int
-        Neighbours that a search will ask for.
+        Neighbours that a search returns.
     seed : int
     n_jobs : int, optional
 
@@ -104,8 +103,8 @@ class InvertedFile:
     def _find_lost(self, places: Places, far: Singles) -> None:
         """Search again, around the nearest of all cells, for points whose own cell is far from them.
 
-        They are far from the centre of their cell, or from those they take for neighbours, which have nearer ones. Their first
-        neighbours may be true: a few points that lie together are lost together.
+        These are far from the centre of their cell, or from neighbours that have nearer ones. Their first neighbours may be true:
+        a small cluster can be assigned to the wrong cell together.
         """
         n, last, n_lost = len(places), self.k - 1, len(places) // LOST
         sizes = np.diff(self._starts)
@@ -169,7 +168,7 @@ class InvertedFile:
     def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places, n_probes: int) -> Lists:
         """Return the nearest points of queries that are grouped by cell.
 
-        Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
+        Consecutive cells are close in space, so one read of a cell serves the queries of several.
         """
         near = self._neighbor_cells[cells, : LOOK_AT * n_probes]
         union, place = np.unique(near, return_inverse=True)

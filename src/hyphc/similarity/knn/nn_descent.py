@@ -12,7 +12,7 @@ from .ivf_cells import Places, Rows, tasks
 Singles = npt.NDArray[np.float32]
 Lists = tuple[Places, Singles]  # the places of those nearest to each point, and half their squared distances
 
-# A point asks half of its list, between so many, and as many of those that list it.
+# Half of a point's list is expanded, within these limits, and as many reverse neighbours.
 MIN_TESTED, MAX_TESTED = 4, 16
 SPARE = 2  # candidates beyond k: single precision may take the k-th for the next
 LISTS_A_TASK = 1 << 15
@@ -26,8 +26,8 @@ def empty_lists(n: int, k: int) -> Lists:
 def nn_descent_step(points: Rows, lists: Lists, n_rows: int, n_jobs: int | None) -> Lists:
     """Return improved neighbour lists of the first ``n_rows`` points.
 
-    Each point looks at those whom its neighbours know, and who know it. Who lists a point finds what the point itself cannot:
-    one that sought in the wrong place is known to its neighbours.
+    Candidates are the neighbours of neighbours and of reverse neighbours. Reverse neighbours help points that searched
+    the wrong cells: these still occur in the lists of their true neighbours.
     """
     (n, width), (places, far) = lists[0].shape, lists
     nearer = np.empty_like(places[:n_rows]), np.empty_like(far[:n_rows])

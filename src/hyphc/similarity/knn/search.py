@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from .ivf_index import InvertedFile
 
 METRICS = ("euclidean", *DIRECTIONS, *DISTANCES)
-KNOWN = ("euclidean", "cosine")  # to which our own searches come down
+KNOWN = ("euclidean", "cosine")  # metrics that our own searches implement
 
-# Exact search takes n²·d steps, two to five seconds of processor time at 20 000 points. There the inverted file takes a sixth
-# of it, but misses a few neighbours, and its kernels must be compiled once.
+# Exact search takes n²·d steps, two to five seconds of CPU time at 20 000 points. The inverted file takes a sixth of that, but
+# misses a few neighbours, and its kernels must be compiled once.
 EXACT_LIMIT = 20_000
-# Sparse rows are compared exactly as long as that takes minutes; beyond, through so many singular vectors, in which so many
-# times k candidates are found.
+# Sparse rows up to this number are searched exactly, which takes minutes; beyond, so many times k candidates are found in the
+# space of so many singular vectors.
 EXACT_SPARSE_LIMIT, SPARSE_COMPONENTS, SPARSE_CANDIDATES = 100_000, 128, 6
-# Less than this share of true neighbours found is worth a warning.
+# A recall below this is warned of.
 POOR_RECALL = 0.9
 
 
@@ -45,8 +45,8 @@ def neighbor_graph(
     """Return the weighted graph that joins each point with its nearest neighbours.
 
     Two points are joined when either is among the ``n_neighbors`` = k nearest of the other. A tree of this graph follows
-    groups of any shape, such as a curved series of developmental stages, where similarities of all pairs see only how far
-    apart two points lie. Small k (5 to 10) keeps rare groups apart, large k (30 to 100) gives smoother, larger ones.
+    groups of any shape, such as a curved series of developmental stages, where similarities of all pairs depend on the
+    distance alone. Small k (5 to 10) keeps rare groups apart, large k (30 to 100) gives smoother, larger ones.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def neighbor_graph(
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         All weights lie in (0, 1], depend on ratios of distances only, and adapt to how crowded a neighbourhood is.
 
-        - ``"fuzzy"``, as in UMAP: each point is fully tied to its nearest neighbour, and its ties to all k sum to log2(k),
-          so a cell of a rare type is as well connected as one of a common type. The best first choice. Needs k ≥ 3; with
-          less, only the nearest neighbour counts. a = exp(−(d_ij − ρ_i) / σ_i), ρ_i the smallest distance above 0; two
-          opinions a and b about one edge give a + b − ab.
+        - ``"fuzzy"``, as in UMAP: the membership of the nearest neighbour is 1, and those of all k sum to log2(k), so a cell
+          of a rare type is as well connected as one of a common type. The best first choice. Needs k ≥ 3; with less, only
+          the nearest neighbour counts. a = exp(−(d_ij − ρ_i) / σ_i), ρ_i the smallest distance above 0; the directed
+          memberships a and b of an edge give a + b − ab.
         - ``"self-tuned"`` (Zelnik-Manor & Perona 2004): exp(−d² / (s_i·s_j)), s_i the distance to the k-th neighbour.
           Keeps more of the actual distances: for groups that differ clearly in distance and less in density.
-        - ``"shared"``: the share of common neighbours, |N_i ∩ N_j| / (k + 1), each point counted as one of its own. Ties
-          of chance share little: for noisy data with many columns, such as single-cell counts.
+        - ``"shared"``: the share of common neighbours, |N_i ∩ N_j| / (k + 1), each point counted as one of its own. Spurious
+          edges share few: for noisy data with many columns, such as single-cell counts.
         - ``"binary"``: 1 on each edge. The plain graph, for comparison or when distances mean nothing beyond their order.
     n_jobs : int, optional
         Threads, −1 for all cores; the result does not depend on it. Dense exact search in more than six dimensions uses
@@ -84,11 +84,11 @@ def neighbor_graph(
 
     Notes
     -----
-    Neighbours are exact up to 20 000 points (sparse rows: 100 000), and for any n in up to six dimensions. Beyond, points are
-    put into cells of near ones, and each looks into the cells nearest to it, as many as hold 95 % of the true neighbours of 500
-    sampled points; then each looks at those whom its neighbours know, once, or twice if less than 99 % are found then. The share
-    that was found of the sample's is kept as ``recall_`` of a similarity, and warned of below 90 %. Sparse rows are searched in
-    the space of their 128 leading singular vectors, and the candidates compared exactly.
+    Neighbours are exact up to 20 000 points (sparse rows: 100 000), and for any n in up to six dimensions. Beyond, an inverted
+    file is searched: each point probes the nearest cells, as many as hold 95 % of the true neighbours of 500 sampled points; then
+    one NN-descent pass follows, or two if the recall is below 99 %. The recall on the sample is kept as ``recall_`` of a
+    similarity, and warned of below 90 %. Sparse rows are searched in the space of their 128 leading singular vectors, and the
+    candidates compared exactly.
     Distances of the neighbours found are computed from differences, so that duplicates lie at exactly 0.
     Among points at equal distance, which of them come last within the k is arbitrary, but repeatable.
     Memory O(n·(d + k)), never n².
@@ -166,7 +166,7 @@ def _find_by_other_distance(points: Points, k: int, metric: Distance, n_jobs: in
     n = points.shape[0]
     neighbours, distances = find_by_distance(points, points, min(k + 1, n), metric, n_jobs)
     own = neighbours == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True  # pushed out by as many equals: any of them may go
+    own[~own.any(axis=1), -1] = True  # displaced by duplicates: drop any of them
     others = ~own
     return NeighborLists(neighbours[others].reshape(n, -1), distances[others].reshape(n, -1), 1.0)
 
