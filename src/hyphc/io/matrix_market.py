@@ -79,12 +79,12 @@ def _numbers(lines: IO[str], n_rows: int, n_columns: int) -> Floats:
 
 def _filled(lines: IO[str]) -> Iterator[str]:
     """Yield lines that are not blank or comments; raise if there is none, where NumPy only warns."""
-    has_size = False
+    has_lines = False
     for line in lines:
         if line.strip() and not line.startswith("%"):
-            has_size = True
+            has_lines = True
             yield line
-    if not has_size:
+    if not has_lines:
         raise ValueError("no line follows its size")
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..._runtime.arrays import Floats
 from ..._runtime.sanitize import is_number
-from .mixed_types import MixedTable, encode_categories, is_missing
+from ..._runtime.table_columns import is_missing
+from .mixed_types import MixedTable, encode_categories
 
 
 def is_frame(X: Any) -> bool:

@@ -6,14 +6,13 @@ without a common column are as far apart as rows can be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
-from ..._runtime.validation import CHUNK_BYTES
+from ..._runtime.validation import row_chunks
 
 # Beyond exact search, so many times k candidates are compared.
 CANDIDATES = 6
@@ -83,7 +82,7 @@ class MaskedRows:
         if neighbours is None:
             return values
         gaps = np.flatnonzero((self._arrays.present == 0).any(axis=1))
-        for chunk in _chunks(len(gaps), 3 * 8 * neighbours.shape[1] * values.shape[1]):
+        for chunk in row_chunks(len(gaps), 3 * 8 * neighbours.shape[1] * values.shape[1]):
             some = gaps[chunk]
             around = self._arrays.present[neighbours[some]]
             means = self._arrays.values[neighbours[some]].sum(axis=1) / np.maximum(around.sum(axis=1), 1.0)
@@ -101,7 +100,7 @@ class MaskedRows:
 
     def _query(self, queries: Floats, own: Ints | None, k: int) -> tuple[Ints, Floats]:
         candidates = np.empty((len(queries), k), dtype=np.int64)
-        for chunk in _chunks(len(queries), 4 * 8 * len(self._rows)):
+        for chunk in row_chunks(len(queries), 4 * 8 * len(self._rows)):
             squares = self._squares(_split_mask(queries[chunk], self._shares))
             if own is not None:
                 squares[np.arange(len(squares)), own[chunk]] = np.nan  # sorted last
@@ -124,7 +123,7 @@ class MaskedRows:
         duplicates."""
         queries = self._rows if queries is None else queries
         distances = np.empty(candidates.shape)
-        for chunk in _chunks(len(queries), 3 * 8 * candidates.shape[1] * queries.shape[1]):
+        for chunk in row_chunks(len(queries), 3 * 8 * candidates.shape[1] * queries.shape[1]):
             difference = queries[chunk, None, :] - self._rows[candidates[chunk]]
             common = (~np.isnan(difference)) @ self._shares
             sums = np.einsum("qcd,qcd->qc", *(2 * [np.nan_to_num(difference, copy=False)]))
@@ -149,12 +148,6 @@ class _MaskedArrays(NamedTuple):
 def _split_mask(rows: Floats, shares: Floats) -> _MaskedArrays:
     values, present = np.nan_to_num(rows), (~np.isnan(rows)).astype(np.float64)
     return _MaskedArrays(values, values**2, present, present * shares)
-
-
-def _chunks(n_rows: int, bytes_per_row: float) -> Iterator[slice]:
-    step = max(1, int(CHUNK_BYTES / max(1.0, bytes_per_row)))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
 
 
 def find_masked_neighbors(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
+from ..._runtime.table_columns import is_missing
 from ..scaling import FEW as FEW_COLUMNS
 from ..scaling import ColumnScaling, Decision, Moments, decide, describe_decision, requested
 
@@ -104,13 +105,6 @@ def encode_categories(
             f"column {column!r} has the value {unknown!r}, which no fitted row has; leave it missing, or fit again with it."
         )
     return np.array([np.nan if word is None else number[word] for word in words]), known
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a cell of a frame is missing: None, NaN, or pandas' NA or NaT."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
 
 
 def _require_groups(column: str, n_different: int, n: int) -> None:
