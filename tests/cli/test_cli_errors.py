@@ -114,7 +114,7 @@ BAD_FILES = {
         "x.csv.gz",
         lambda path: path.write_bytes(b"\x1f\x8b\x08rest"),
         [],
-        ["x.csv.gz cannot be unpacked", "write it again"],
+        ["x.csv.gz cannot be decompressed", "write it again"],
     ),
     "spreadsheet": ("x.xlsx", lambda path: path.write_bytes(b"PK\x03\x04rest"), [], ["x.xlsx", "Excel"]),
     "unknown feature": (

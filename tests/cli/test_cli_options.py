@@ -164,7 +164,7 @@ def test_excluded_columns_text_and_identifiers_are_left_out_and_said(parquet, mo
     options = ["--workers", "1", "--n-clusters", "2", "--labels", "kind"]
     assert main(["fit", "x.parquet", "--exclude", "c", *options, "--output", "one"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "features a, b (as asked for)" in told or "features a, b (the columns with numbers)" in told
+    assert "features a, b (as requested)" in told or "features a, b (the columns with numbers)" in told
     assert "no feature id (it only numbers the rows" in told
     assert "not used name (text)" in told
     assert "agreement 1.0000" in told

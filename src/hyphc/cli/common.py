@@ -264,7 +264,7 @@ def _standardized(points: Points) -> tuple[np.ndarray, int]:
     data = standardize(points.data)
     constant = points.data.shape[1] - data.shape[1]
     if data.shape[1] == 0:
-        raise ValueError("every column is constant, which tells no two rows apart; name other columns with --features.")
+        raise ValueError("every column is constant, so all rows are equal; name other columns with --features.")
     return data, constant
 
 

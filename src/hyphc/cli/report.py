@@ -110,7 +110,7 @@ def cost_rows(cost: float) -> list[tuple[str, str, str]]:
 
 
 def _alike_row() -> tuple[str, str, str]:
-    text = "the bounds coincide: this similarity tells no rows apart, and every tree costs the same"
+    text = "the bounds coincide: all similarities are equal, and every tree costs the same"
     return ("gap", f"{0:.2f} %", text)
 
 
@@ -184,7 +184,7 @@ def describe_cluster_number(model: HypHC) -> str:
     found, k = model.cluster_number_, model.n_clusters_
     sizes = f", each of at least {model.min_size} points" if (model.min_size or 1) > 1 else ""
     if found is None:
-        return f"{k}, as asked for{sizes}"
+        return f"{k}, as requested{sizes}"
     text = f"{found.n_clusters} found: {found.why}"
     if found.runners_up:
         text += "; next come " + " and ".join(f"{other} (p = {p:.2g})" for other, p in found.runners_up)

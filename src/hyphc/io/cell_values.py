@@ -41,7 +41,7 @@ def read_excel_rows(
     with explain_damage(source, "excel"):
         rows = [row for row in _filled_rows(book[name]) if row[0] >= (header or 1)]
     book.close()
-    why = "as asked for" if sheet is not None else f"the first of {len(sheets)}"
+    why = "as requested" if sheet is not None else f"the first of {len(sheets)}"
     return iter(_trimmed(rows)), (f"sheet: {name} ({why})",) if len(sheets) > 1 else ()
 
 

@@ -156,17 +156,17 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection) -> list[str]:
-    why = "as asked for" if wanted.features or wanted.exclude else "the columns with numbers"
+    why = "as requested" if wanted.features or wanted.exclude else "the columns with numbers"
     why += " and the categories" if roles.categories and not wanted.features else ""
     notes = [f"features: {join_names([columns[c].name for c in roles.features])} ({why})"]
     if roles.categories:
-        notes.append(f"categories: {join_names([columns[c].name for c in sorted(roles.categories)])} (as asked for)")
+        notes.append(f"categories: {join_names([columns[c].name for c in sorted(roles.categories)])} (as requested)")
     if roles.names is not None:
-        why = "the first column of text that tells rows apart" if wanted.names is None else "as asked for"
+        why = "the first text column with distinct values" if wanted.names is None else "as requested"
         notes.append(f"names: {columns[roles.names].name or 'a column without name'} ({why})")
     if roles.labels is not None:
-        notes.append(f"labels: {columns[roles.labels].name} (as asked for, not used for clustering)")
-    notes += [f"{what}: {columns[c].name} (as asked for, not clustered by)" for what, c in roles.known.items()]
+        notes.append(f"labels: {columns[roles.labels].name} (as requested, not used for clustering)")
+    notes += [f"{what}: {columns[c].name} (as requested, not clustered by)" for what, c in roles.known.items()]
     used = {*roles.features, roles.labels, roles.names, *roles.known.values()}
     for c, column in enumerate(columns):
         if c in used:
@@ -179,6 +179,6 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection) -> 
             )
             about += ", or as categories to cluster by" if wanted.in_memory else ""
         else:
-            about = {"text": "text", "empty": "empty", "number": "not asked for"}[column.kind]
+            about = {"text": "text", "empty": "empty", "number": "not selected"}[column.kind]
         notes.append(f"not used: {column.name} ({about})")
     return notes

@@ -20,7 +20,9 @@ class _Zstandard(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         if find_spec("zstandard") is None:
-            raise ValueError(f"{path} is packed by Zstandard, which needs zstandard; run: pip install 'hyphc[zstd]'.")
+            raise ValueError(
+                f"{path} is compressed by Zstandard, which needs zstandard; run: pip install 'hyphc[zstd]'."
+            )
         import zstandard
 
         self._packed, self._new = path.open("rb"), zstandard.ZstdDecompressor().decompressobj
@@ -94,11 +96,11 @@ class _Decompressed(io.RawIOBase):
         try:
             data = self._file.read(len(buffer))
         except Exception as error:  # every packer has errors of its own
-            raise ValueError(f"{self._path} cannot be unpacked ({error}); fetch or write it again.") from None
+            raise ValueError(f"{self._path} cannot be decompressed ({error}); fetch or write it again.") from None
         if self._file.tell() > self._most:
             raise ValueError(
-                f"{self._path} unpacks to more than {MOST_TIMES} times its size, which no table does; unpack it yourself if it "
-                "is one."
+                f"{self._path} decompresses to more than {MOST_TIMES} times its size, which no table does; decompress it "
+                "yourself if it is one."
             )
         buffer[: len(data)] = data
         return len(data)

@@ -94,7 +94,7 @@ def detect_format(source: InputFile) -> Format:
     """Return the format, or raise an error that names an unsupported one."""
     head = source.head()
     if is_compressed(head):
-        raise ValueError(f"{source.label} is packed; give it as a file that is packed once, or unpack it.")
+        raise ValueError(f"{source.label} is compressed; give it as a file that is compressed once, or decompress it.")
     for magic, found in _MAGIC.items():
         if head.startswith(magic):
             return found

@@ -34,7 +34,9 @@ def read_h5ad(source: InputFile, wanted: ColumnSelection, embedding: str | None)
     import anndata
 
     if source.plain_path is None:
-        raise ValueError(f"{source.label}: an AnnData file cannot come packed or from standard input; give its file.")
+        raise ValueError(
+            f"{source.label}: an AnnData file cannot be compressed or come from standard input; give its file."
+        )
     with explain_damage(source, "h5ad"):
         _require_claims(source.plain_path)
         data = anndata.read_h5ad(source.plain_path)

@@ -102,7 +102,7 @@ def read_points(
     ----------
     path : path, or "-"
     features, labels, names, exclude, categories : columns, each by its name or its number from 1
-        By default columns of numbers are features, the first column of text that tells rows apart names them, and there
+        By default columns of numbers are features, the first text column with distinct values names them, and there
         are no labels. Several columns also by a range of numbers (``2-61``) or a pattern (``sample_*``). ``categories`` are
         features too, compared by whether they are equal. In an NPZ archive they are names of arrays.
     known : mapping of str to str, optional

@@ -87,7 +87,7 @@ def open_source(name: str | Path) -> InputFile:
         return source
     source = replace(source, packed=True)
     if not source.head(1):
-        raise ValueError(f"{source.label} holds nothing once unpacked; give a file with data.")
+        raise ValueError(f"{source.label} holds nothing once decompressed; give a file with data.")
     return source
 
 

@@ -66,7 +66,7 @@ def _linkage(file: IO[bytes]) -> Floats:
 
 def _load_npz(source: InputFile) -> Tree:
     if source.plain_path is None:
-        raise ValueError("an NPZ archive cannot come packed or from standard input; give the name of its file.")
+        raise ValueError("an NPZ archive cannot be compressed or come from standard input; give the name of its file.")
     if not is_zipfile(source.plain_path):  # numpy would leave the file open
         raise ValueError("the archive is damaged; write it again.")
     return Tree.load(source.plain_path)

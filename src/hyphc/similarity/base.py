@@ -181,7 +181,7 @@ BY_KIND: dict[str, Any] = {}  # every function that is chosen by the kind of its
 
 
 def by_kind(function: Callable[..., T]) -> _SingleDispatchCallable[T]:
-    """Return a function dispatched on the kind of similarity; the registry lists what a new kind must implement.
+    """Decorate a function to dispatch on the kind of similarity; the registry lists what a new kind must implement.
 
     The function itself serves kinds that register none.
     """
