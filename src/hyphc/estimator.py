@@ -42,7 +42,7 @@ from .search import insert
 from .search.ordered_dp import best_in_order
 from .similarity import Similarity
 from .similarity.inputs.foreign_inputs import convert_input
-from .similarity.metrics import metric_of
+from .similarity.metrics import get_metric
 from .similarity.neighbor_metrics import Auto
 from .tree import Tree
 from .tree.membership import probabilities
@@ -322,7 +322,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
 
     def _with_new(self, X: Any) -> Similarity:
         """Old and new points together; a similarity of all points as it is, but for the weights of the old ones."""
-        old, metric = self.similarity_, metric_of(self.similarity_)
+        old, metric = self.similarity_, get_metric(self.similarity_)
         X = self._checked(X, reset=not metric.takes_rows)
         everyone = isinstance(X, Similarity) or not metric.takes_rows
         whole = self._similarity(X) if everyone else metric.extend(old, X)
@@ -354,7 +354,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
             return self._parts_.predicted(X)
         if isinstance(X, Similarity):
             return joined_clusters(self.tree_, self._clusters_.labels, X, self.n_jobs)
-        rows = metric_of(self.similarity_).rows(self.similarity_, X)
+        rows = get_metric(self.similarity_).rows(self.similarity_, X)
         return joined_by_rows(self.tree_, self._clusters_.labels, self.similarity_, rows, self.n_jobs)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -379,7 +379,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         """
         check_is_fitted(self)
         self._require_in_memory("score")
-        if not metric_of(self.similarity_).takes_rows:
+        if not get_metric(self.similarity_).takes_rows:
             raise ValueError(f"score needs rows of features, and metric={self.metric!r} has none; take optimality_gap.")
         rows = self._checked(X, reset=False)
         return -cost_of_new(self.tree_, self._with_new(X), Auto(random_state=0).build(rows))

@@ -148,16 +148,20 @@ def build_similarity(points: Points, arguments: argparse.Namespace) -> tuple[Sim
         )
     with _translate_warnings(points):
         if points.kind != "features":
-            return _given(points, arguments.directed)
+            return _build_given(points, arguments.directed)
         try:
             if arguments.n_neighbors is not None:
                 _check_neighbours(points, arguments.n_neighbors)
-            return _auto(points, arguments) if (arguments.metric or "auto") == "auto" else _named(points, arguments)
+            return (
+                _build_auto(points, arguments)
+                if (arguments.metric or "auto") == "auto"
+                else _build_named(points, arguments)
+            )
         except ValueError as error:
             raise ValueError(f"{points.source}: {error}") from None
 
 
-def _auto(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
+def _build_auto(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
     scale = {"yes": True, "no": False}.get(arguments.scale, bool(arguments.standardize) or "auto")
     metric = metric_named(
         "auto",
@@ -176,13 +180,13 @@ def _auto(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tu
     return similarity, (f"similarity: {what}", columns.replace("columns ", "columns: ", 1))
 
 
-def _named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
+def _build_named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
     metric, k, data = METRICS[arguments.metric], arguments.n_neighbors, points.data
     if k is None and not isinstance(data, np.ndarray):
         raise ValueError("a sparse table of features takes --metric auto, or --n-neighbors, for instance 15.")
     what, columns = metric.words, "as they are"
     if arguments.standardize:
-        data, constant = _standardized(points)
+        data, constant = _standardize(points)
         columns = "standardised" + (f", {constant} constant left out" if constant else "")
     if k is not None:
         what = f"graph of {k} nearest neighbours by {metric.name} distance"
@@ -190,7 +194,7 @@ def _named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, t
     return similarity, (f"similarity: {what}", f"columns: {columns}")
 
 
-def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str, ...]]:
+def _build_given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str, ...]]:
     """Return the similarity of numbers that are used as they are."""
     distances = points.kind == "distances"
     name = "precomputed_distances" if distances else "precomputed"
@@ -205,14 +209,14 @@ def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str,
         )
         return as_similarity(points.data, name, directed=directed), (f"similarity: {words}",)
     except ValueError as error:
-        problem = None if distances or directed is not None else _what_is_wrong(points)
+        problem = None if distances or directed is not None else _diagnose_matrix(points)
         raise ValueError(problem or f"{points.source}: {error}") from None
 
 
 @contextmanager
 def _translate_warnings(points: Points) -> Iterator[None]:
     """Print warnings of the library in terms of command-line options."""
-    with collected(lambda message: print_warning(_in_options(message, points))):
+    with collected(lambda message: print_warning(_translate_message(message, points))):
         yield
 
 
@@ -229,7 +233,7 @@ _OPTIONS = {
 }
 
 
-def _in_options(message: str, points: Points) -> str:
+def _translate_message(message: str, points: Points) -> str:
     for argument, option in _OPTIONS.items():
         message = message.replace(argument, option)
     column = re.match(r"Column (\d+) ", message)
@@ -240,7 +244,7 @@ def _in_options(message: str, points: Points) -> str:
     return called + message[column.end() :]
 
 
-def _what_is_wrong(points: Points) -> str | None:
+def _diagnose_matrix(points: Points) -> str | None:
     """Return why the matrix, dense or sparse, holds no similarities; rows and columns count from 1 as in the file."""
     matrix, excess = points.data, abs(points.data - points.data.T)
     i, j = map(int, np.unravel_index(matrix.argmin(), matrix.shape))
@@ -258,7 +262,7 @@ def _what_is_wrong(points: Points) -> str | None:
     return None
 
 
-def _standardized(points: Points) -> tuple[np.ndarray, int]:
+def _standardize(points: Points) -> tuple[np.ndarray, int]:
     if not isinstance(points.data, np.ndarray):  # sparse
         raise ValueError("a sparse table cannot be standardised without filling it; leave out --standardize.")
     data = standardize(points.data)

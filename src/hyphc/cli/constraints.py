@@ -31,7 +31,7 @@ def build_constraints(arguments: argparse.Namespace, points: Points) -> Constrai
         return None
     known = {option: _cells(values) for option, values in points.known.items()}
     with name_options():
-        required = [] if tree is None else _required(tree, points)
+        required = [] if tree is None else _read_required(tree, points)
     constraints = Constraints(
         must_link=_groups(known.get("must-link", [])),
         cannot_link=[group for group in _groups(known.get("cannot-link", [])) if len(group) > 1],
@@ -98,7 +98,7 @@ def _order(points: Points, values: list[str]) -> npt.NDArray[np.generic]:
     )
 
 
-def _required(path: str, points: Points) -> list[list[int]]:
+def _read_required(path: str, points: Points) -> list[list[int]]:
     """Return the clusters of a tree file as sets of rows. Rows that the tree does not name are in none of them."""
     family = read_multifurcating(path)
     rows = list(range(points.n)) if family.names is None else _rows_named(path, points, family.names)

@@ -89,7 +89,7 @@ def report_kept_checkpoint(place: str | Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        size = 0 if place is None or is_address(str(place)) else _size_of(Path(place))
+        size = 0 if place is None or is_address(str(place)) else _folder_size(Path(place))
         if str(interrupt) or place is None or not (size or is_address(str(place))):
             raise
         large = f" ({_human_size(size)})" if size else ""
@@ -98,7 +98,7 @@ def report_kept_checkpoint(place: str | Path | None) -> Iterator[None]:
         ) from None
 
 
-def _size_of(folder: Path) -> int:
+def _folder_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 

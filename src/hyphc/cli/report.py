@@ -58,7 +58,7 @@ def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed
         in_units(cost, similarity, "mean") if similarity.total() > 0 else None,
         bounds,
         optimality_gap(tree, similarity, effort=CERTIFICATE_EFFORT * effort, random_state=seed, n_jobs=-1),
-        None if labels is None else purity_of(tree, labels),
+        None if labels is None else compute_purity(tree, labels),
         bounds.exact and tree.n_leaves > 2 and _same(bounds.lower, bounds.upper),
     )
 
@@ -73,11 +73,11 @@ def compare(similarity: Similarity, labels: Sequence[str] | None) -> Comparison 
     if similarity.n > LINKAGE_UP_TO:
         return None
     tree = baselines.average_linkage(similarity)
-    purity = None if labels is None else purity_of(tree, labels)
+    purity = None if labels is None else compute_purity(tree, labels)
     return Comparison(dasgupta_cost(tree, similarity), purity)
 
 
-def purity_of(tree: Tree, labels: Sequence[str]) -> float:
+def compute_purity(tree: Tree, labels: Sequence[str]) -> float:
     """Return the dendrogram purity of the leaves that have a label."""
     known = np.flatnonzero(np.asarray(labels) != "")
     return dendrogram_purity(restricted(tree, known)[0], np.asarray(labels)[known])

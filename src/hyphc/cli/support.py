@@ -23,7 +23,7 @@ def compute_support(
 ) -> Support:
     """Return the support of the tree's clusters, resampled as requested or as fits the data, under the constraints."""
     usual: Resample = _WAYS.get(points.kind, "rows")
-    data, parameters = _as_fitted(arguments, points, similarity)
+    data, parameters = _fit_arguments(arguments, points, similarity)
     with collected(lambda message: None):  # the number of refits says that there was an interrupt
         return support(
             tree,
@@ -39,7 +39,7 @@ def compute_support(
         )
 
 
-def _as_fitted(arguments: argparse.Namespace, points: Points, similarity: Similarity) -> tuple[Any, dict[str, Any]]:
+def _fit_arguments(arguments: argparse.Namespace, points: Points, similarity: Similarity) -> tuple[Any, dict[str, Any]]:
     """Return the arguments of HypHC for the same fit: rows with the metric's settings, or the similarity itself."""
     if points.kind != "features":
         return similarity, {}

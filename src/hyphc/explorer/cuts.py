@@ -77,7 +77,7 @@ def _pruning_fields(
     sizes = sorted({*range(fewest, min(LARGEST_K, most) + 1), opening})
     prunings = best_prunings(tree, sizes[-1], criterion, min_size)
     possible = [k for k in sizes if prunings.scores[k - 1] > -np.inf]
-    nodes = {k: _on_page(tree, prunings.nodes(k), groups) for k in possible}
+    nodes = {k: _to_page_nodes(tree, prunings.nodes(k), groups) for k in possible}
     return {k: encode_array(found, "<i4") for k, found in nodes.items() if found is not None}
 
 
@@ -95,7 +95,7 @@ def _forced_fields(tree: Tree, n_shown: int) -> Fields:
     }
 
 
-def _on_page(tree: Tree, nodes: Ints, groups: CollapsedTree | None) -> Ints | None:
+def _to_page_nodes(tree: Tree, nodes: Ints, groups: CollapsedTree | None) -> Ints | None:
     """Return the nodes as the page numbers them; None if one of them lies inside a collapsed group."""
     if groups is None:
         return nodes

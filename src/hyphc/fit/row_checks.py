@@ -10,7 +10,7 @@ from scipy.spatial.distance import squareform
 from sklearn.utils.validation import validate_data
 
 from .._runtime.validation import require_finite, require_finite_entries
-from ..similarity.inputs.frames import first_grouping, has_categories, is_frame, table_of
+from ..similarity.inputs.frames import first_grouping, has_categories, is_frame, to_table
 from ..similarity.inputs.input_warnings import warn_of_named_columns
 from ..similarity.inputs.mixed_types import MixedTable
 from ..similarity.metric_base import Metric
@@ -69,7 +69,7 @@ def _as_table(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
             "it out."
         )
     validate_data(model, X, reset=reset, skip_check_array=True)
-    table = table_of(X, None if reset else _fitted_table(model))
+    table = to_table(X, None if reset else _fitted_table(model))
     if reset:
         warn_of_named_columns(table.columns, table.values)
     return metric.validate(table, new=not reset)

@@ -95,7 +95,7 @@ def _read_npy(source: InputFile, wanted: ColumnSelection, condensed: bool) -> Ar
                 array = np.load(file, allow_pickle=False)
         else:
             array = np.load(source.plain_path, mmap_mode="r", allow_pickle=False)
-    return _by_column(source, array[:, None] if condensed and array.ndim == 1 else array, wanted)
+    return _select_columns(source, array[:, None] if condensed and array.ndim == 1 else array, wanted)
 
 
 def _require_table(source: InputFile, array: npt.NDArray[Any]) -> None:
@@ -105,7 +105,7 @@ def _require_table(source: InputFile, array: npt.NDArray[Any]) -> None:
         raise ValueError(f"{source.label} holds an array of shape {array.shape}; expected rows and columns, (n, d).")
 
 
-def _by_column(source: InputFile, X: npt.NDArray[Any], wanted: ColumnSelection) -> ArrayContents:
+def _select_columns(source: InputFile, X: npt.NDArray[Any], wanted: ColumnSelection) -> ArrayContents:
     """Return the array itself, not a copy, unless columns are selected."""
     _require_table(source, X)
     if wanted.categories is not None:
@@ -185,7 +185,9 @@ def _read_matrix_market(source: InputFile, wanted: ColumnSelection) -> ArrayCont
     most_rows = most_bytes(source.n_bytes) // ROW_BYTES
     with explain_damage(source, "mtx"):
         matrix, _ = decode(source, lambda lines: parse_matrix_market(lines, most_rows))
-    return _sparse(source, matrix, wanted) if sp.issparse(matrix) else _by_column(source, np.asarray(matrix), wanted)
+    return (
+        _sparse(source, matrix, wanted) if sp.issparse(matrix) else _select_columns(source, np.asarray(matrix), wanted)
+    )
 
 
 def _require_rows(shape: tuple[int, ...], source: InputFile) -> None:

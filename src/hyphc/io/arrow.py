@@ -13,7 +13,7 @@ from ..out_of_core.row_sources import is_number_type
 from .arrays import ArrayContents, check_numbers, explain_damage, missing_value
 from .columns import Column, ColumnSelection, Roles, assign_roles
 from .delimited import assemble_table
-from .number_formats import unit_of
+from .number_formats import infer_unit
 from .sources import FORMAT_NAMES, InputFile
 
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows
@@ -99,7 +99,7 @@ def describe_column(name: str, column: Any) -> Column:
         return Column(name, "number", len(column), len(column))
     sample = column.slice(0, _SAMPLE).to_pylist()
     texts = ["" if value is None else str(value) for value in sample]
-    return Column(name, "text", len(set(texts)), len(sample), unit_of(texts))
+    return Column(name, "text", len(set(texts)), len(sample), infer_unit(texts))
 
 
 def _numbers(source: InputFile, name: str, column: Any, keep_missing: bool) -> npt.NDArray[np.float64]:

@@ -47,17 +47,17 @@ class BlockColumns:
 def read_block_columns(path: str, wanted: ColumnSelection) -> BlockColumns:
     """Select columns of a Parquet, NPY or Zarr file as ``read_points`` does; text columns are dropped with a note."""
     source = open_rows(path)
-    columns = _described(source)
+    columns = _describe(source)
     roles = assign_roles(path, columns, wanted)
     _require_numbers(path, columns, roles)
     called = tuple(columns[c].name for c in roles.features)
-    rows = _picked(source, called, roles)
+    rows = _pick(source, called, roles)
     labels = None if roles.labels is None else columns[roles.labels].name
     chosen = BlockColumns(rows, called, roles.notes, labels, source)
-    return chosen if wanted.features is not None else _without_identifiers(chosen)
+    return chosen if wanted.features is not None else _drop_identifiers(chosen)
 
 
-def _described(source: Source) -> list[Column]:
+def _describe(source: Source) -> list[Column]:
     if isinstance(source, ParquetRows):
         return describe_columns(source.head(HEAD_ROWS))
     n, d = source.shape
@@ -73,13 +73,13 @@ def _require_numbers(path: str, columns: list[Column], roles: Roles) -> None:
         raise ColumnsError(message, "features", "exclude")
 
 
-def _picked(source: Source, called: tuple[str, ...], roles: Roles) -> Source:
+def _pick(source: Source, called: tuple[str, ...], roles: Roles) -> Source:
     if isinstance(source, ParquetRows):
         return ParquetRows(source.path, called)
     return PickedRows(source, roles.features)
 
 
-def _without_identifiers(chosen: BlockColumns) -> BlockColumns:
+def _drop_identifiers(chosen: BlockColumns) -> BlockColumns:
     """Drop columns that only number the rows, judged by the first and the last rows."""
     if not isinstance(chosen.rows, ParquetRows):
         return chosen  # columns without names

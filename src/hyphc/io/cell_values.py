@@ -39,13 +39,13 @@ def read_excel_rows(
         raise ValueError(f"{source.label} has no sheet; add one with the data.")
     name = sheets[0] if sheet is None else sheets[find_column(f"{source.label} (its sheets)", sheets, sheet)]
     with explain_damage(source, "excel"):
-        rows = [row for row in _filled_rows(book[name]) if row[0] >= (header or 1)]
+        rows = [row for row in _nonempty_rows(book[name]) if row[0] >= (header or 1)]
     book.close()
     why = "as requested" if sheet is not None else f"the first of {len(sheets)}"
-    return iter(_trimmed(rows)), (f"sheet: {name} ({why})",) if len(sheets) > 1 else ()
+    return iter(_trim(rows)), (f"sheet: {name} ({why})",) if len(sheets) > 1 else ()
 
 
-def _filled_rows(sheet: Any) -> list[NumberedRow]:
+def _nonempty_rows(sheet: Any) -> list[NumberedRow]:
     """Yield the rows that are not empty, with their numbers."""
     sheet.reset_dimensions()  # what a sheet says of its size is often wrong, and may be a million rows of nothing
     rows: list[NumberedRow] = []
@@ -63,7 +63,7 @@ def _require_unpackable(source: InputFile, content: io.BytesIO) -> None:
         require_members(archive, len(content.getvalue()))
 
 
-def _trimmed(rows: list[NumberedRow]) -> list[NumberedRow]:
+def _trim(rows: list[NumberedRow]) -> list[NumberedRow]:
     """Return the rows without empty rows and without empty columns at the right."""
     filled = [(number, cells) for number, cells in rows if any(cells)]
     width = max((c + 1 for _, cells in filled for c, cell in enumerate(cells) if cell), default=0)

@@ -16,7 +16,7 @@ from .._runtime.arrays import Floats
 from .._runtime.sanitize import is_blank, is_number
 from ..similarity.inputs.mixed_types import MixedTable, encode_categories
 from .columns import Column, ColumnSelection, ColumnsError, Kind, assign_roles
-from .number_formats import AmbiguousNumbers, Notation, infer_notation, unit_of, uses_commas
+from .number_formats import AmbiguousNumbers, Notation, infer_notation, infer_unit, uses_commas
 from .sources import InputFile, decode
 from .text_lines import COMMENT, NumberedRow, split_rows
 
@@ -200,7 +200,7 @@ def _describe(source: InputFile, first: CellRows, has_header: bool) -> tuple[boo
     called = [name.strip() for name in top] if header else [str(c + 1) for c in range(len(top))]
     described = zip(called, kinds, values, strict=True)
     return header, [
-        Column(name, kind, len(set(column)), len(column), unit_of(column) if kind == "text" else None)
+        Column(name, kind, len(set(column)), len(column), infer_unit(column) if kind == "text" else None)
         for name, kind, column in described
     ]
 
@@ -251,7 +251,7 @@ def _trouble(cell: str) -> str | None:
     if is_blank(cell):
         what = "the cell is empty" if not cell.strip() else f"{cell.strip()!r} means that the value is missing"
         return f"{what}; fill it in, or remove the row or the column"
-    unit = unit_of([cell])
+    unit = infer_unit([cell])
     if unit is not None:
         return f"{cell!r} is a number followed by a unit; remove {unit!r}, or leave the column out of the features"
     if not is_number(cell):

@@ -55,7 +55,7 @@ def read_edges(source: InputFile, directed: str | None = None) -> EdgeList:
     one direction adds to its weight; loops are left out.
     """
     try:
-        edges, note = decode(source, lambda file: list(_parsed(source, _cells(source, file))))
+        edges, note = decode(source, lambda file: list(_parse(source, _cells(source, file))))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a list of edges ({error}); save it as CSV with UTF-8.") from None
     graph = assemble(source, edges, directed)
@@ -80,7 +80,7 @@ def _is_data(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
 
 
-def _parsed(source: InputFile, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, str, str, float]]:
+def _parse(source: InputFile, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, str, str, float]]:
     for position, (line, cells) in enumerate(rows):
         if position == 0 and _is_header(cells):
             continue

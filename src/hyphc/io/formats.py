@@ -99,7 +99,7 @@ def detect_format(source: InputFile) -> Format:
         if head.startswith(magic):
             return found
     if head.startswith(_ZIP):
-        return _of_archive(source)
+        return _detect_archive(source)
     by_suffix = _SUFFIXES.get(source.suffix)
     if head.startswith(_HDF5) and by_suffix == "h5ad":
         return "h5ad"
@@ -108,10 +108,10 @@ def detect_format(source: InputFile) -> Format:
         raise ValueError(
             f"{source.label} does not begin as a {FORMAT_NAMES[by_suffix]} file does; write it again, or correct its extension."
         )
-    return by_suffix or _of_text(head)
+    return by_suffix or _detect_text(head)
 
 
-def _of_archive(source: InputFile) -> Format:
+def _detect_archive(source: InputFile) -> Format:
     """Return the format of a ZIP archive: NPZ or Excel."""
     if source.suffix == ".npz":
         return "npz"
@@ -141,7 +141,7 @@ def _refuse_foreign(source: InputFile, head: bytes) -> None:
         raise ValueError(f"{source.label} is {what} and not read by hyphc; {remedy}.")
 
 
-def _of_text(head: bytes) -> Format:
+def _detect_text(head: bytes) -> Format:
     """Return the format of a text file with an unknown extension: FASTA, GraphML and JSON lines by their first characters."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b">"):

@@ -49,8 +49,8 @@ def read_h5ad(source: InputFile, wanted: ColumnSelection, embedding: str | None)
     if embedding is not None:
         _refuse_columns(source, data, wanted)
     X, columns, notes = _embedding(source, data, embedding) if embedding is not None else _table(source, data, wanted)
-    labels = None if wanted.labels is None else _observed(source, data, wanted.labels)
-    known = {what: _observed(source, data, column) for what, column in wanted.known.items()}
+    labels = None if wanted.labels is None else _read_observations(source, data, wanted.labels)
+    known = {what: _read_observations(source, data, column) for what, column in wanted.known.items()}
     return ArrayContents(X, tuple(map(str, data.obs_names)), labels, columns, notes, known)
 
 
@@ -117,7 +117,7 @@ def _embedding(source: InputFile, data: Any, key: str) -> tuple[Any, tuple[str, 
     return X, columns, (f"features: embedding {key}, {X.shape[1]} columns",)
 
 
-def _observed(source: InputFile, data: Any, column: str) -> tuple[str, ...]:
+def _read_observations(source: InputFile, data: Any, column: str) -> tuple[str, ...]:
     header = [str(name) for name in data.obs.columns]
     c = find_column(f"{source.label} (obs)", header, column)
     return tuple("" if is_missing(value) else str(value) for value in data.obs.iloc[:, c])

@@ -69,7 +69,7 @@ def _numbers(lines: IO[str], n_rows: int, n_columns: int) -> Floats:
     """Return a table (n_rows, n_columns) from the remaining lines."""
     if not n_rows:
         return np.empty((0, n_columns))
-    found = np.loadtxt(_filled(lines), dtype=np.float64, comments=None, ndmin=2)
+    found = np.loadtxt(_skip_comments(lines), dtype=np.float64, comments=None, ndmin=2)
     if found.shape != (n_rows, n_columns):
         raise ValueError(
             f"{n_rows} lines of {n_columns} numbers are announced and {len(found)} of {found.shape[1]} there"
@@ -77,7 +77,7 @@ def _numbers(lines: IO[str], n_rows: int, n_columns: int) -> Floats:
     return found
 
 
-def _filled(lines: IO[str]) -> Iterator[str]:
+def _skip_comments(lines: IO[str]) -> Iterator[str]:
     """Yield lines that are not blank or comments; raise if there is none, where NumPy only warns."""
     has_lines = False
     for line in lines:

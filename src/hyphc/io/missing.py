@@ -26,7 +26,7 @@ def handle_missing(points: Points, missing: Missing) -> Points:
     if points.kind != "features" or values is None or not has_gaps(values):
         return points
     holes: Holes = np.isnan(values)
-    note = f"missing: {_where(holes, points.columns)}"
+    note = f"missing: {_describe_holes(holes, points.columns)}"
     if missing == "drop":
         return _drop_rows(points, holes, note)
     if missing == "impute":
@@ -59,7 +59,7 @@ def numeric_columns(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] 
     return values, called
 
 
-def _where(holes: Holes, columns: tuple[str, ...] | None) -> str:
+def _describe_holes(holes: Holes, columns: tuple[str, ...] | None) -> str:
     counts = holes.sum(axis=0)
     most = np.argsort(-counts, kind="stable")
     most = most[counts[most] > 0]
@@ -77,15 +77,15 @@ def _drop_rows(points: Points, holes: Holes, note: str) -> Points:
         what = f"{len(kept)} of {points.n} rows have all values, and a tree needs two"
         raise ColumnsError(f"{points.source}: {what}; leave out columns, or fill them in.", "exclude", "impute")
     numbers = tuple((kept + 1).tolist())
-    names, labels = (None if t is None else _of(kept, t) for t in (points.names, points.labels))
-    known = {what: _of(kept, cells) for what, cells in points.known.items()}
+    names, labels = (None if t is None else _pick_cells(kept, t) for t in (points.names, points.labels))
+    known = {what: _pick_cells(kept, cells) for what, cells in points.known.items()}
     note = f"{note}; {points.n - len(kept)} rows left out"
     names = tuple(f"row {number}" for number in numbers) if names is None else names
     left = replace(points, data=points.data[kept], names=names, labels=labels, known=known, rows=numbers)
     return replace(left, notes=(*points.notes, note))
 
 
-def _of(kept: Ints, cells: tuple[str, ...]) -> tuple[str, ...]:
+def _pick_cells(kept: Ints, cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(cells[i] for i in kept.tolist())
 
 

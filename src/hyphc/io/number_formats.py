@@ -17,7 +17,7 @@ _THOUSANDS_DOT = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")  # 1.234 where comma
 _WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)*\s*([^\W\d_]{1,6}(?:/[^\W\d_]{1,6})?\d?|%|°[CF]?|[€$£])")  # 70.3 kg, 12%
 
 
-def unit_of(cells: Sequence[str]) -> str | None:
+def infer_unit(cells: Sequence[str]) -> str | None:
     """Return the unit that follows a number in most of the cells that are not blank; None where none does.
 
     Examples

@@ -148,14 +148,14 @@ def read_points(
     if points.kind == "features":
         if not (wanted or precomputed or distances or graph):
             _refuse_edges(points)
-        whole = _squared(points) if distances else points
-        points = _with_kind(whole, precomputed or distances, graph, of_rows=found == "h5ad")
-    points = _as_distances(points) if distances else points
+        whole = _to_square(points) if distances else points
+        points = _set_kind(whole, precomputed or distances, graph, of_rows=found == "h5ad")
+    points = _to_distances(points) if distances else points
     if points.n < 2:
         raise ValueError(f"{points.source} holds one row; a tree needs at least two.")
     if features is None:
         _refuse_matrix(points)
-        points = _without_identifiers(points)
+        points = _drop_identifiers(points)
     points = transpose_points(points) if transpose else points
     if missing in ("drop", "impute") and points.kind != "features":
         message = (
@@ -163,7 +163,7 @@ def read_points(
         )
         raise ColumnsError(message, "drop-missing" if missing == "drop" else "impute")
     points = handle_missing(points, missing)
-    points = _with_missing_labels(points)
+    points = _clear_missing_labels(points)
     return replace(points, notes=points.notes + _warnings(points))
 
 
@@ -205,7 +205,7 @@ def _read(source: InputFile, found: Format, wanted: ColumnSelection, own: Format
     """Read the file with the reader of its format."""
     own.require(source, found)
     if found in ("edges", "graphml", "fasta", "phylip") or (found == "text" and own.graph):
-        return _without_columns(source, found, wanted, own)
+        return _read_without_columns(source, found, wanted, own)
     if found in ("text", "excel", "jsonl"):
         table, notes = _table(source, found, wanted, own)
         called, groups = (None if cells is None else tuple(cells) for cells in (table.names, table.labels))
@@ -222,7 +222,7 @@ def _read(source: InputFile, found: Format, wanted: ColumnSelection, own: Format
     return replace(points, known=arrays.known)
 
 
-def _without_columns(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
+def _read_without_columns(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
     """Read a format without columns: graphs and sequences."""
     if wanted:
         what = {"fasta": "holds sequences", "phylip": "holds distances"}.get(found, "is a list of edges")
@@ -244,14 +244,14 @@ def _table(
     return read_rows(source, rows, wanted, own.header), notes
 
 
-def _as_distances(points: Points) -> Points:
+def _to_distances(points: Points) -> Points:
     if points.kind == "graph":
         message = f"{points.source} is a graph, whose absent entries are no distances; write all of them."
         raise ColumnsError(message, "distances")
     return replace(points, kind="distances")
 
 
-def _squared(points: Points) -> Points:
+def _to_square(points: Points) -> Points:
     """Return condensed distances, in one column or one row, as a square matrix."""
     numbers = np.asarray(points.data) if isinstance(points.data, np.ndarray) else np.empty((2, 2))
     if 1 not in numbers.shape or not is_valid_y(numbers.ravel()) or numbers.size == 1:
@@ -261,7 +261,7 @@ def _squared(points: Points) -> Points:
     return Points(points.source, square, "features", notes=(note,))
 
 
-def _with_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = False) -> Points:
+def _set_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = False) -> Points:
     """Return the kind of data: square sparse matrices are graphs unless the format is ``of_rows``; others are features by
     default."""
     n, d = points.data.shape
@@ -297,7 +297,7 @@ def _refuse_matrix(points: Points) -> None:
         raise ColumnsError(message, "precomputed", "distances", "features")
 
 
-def _without_identifiers(points: Points) -> Points:
+def _drop_identifiers(points: Points) -> Points:
     """Drop columns that only number the rows; the first of them names the rows, if nothing else does."""
     called = points.columns
     if not isinstance(points.data, np.ndarray) or points.kind != "features" or called is None:
@@ -319,7 +319,7 @@ def _without_identifiers(points: Points) -> Points:
     return replace(points, data=data, columns=columns, names=names, notes=tuple(notes))
 
 
-def _with_missing_labels(points: Points) -> Points:
+def _clear_missing_labels(points: Points) -> Points:
     """Return labels with markers of missing values replaced by empty ones, and a note with their number."""
     if points.labels is None:
         return points

@@ -103,7 +103,7 @@ def read_phylip(source: InputFile) -> Distances:
     """Read a PHYLIP distance matrix: the number of rows, then names and distances, square or lower triangular."""
     words, _ = decode(source, lambda file: [line.split() for line in file if line.strip()])
     n = _count(source, words)
-    rows = _joined(source, words[1:], n)
+    rows = _join_lines(source, words[1:], n)
     names, numbers = tuple(row[0] for row in rows), [row[1:] for row in rows]
     shape = [len(row) for row in numbers]
     kind = "square" if shape == [n] * n else "lower triangle"
@@ -126,7 +126,7 @@ def _count(source: InputFile, words: list[list[str]]) -> int:
     return int(first[0])
 
 
-def _joined(source: InputFile, lines: list[list[str]], n: int) -> list[list[str]]:
+def _join_lines(source: InputFile, lines: list[list[str]], n: int) -> list[list[str]]:
     """Return rows with their continuation lines, those that begin with a number."""
     rows: list[list[str]] = []
     for words in lines:

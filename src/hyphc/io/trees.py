@@ -39,7 +39,7 @@ def read_tree(path: PathLike) -> Tree:
         if head[:1] == b"{":
             return Tree.from_json(_text(source))
         if head[:1] in (b"(", b"["):
-            return _without_row_numbers(Tree.from_newick(_text(source)))
+            return _drop_row_numbers(Tree.from_newick(_text(source)))
     except ValueError as error:
         raise ValueError(f"{source.label} is not a tree: {error}") from None
     raise ValueError(f"{source.label} is not a tree; expected NPZ, Newick, JSON, or a linkage matrix in NPY.")
@@ -72,7 +72,7 @@ def _load_npz(source: InputFile) -> Tree:
     return Tree.load(source.plain_path)
 
 
-def _without_row_numbers(tree: Tree) -> Tree:
+def _drop_row_numbers(tree: Tree) -> Tree:
     """Return the tree without names if its leaves are called 1 … n, as ``write_tree`` calls rows without names."""
     return tree.with_names(None) if tree.names == row_numbers(tree.n_leaves) else tree
 

@@ -107,8 +107,8 @@ def clustermap(
         raise ValueError(f"max_rows={max_rows} shows nothing; choose max_rows >= 1.")
     source, tree = tree, tree_from(tree)
     called, values = _table(X, tree.n_leaves)
-    shown = _standardized(values) if standardize else values
-    ordered = _column_tree(_standardized(values)) if columns == "similar" else None
+    shown = _zscore(values) if standardize else values
+    ordered = _column_tree(_zscore(values)) if columns == "similar" else None
     order = np.arange(len(called)) if ordered is None else ordered.leaf_order()
     strips = [groups_of(source, tree, labels)]
     if annotations is not None:
@@ -201,7 +201,7 @@ def _table(X: Any, n: int) -> tuple[list[str], Floats]:
     return [column.name for column in found], np.column_stack(numbers).astype(np.float64)  # type: ignore[arg-type]
 
 
-def _standardized(values: Floats) -> Floats:
+def _zscore(values: Floats) -> Floats:
     """Return z-scores of the columns; 0 in a constant column, NaN stays."""
     known = np.isfinite(values)
     counts = np.maximum(known.sum(axis=0), 1)

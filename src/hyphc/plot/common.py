@@ -128,7 +128,7 @@ def color_column(column: Column, number: int) -> Groups:
     if column.numbers is not None:
         return scale_of(column.name, column.numbers, number)
     assert column.codes is not None
-    return _in_groups(column.codes, column.classes, column.name, number)
+    return _group_codes(column.codes, column.classes, column.name, number)
 
 
 def tree_from(source: Any) -> Tree:
@@ -147,15 +147,15 @@ def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
     if labels is not None:
         name, values = getattr(labels, "name", None) or "label", np.asarray(labels)
         if values.dtype.kind == "f" and _measures(values):
-            return scale_of(str(name), _checked(values, tree.n_leaves).astype(np.float64))
-        return _grouped(values, tree.n_leaves, str(name), 0)
+            return scale_of(str(name), _check_labels(values, tree.n_leaves).astype(np.float64))
+        return _group(values, tree.n_leaves, str(name), 0)
     clusters = getattr(source, "labels_", None)
     return cluster_groups(tree, own_clusters(tree).labels if clusters is None else clusters)
 
 
 def cluster_groups(tree: Tree, clusters: npt.ArrayLike) -> Groups:
     """Return flat clusters, one label a leaf, as groups in the palette of clusters."""
-    return _grouped(np.asarray(clusters), tree.n_leaves, "cluster", None)
+    return _group(np.asarray(clusters), tree.n_leaves, "cluster", None)
 
 
 def _measures(values: npt.NDArray[Any]) -> bool:
@@ -164,18 +164,18 @@ def _measures(values: npt.NDArray[Any]) -> bool:
     return len(known) > len(palette.CLUSTERS.base) and bool((known != np.round(known)).any())
 
 
-def _checked(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
+def _check_labels(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
     if labels.shape != (n,):
         raise ValueError(f"labels have shape {labels.shape} and the tree {n} leaves; give one label for each leaf.")
     return labels
 
 
-def _grouped(labels: npt.NDArray[Any], n: int, title: str, column: int | None) -> Groups:
-    codes, classes = label_classes(_checked(labels, n))
-    return _in_groups(codes, classes, title, column)
+def _group(labels: npt.NDArray[Any], n: int, title: str, column: int | None) -> Groups:
+    codes, classes = label_classes(_check_labels(labels, n))
+    return _group_codes(codes, classes, title, column)
 
 
-def _in_groups(codes: Ints, classes: Sequence[str], title: str, column: int | None) -> Groups:
+def _group_codes(codes: Ints, classes: Sequence[str], title: str, column: int | None) -> Groups:
     """Return class codes, −1 missing, as groups: the most frequent have colours, the others share one."""
     counts = np.bincount(codes[codes >= 0], minlength=len(classes))
     present = int((counts > 0).sum())

@@ -20,8 +20,8 @@ def outlier_scores(similarity: Similarity, tree: Tree, clusters: FlatClusters, m
     heights would not show a point in a sparse region. For other similarities the heights do (``membership.outlier_scores``).
     """
     graph = similarity.local_part
-    if isinstance(graph, Graph) and graph.crowding is not None:
-        return density_scores(graph.crowding, clusters.labels)
+    if isinstance(graph, Graph) and graph.local_density is not None:
+        return density_scores(graph.local_density, clusters.labels)
     return membership.outlier_scores(tree, clusters, min_size)
 
 

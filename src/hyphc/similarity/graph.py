@@ -28,11 +28,11 @@ class Graph(Similarity):
     """A sparse symmetric matrix: both directions stored, no diagonal, absent edges are 0. It need not be connected.
 
     ``directed`` says how a matrix with two weights for a pair becomes symmetric: "sum", "max" or "mean" of both; None refuses
-    it. Entries that a sparse matrix holds several times are summed. ``crowding`` is known where the graph was made of rows.
+    it. Entries that a sparse matrix holds several times are summed. ``local_density`` is known where the graph was made of rows.
     """
 
     is_sparse = has_edges = True
-    crowding: LocalDensity | None = None
+    local_density: LocalDensity | None = None
 
     def __init__(self, adjacency: Any, *, sizes: npt.ArrayLike | None = None, directed: str | None = None) -> None:
         matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)
@@ -51,7 +51,7 @@ class Graph(Similarity):
         self._store(matrix, sizes)
 
     @classmethod
-    def _known(cls, matrix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
+    def _unchecked(cls, matrix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
         """Build a graph from the matrix of another: symmetric, without a diagonal, not checked again."""
         graph = cls.__new__(cls)
         matrix.sort_indices()
@@ -99,7 +99,7 @@ class Graph(Similarity):
 
     def subset(self, index: npt.ArrayLike) -> Graph:
         index = np.asarray(index)
-        return Graph._known(self.to_csr()[index][:, index], self.sizes[index])
+        return Graph._unchecked(self.to_csr()[index][:, index], self.sizes[index])
 
     @property
     def n_pairs(self) -> int:
@@ -113,7 +113,7 @@ class Graph(Similarity):
 
     def combined(self, mix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
         upper = sp.triu(mix @ self.to_csr() @ mix.T, 1, format="csr")
-        return Graph._known(upper + upper.T, sizes)
+        return Graph._unchecked(upper + upper.T, sizes)
 
     def extended(self, rows: Any) -> Graph:
         across = sp.csr_array(rows) @ sp.diags_array(self.sizes)

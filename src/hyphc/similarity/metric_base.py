@@ -55,13 +55,11 @@ class Metric(ABC):
     def extend(self, fitted: Similarity, new: Any) -> Similarity:
         """Return the similarity of old and new rows together, rebuilt from all rows where they are stored."""
         rows = self.check_rows(new)
-        whole = (
-            self.build(stack_rows(fitted.source, rows)) if fitted.source is not None else self._extended(fitted, rows)
-        )
+        whole = self.build(stack_rows(fitted.source, rows)) if fitted.source is not None else self._append(fitted, rows)
         whole.metric = self
         return whole
 
-    def _extended(self, fitted: Similarity, new: Any) -> Similarity:
+    def _append(self, fitted: Similarity, new: Any) -> Similarity:
         return fitted.extended(self.rows(fitted, new))
 
     def check_rows(self, X: Any) -> Any:

@@ -89,7 +89,7 @@ class Rbf(Metric):
         if self.gamma is not None and not self.gamma > 0:
             raise ValueError(f"gamma={self.gamma} must be positive.")
         require_squares(X, "X")
-        return _dense_of(lambda rows: self._kernel(rows, rows, X), X)
+        return _to_dense(lambda rows: self._kernel(rows, rows, X), X)
 
     def rows(self, fitted: Similarity, new: Any) -> Floats:
         require_squares(new, "X", smallest=False)
@@ -189,7 +189,7 @@ class Custom(Metric):
     words = "similarities of the given function"
 
     def build(self, X: npt.NDArray[Any]) -> Dense:
-        return _dense_of(self.function, X)
+        return _to_dense(self.function, X)
 
     def rows(self, fitted: Similarity, new: Any) -> Floats:
         whole = stack_rows(fitted.source, check_width(new, fitted))
@@ -204,7 +204,7 @@ METRICS = {kind.name: kind for kind in _ALL}
 NEIGHBOR_METRICS = tuple(name for name, kind in METRICS.items() if kind.has_neighbors)
 
 
-def metric_of(similarity: Similarity) -> Metric:
+def get_metric(similarity: Similarity) -> Metric:
     """Return the metric that built a similarity; one built by hand takes rows like its own, or similarities."""
     if similarity.metric is not None:
         return similarity.metric  # type: ignore[no-any-return]
@@ -222,7 +222,7 @@ def default_gamma(X: npt.NDArray[Any]) -> float:
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
-def _dense_of(kernel: Callable[[Floats], npt.ArrayLike], X: npt.NDArray[Any]) -> Dense:
+def _to_dense(kernel: Callable[[Floats], npt.ArrayLike], X: npt.NDArray[Any]) -> Dense:
     n = len(X)
     require_memory(16 * n * n, f"A dense similarity of {n} points", "set n_neighbors for a sparse graph")
     matrix = np.asarray(kernel(X))

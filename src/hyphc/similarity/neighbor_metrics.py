@@ -16,7 +16,7 @@ from .background import Background
 from .base import Similarity
 from .blend import Blend, BlendRows
 from .graph import Graph, LocalDensity
-from .inputs.frames import has_categories, table_of
+from .inputs.frames import has_categories, to_table
 from .inputs.input_warnings import warn_of_square_rows
 from .inputs.missing_values import (
     MaskedRows,
@@ -72,10 +72,10 @@ class Neighbors(Metric):
 
     def build_graph(self, X: Any, found: NeighborLists) -> Graph:
         """Return the graph of rows and their neighbours."""
-        from .knn.edge_weights import graph_of
+        from .knn.edge_weights import knn_to_graph
 
-        graph = Graph(graph_of(found.neighbours, found.distances, self.edge_weights))
-        graph.source, graph.crowding, graph.recall_ = X, local_density(found.distances), found.recall
+        graph = Graph(knn_to_graph(found.neighbours, found.distances, self.edge_weights))
+        graph.source, graph.local_density, graph.recall_ = X, local_density(found.distances), found.recall
         return graph
 
     def find_neighbors(self, X: Any) -> NeighborLists:
@@ -122,9 +122,9 @@ class MaskedNeighbors(Neighbors):
     shares: Any = None
 
     def find_neighbors(self, X: Any) -> NeighborLists:
-        from .knn.search import EXACT_LIMIT, NeighborLists, seed_of, warn_of_low_recall
+        from .knn.search import EXACT_LIMIT, NeighborLists, to_seed, warn_of_low_recall
 
-        seed = seed_of(self.random_state)
+        seed = to_seed(self.random_state)
         found = NeighborLists(*find_masked_neighbors(X, self.shares, self.n_neighbors, EXACT_LIMIT, seed, self.n_jobs))
         warn_of_low_recall(found.recall)
         return found
@@ -304,7 +304,7 @@ class Auto(Metric):
         if (sizes == 1).all():
             return graph, wanted
         weighted = graph.combined(sp.diags_array(sizes).tocsr(), sizes)
-        weighted.crowding, weighted.recall_ = graph.crowding, graph.recall_
+        weighted.local_density, weighted.recall_ = graph.local_density, graph.recall_
         return weighted, wanted
 
     def _neighbors(self, k: int, scaled: ScaledRows, new: Any = None) -> Neighbors:
@@ -330,7 +330,7 @@ class Auto(Metric):
         return self._blend(whole, np.append(fitted.sizes, np.ones(found.shape[0])), fitted.background)
 
     def check_rows(self, X: Any) -> Any:
-        rows = X if isinstance(X, MixedTable) else table_of(X) if has_categories(X) else self._check_numbers(X)
+        rows = X if isinstance(X, MixedTable) else to_table(X) if has_categories(X) else self._check_numbers(X)
         if rows.shape[0] == 0:
             raise ValueError("A similarity needs at least one point; got none.")
         return rows
@@ -391,8 +391,10 @@ def repeat_leaves(blend: Blend, group: Ints, weights: Floats) -> Blend:
     kept = {"slope": background.slope, "level": background.level}
     scattered = Background(features * weights[:, None], squares=squares * weights, sizes=weights, **kept)
     whole = Blend(Graph(copies, sizes=weights), scattered)
-    if blend.graph.crowding is not None:
-        whole.graph.crowding = LocalDensity(blend.graph.crowding.density[group], blend.graph.crowding.dimension)
+    if blend.graph.local_density is not None:
+        whole.graph.local_density = LocalDensity(
+            blend.graph.local_density.density[group], blend.graph.local_density.dimension
+        )
     whole.graph.recall_ = blend.graph.recall_
     whole.metric = blend.metric
     whole.source = replace(blend.source, rows=blend.source.rows[group])

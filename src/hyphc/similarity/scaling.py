@@ -186,12 +186,12 @@ class Decision:
 def scaling_from_moments(moments: Moments, scale: str | bool) -> ColumnScaling:
     """Return ``column_scaling`` from moments alone."""
     varies, factor = moments.varies, np.zeros(len(moments.centre))
-    decision = decide(moments.select(varies)) if isinstance(scale, str) else requested(bool(scale), varies)
+    decision = decide(moments.select(varies)) if isinstance(scale, str) else requested_decision(bool(scale), varies)
     factor[varies] = decision.factor(moments.deviations[varies])
     return ColumnScaling(moments.centre, factor, describe_decision(decision, varies))
 
 
-def requested(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
+def requested_decision(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
     """Return the decision of a caller who passed True or False."""
     return Decision(scaled, "asked for", np.zeros(int(varies.sum()), dtype=bool))
 
@@ -199,12 +199,12 @@ def requested(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
 def describe_decision(decision: Decision, varies: npt.NDArray[np.bool_]) -> str:
     """Describe what is done to columns and why; columns are numbered from 0."""
     own = np.flatnonzero(varies)[decision.own].tolist()
-    note = f", but for {_numbered(own)} of another unit, scaled to the median standard deviation" if own else ""
+    note = f", but for {_list_columns(own)} of another unit, scaled to the median standard deviation" if own else ""
     dropped = f", {(~varies).sum()} constant left out" if not varies.all() else ""
     return f"columns {'scaled' if decision.scaled else 'as they are'}: {decision.why}{note}{dropped}"
 
 
-def _numbered(columns: list[int]) -> str:
+def _list_columns(columns: list[int]) -> str:
     return f"column{'s' * (len(columns) > 1)} {', '.join(map(str, columns))} (from 0)"
 
 
@@ -214,7 +214,7 @@ def decide(moments: Moments) -> Decision:
     nothing = np.zeros(d, dtype=bool)
     if d < 2:
         return Decision(False, "fewer than two of them vary", nothing)
-    own = _of_another_unit(deviations)
+    own = _find_other_units(deviations)
     centred = _are_centred(moments)
     if d - centred.sum() < FEW * d and _fall(deviations[centred]):
         why = "centred, with standard deviations that decrease from left to right, they are principal components"
@@ -237,7 +237,7 @@ def _median(deviations: Floats) -> float:
     return float(np.sort(deviations)[(len(deviations) - 1) // 2])
 
 
-def _of_another_unit(deviations: Floats) -> npt.NDArray[np.bool_]:
+def _find_other_units(deviations: Floats) -> npt.NDArray[np.bool_]:
     """Mark the few columns whose standard deviations are large and separated from all others."""
     order = np.argsort(-deviations, kind="stable")
     falling, own = deviations[order], np.zeros(len(deviations), dtype=bool)

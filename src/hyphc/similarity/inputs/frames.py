@@ -62,7 +62,7 @@ def _require_not_infinite(column: Any, name: str, c: int) -> None:
         )
 
 
-def table_of(frame: Any, like: MixedTable | None = None) -> MixedTable:
+def to_table(frame: Any, like: MixedTable | None = None) -> MixedTable:
     """Convert a frame to a table; categories are encoded as in ``like``, if it is given.
 
     Categories are columns of pandas' or polars' categorical and string types and, among objects, those that are not all numbers.

@@ -129,8 +129,8 @@ def warn_of_named_columns(names: Sequence[str], X: npt.NDArray[Any], source: str
     nuisances = [names[c] for c in nuisance_columns(names, X) if names[c] not in identifiers]
     if len(identifiers) + len(nuisances) in (0, len(names)):
         return
-    what = [f"only number the rows ({_listed(identifiers)})"] * bool(identifiers)
-    what += [f"say how rows were measured and not what ({_listed(nuisances)})"] * bool(nuisances)
+    what = [f"only number the rows ({_quote_names(identifiers)})"] * bool(identifiers)
+    what += [f"say how rows were measured and not what ({_quote_names(nuisances)})"] * bool(nuisances)
     remedy = f"with X.drop(columns={identifiers + nuisances})" if source is None else f"of {source!r}"
     warn(
         f"Rows are also clustered by columns that seem to {' and to '.join(what)}; leave them out {remedy}, or ignore this "
@@ -140,7 +140,7 @@ def warn_of_named_columns(names: Sequence[str], X: npt.NDArray[Any], source: str
     )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
 
 

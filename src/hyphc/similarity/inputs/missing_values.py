@@ -66,13 +66,13 @@ class MaskedRows:
     def __init__(self, rows: Floats, shares: Floats) -> None:
         self._exponent = int(np.frexp(np.fmax.reduce(np.abs(rows), axis=None, initial=0.0))[1])
         self._shares = shares
-        self._rows = self._scaled(rows)
+        self._rows = self._scale(rows)
         self._arrays = _split_mask(self._rows, shares)
         widths = np.nan_to_num(np.fmax.reduce(self._rows, axis=0) - np.fmin.reduce(self._rows, axis=0))
         # (Σ a) / (Σ b) is at most the largest a / b: no two rows of these are further apart
         self._furthest = float(np.sqrt(shares.sum() * (widths**2 / shares).max(initial=0.0)))
 
-    def _scaled(self, rows: Floats) -> Floats:
+    def _scale(self, rows: Floats) -> Floats:
         """Return the rows scaled by a power of two, so that squares neither overflow nor vanish."""
         return np.ldexp(rows, -self._exponent)
 
@@ -96,7 +96,7 @@ class MaskedRows:
 
     def query(self, new: Floats, k: int) -> tuple[Ints, Floats]:
         """Return the k rows nearest to each new row, and their distances, nearest first."""
-        return self._query(self._scaled(new), None, k)
+        return self._query(self._scale(new), None, k)
 
     def _query(self, queries: Floats, own: Ints | None, k: int) -> tuple[Ints, Floats]:
         candidates = np.empty((len(queries), k), dtype=np.int64)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..._runtime.arrays import Floats, Ints
 from ..._runtime.table_columns import is_missing
 from ..scaling import FEW as FEW_COLUMNS
-from ..scaling import ColumnScaling, Decision, Moments, decide, describe_decision, requested
+from ..scaling import ColumnScaling, Decision, Moments, decide, describe_decision, requested_decision
 
 Categories = tuple[tuple[str, ...] | None, ...]  # the values of each column; None where it holds numbers
 
@@ -125,13 +125,13 @@ def mixed_scaling(moments: Moments, categories: Categories, scale: str | bool) -
     deviations = np.sqrt(np.bincount(blocks, moments.deviations**2))
     factor = np.zeros(len(categories))
     if scale is False:
-        decision = requested(False, varies)
+        decision = requested_decision(False, varies)
         factor[varies] = np.where(grouped, MISMATCH / np.sqrt(2.0), 1.0)[varies]
     else:
         decision = (
             _decide(moments, grouped[varies], (varies & ~grouped)[blocks])
             if scale == "auto"
-            else requested(True, varies)
+            else requested_decision(True, varies)
         )
         factor[varies] = decision.factor(deviations[varies])
     return ColumnScaling(moments.centre, factor[blocks], describe_decision(decision, varies))

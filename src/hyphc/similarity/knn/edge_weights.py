@@ -20,7 +20,7 @@ WEIGHT_FLOOR = 1e-12
 NEWTON_STEPS, NEWTON_RTOL = 100, 1e-13
 
 
-def graph_of(neighbours: Ints, distances: Floats, edge_weights: str) -> sp.csr_array[np.float64]:
+def knn_to_graph(neighbours: Ints, distances: Floats, edge_weights: str) -> sp.csr_array[np.float64]:
     """Return the symmetric graph of rows and their nearest neighbours, as in ``neighbor_graph``."""
     if neighbours.shape[1] == 0:
         return sp.csr_array((len(neighbours), len(neighbours)), dtype=np.float64)
@@ -36,7 +36,7 @@ def _fuzzy(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
     memberships = many_memberships(distances) if len(distances) > MANY else fuzzy_memberships(distances)
     directed = _directed(neighbours, memberships)
     reverse = directed.T.tocsr()
-    return _finished(directed + reverse - directed * reverse)
+    return _finish(directed + reverse - directed * reverse)
 
 
 def many_memberships(distances: Floats) -> Floats:
@@ -132,10 +132,10 @@ def _directed(neighbours: Ints, weights: Floats) -> sp.csr_array[np.float64]:
 
 
 def _union(directed: sp.csr_array[np.float64]) -> sp.csr_array[np.float64]:
-    return _finished(directed.maximum(directed.T.tocsr()))
+    return _finish(directed.maximum(directed.T.tocsr()))
 
 
-def _finished(graph: sp.csr_array[np.float64]) -> sp.csr_array[np.float64]:
+def _finish(graph: sp.csr_array[np.float64]) -> sp.csr_array[np.float64]:
     # a + b − ab may round to just above 1.
     np.clip(graph.data, WEIGHT_FLOOR, 1.0, out=graph.data)
     graph.sort_indices()

@@ -19,14 +19,14 @@ def exact_candidates(points: Points, rows: Ints, k: int, n_jobs: int | None, amo
     wanted = k + 1 if among is None else k
     queries = points if len(rows) == points.shape[0] else points[rows]
     if isinstance(points, np.ndarray) and points.shape[1] <= TREE_DIMENSIONS:
-        return _by_tree(points[:among], np.asarray(queries), wanted, n_jobs)
+        return _query_tree(points[:among], np.asarray(queries), wanted, n_jobs)
     from sklearn.neighbors import NearestNeighbors
 
     search = NearestNeighbors(n_neighbors=wanted, algorithm="brute", n_jobs=n_jobs).fit(points[:among])
     return np.asarray(search.kneighbors(queries, return_distance=False), dtype=np.int64)
 
 
-def _by_tree(points: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
+def _query_tree(points: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
     """Return the k nearest points of each query, by a k-d tree.
 
     On our own threads: scikit-learn's sets the filters of warnings aside, which are those of all threads, and several fits may

@@ -38,7 +38,7 @@ class Cells:
 
     def _move(self, points: Rows, n_jobs: int | None) -> None:
         """Move each point to the nearest neighbouring cell that is not full, and each centre to the mean of its points."""
-        wanted = self._wanted(points, n_jobs)
+        wanted = self._nearest_cells(points, n_jobs)
         sizes = np.diff(self.starts)
         labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         kernels.move(labels, wanted, sizes, FULL)
@@ -50,7 +50,7 @@ class Cells:
         """Return the cell nearest to each row."""
         return np.asarray(np.argmin(kernels.squared_distances(rows, self.centres), axis=1))
 
-    def _wanted(self, points: Rows, n_jobs: int | None) -> Places:
+    def _nearest_cells(self, points: Rows, n_jobs: int | None) -> Places:
         """Return the nearest cell of each point in the order, among those that neighbour its own."""
         wanted = np.empty(len(self.order), np.int32)
 

@@ -79,7 +79,7 @@ class InvertedFile:
             lists = nn_descent_step(self._points, lists, len(self._points), self._n_jobs)
             if self._share(lists[0]) >= FOUND:
                 break
-        numbers, distances = self._ranked(self._points, lists[0])
+        numbers, distances = self._rank(self._points, lists[0])
         back = np.argsort(self._order)
         return numbers[back], distances[back]
 
@@ -119,7 +119,7 @@ class InvertedFile:
         """Return the k points nearest to each new row, and their distances: both (m, k), nearest first."""
         new = np.ascontiguousarray(new, dtype=self._points.dtype)
         places, _ = self._around_nearest(new, np.full(len(new), -1, np.int32), self.n_probes_alone)
-        return self._ranked(new, places)
+        return self._rank(new, places)
 
     def recall(self, distances: Floats) -> float:
         """Return the recall on the sample: compared by distance, since points at equal distance may be swapped."""
@@ -127,7 +127,7 @@ class InvertedFile:
 
     def _share(self, places: Places) -> float:
         """Return ``recall`` of lists of positions."""
-        distances = self._ranked(self._points[self._sample], places[self._sample])[1]
+        distances = self._rank(self._points[self._sample], places[self._sample])[1]
         return float((distances <= self._reach[:, None]).mean())
 
     def _fill_panels(self, cells: range) -> None:
@@ -142,21 +142,21 @@ class InvertedFile:
         sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
         self._sample = np.sort(sample).astype(np.int32)
         places, _ = self._everywhere(self._sample)
-        self._reach = self._ranked(self._points[self._sample], places)[1][:, -1]
-        homes = self._cell_of(places[:, : self.k])
+        self._reach = self._rank(self._points[self._sample], places)[1][:, -1]
+        homes = self._find_cell(places[:, : self.k])
         ranks = np.concatenate([self._ranks(i, cells) for i, cells in zip(self._sample, homes, strict=True)])
         found = np.cumsum(np.bincount(ranks, minlength=width + 1)[:width]) / len(ranks)
         first, alone, all_but_few = (np.searchsorted(found, (SHARE_FIRST, SHARE_ALONE, ALMOST_ALL)) + 1).tolist()
         self.n_probes = min(max(first, min(all_but_few, FEW_FIRST)), width)
         self.n_probes_alone = min(max(alone, min(all_but_few, FEW_ALONE)), width)
 
-    def _cell_of(self, places: npt.NDArray[Any]) -> Ints:
+    def _find_cell(self, places: npt.NDArray[Any]) -> Ints:
         return np.searchsorted(self._starts, places, side="right") - 1
 
     def _ranks(self, place: int, cells: Ints) -> Ints:
         """Return how many neighbouring cells are nearer to a point than each of ``cells``; all of them where it is not a
         neighbour."""
-        own = int(self._cell_of(np.array(place)))
+        own = int(self._find_cell(np.array(place)))
         near = self._neighbor_cells[own]
         scores = cell_kernels.nearness(
             self._points, np.array([place], np.int32), self._centres[own], near, self._centres
@@ -180,7 +180,7 @@ class InvertedFile:
         probed = np.zeros((len(union), len(queries)), np.bool_)
         for cell, group, own, around in zip(cells, groups, column[place.reshape(near.shape)], near, strict=True):
             probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, n_probes)
-        return self._searched(queries, selves, union[order], probed)
+        return self._search(queries, selves, union[order], probed)
 
     def _around_nearest(self, queries: Rows, selves: Places, n_probes: int) -> Lists:
         """Return the nearest points of queries anywhere in space."""
@@ -205,19 +205,19 @@ class InvertedFile:
         def search(rows: range) -> Lists:
             some = places[rows.start : rows.stop]
             probed = np.ones((len(every), len(some)), np.bool_)
-            return self._searched(self._points[some], some, every, probed)
+            return self._search(self._points[some], some, every, probed)
 
         parts = thread_map(search, tasks(len(places), _QUERIES_A_TASK), self._n_jobs)
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
-    def _searched(self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]) -> Lists:
+    def _search(self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]) -> Lists:
         """Return the nearest points of each query in the cells that it probes."""
         lists = empty_lists(len(queries), self.k)
         blocks = self._starts, self._lanes, self._centres, self._panels, self._squares
         nearest_kernels.search(queries, selves, cells, probed, *blocks, *lists)
         return lists
 
-    def _ranked(self, queries: Rows, places: Places) -> tuple[Ints, Floats]:
+    def _rank(self, queries: Rows, places: Places) -> tuple[Ints, Floats]:
         """Return the numbers of the k nearest points, and their distances recomputed from differences."""
         numbers, distances = np.empty((len(queries), self.k), np.int64), np.empty((len(queries), self.k))
 

@@ -41,7 +41,7 @@ def find_by_distance(X: Any, new: Any, k: int, distance: Distance, n_jobs: int |
     """Return the k rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first, ties by number."""
     from sklearn.neighbors import NearestNeighbors
 
-    old, wanted = _prepared(X, distance), _prepared(new, distance)
+    old, wanted = _prepare(X, distance), _prepare(new, distance)
     by_tree = distance in _BY_TREE and isinstance(old, np.ndarray)
     search = NearestNeighbors(
         n_neighbors=k, metric=distance, algorithm="ball_tree" if by_tree else "brute", n_jobs=n_jobs
@@ -58,7 +58,7 @@ def find_by_distance(X: Any, new: Any, k: int, distance: Distance, n_jobs: int |
     return np.take_along_axis(neighbours, order, axis=1).astype(np.int64), np.take_along_axis(distances, order, axis=1)
 
 
-def _prepared(X: Any, distance: Distance) -> Any:
+def _prepare(X: Any, distance: Distance) -> Any:
     """Return rows as the distance takes them, or raise an error that says what it takes."""
     if distance == "haversine" and X.shape[1] != 2:
         raise ValueError(f"metric='haversine' takes two columns, latitude and longitude; X has {X.shape[1]}.")

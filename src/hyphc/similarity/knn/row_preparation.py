@@ -56,7 +56,7 @@ def _recenter(points: Points) -> Points:
     if isinstance(points, np.ndarray):
         scaled = np.ldexp(points, -exponent)
         return np.asarray(scaled - scaled.mean(axis=0))
-    return _with_data(points, np.ldexp(points.data, -exponent))
+    return _replace_data(points, np.ldexp(points.data, -exponent))
 
 
 def unit_vectors(points: Points) -> Points:
@@ -79,7 +79,7 @@ def unit_vectors(points: Points) -> Points:
 def _divide_rows(points: Points, divisors: Floats) -> Points:
     if isinstance(points, np.ndarray):
         return np.asarray(points / divisors[:, None])
-    return _with_data(points, points.data / np.repeat(divisors, np.diff(points.indptr)))
+    return _replace_data(points, points.data / np.repeat(divisors, np.diff(points.indptr)))
 
 
 def row_sums(points: Any) -> Floats:
@@ -87,7 +87,7 @@ def row_sums(points: Any) -> Floats:
     return np.asarray(points.sum(axis=1))
 
 
-def _with_data(matrix: sp.csr_array[np.float64], data: Floats) -> sp.csr_array[np.float64]:
+def _replace_data(matrix: sp.csr_array[np.float64], data: Floats) -> sp.csr_array[np.float64]:
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 

@@ -12,7 +12,7 @@ from ..._runtime.arrays import Floats, Ints
 from ..._runtime.user_warnings import warn
 from ..._runtime.validation import require_choice
 from ..row_transforms import DIRECTIONS
-from .edge_weights import graph_of, require_edge_weights
+from .edge_weights import knn_to_graph, require_edge_weights
 from .exact import TREE_DIMENSIONS, exact_candidates, rank_candidates
 from .other_distances import DISTANCES, Distance, find_by_distance
 from .row_preparation import Points, check_dense, check_points, large_exponent, to_euclidean, unit_vectors
@@ -102,7 +102,7 @@ def neighbor_graph(
            [0., 0., 1., 0.]])
     """
     require_edge_weights(edge_weights)
-    return graph_of(*nearest(X, n_neighbors, metric=metric, n_jobs=n_jobs, random_state=random_state), edge_weights)
+    return knn_to_graph(*nearest(X, n_neighbors, metric=metric, n_jobs=n_jobs, random_state=random_state), edge_weights)
 
 
 class NeighborLists(NamedTuple):
@@ -151,7 +151,7 @@ def find(
         points, everyone = to_euclidean(points, metric), np.arange(n)
         found = NeighborLists(*rank_candidates(points, everyone, exact_candidates(points, everyone, k, n_jobs), k), 1.0)
     else:
-        found = _approximate(points, k, metric, seed_of(random_state), n_jobs)
+        found = _approximate(points, k, metric, to_seed(random_state), n_jobs)
     # of unit vectors: ‖x − y‖² = 2(1 − cos), without the cancellation in 1 − cos
     return found._replace(distances=found.distances**2 / 2) if metric == "cosine" else found
 
@@ -280,7 +280,7 @@ def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -
     return NeighborLists(neighbours, distances, float((distances[sample] <= truth[:, -1:]).mean()))
 
 
-def seed_of(random_state: int | np.random.RandomState | None) -> int:
+def to_seed(random_state: int | np.random.RandomState | None) -> int:
     """Return the seed of an approximate search; None is 0."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))

@@ -10,7 +10,7 @@ from ..base import Similarity, by_kind
 from ..features import Features
 from ..graph import Graph
 from ..neighbor_metrics import N_NEIGHBORS, local_density
-from .edge_weights import graph_of
+from .edge_weights import knn_to_graph
 
 FAINTEST = 1e-12  # similarities below this share of the largest are all alike
 
@@ -22,9 +22,9 @@ def knn_graph(similarity: Similarity) -> Graph:
     """
     n, sizes = similarity.n, similarity.sizes
     neighbours, distances = nearest_by_similarity(similarity, min(N_NEIGHBORS, n - 1))
-    graph = Graph(graph_of(neighbours, distances, "fuzzy"))
+    graph = Graph(knn_to_graph(neighbours, distances, "fuzzy"))
     weighted = graph if (sizes == 1).all() else graph.combined(sp.diags_array(sizes).tocsr(), sizes)
-    weighted.crowding = local_density(distances)
+    weighted.local_density = local_density(distances)
     return weighted
 
 
