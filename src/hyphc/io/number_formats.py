@@ -22,7 +22,7 @@ def infer_unit(cells: Sequence[str]) -> str | None:
 
     Examples
     --------
-    >>> unit_of(["70.3 kg", "81 kg", "NA"]), unit_of(["1A", "2B", "3C"]), unit_of(["red", "blue"])
+    >>> infer_unit(["70.3 kg", "81 kg", "NA"]), infer_unit(["1A", "2B", "3C"]), infer_unit(["red", "blue"])
     ('kg', None, None)
     """
     present = [cell.strip() for cell in cells if not is_blank(cell)]
