@@ -62,7 +62,7 @@ def _compared(X: np.ndarray, labels: np.ndarray, metric: str, seed: int) -> Reco
     return {
         "seconds": seconds,
         "seconds by parts": sum(spent for _, _, spent in stages),
-        "above": (parts - whole) / dasgupta_cost(alone.tree_, similarity.near),
+        "above": (parts - whole) / dasgupta_cost(alone.tree_, similarity.local_part),
         "cost": whole,
         "cost by parts": parts,
         "own cost": own,
@@ -103,7 +103,7 @@ def _by_parts(
         spent.append((stage.name, count, time.perf_counter() - begin))
     cost, similarity = float(job.shard(FinishedTree).cost), load_similarity(job)
     alone = HypHC(2, random_state=0).fit(similarity)
-    above = (cost - alone.cost_) / dasgupta_cost(alone.tree_, similarity.near)
+    above = (cost - alone.cost_) / dasgupta_cost(alone.tree_, similarity.local_part)
     return spent, Tree(np.array(load_tree(job).children)), cost, above  # the folder goes
 
 

@@ -193,7 +193,7 @@ def _ablation(task: Task) -> Iterator[Record]:
 
         settings = {"effort": float(task.method), "random_state": seed, "n_jobs": -1, "callback": note}
         refine(make(similarity), similarity, **settings)
-        unit = 1 / similarity.near.data.sum() if similarity.has_edges else 1.0
+        unit = 1 / similarity.local_part.data.sum() if similarity.has_edges else 1.0
         for stage in ABLATION_STAGES:
             if stage in reached:
                 cost, seconds = reached[stage]

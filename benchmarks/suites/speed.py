@@ -149,7 +149,7 @@ def _paris(similarity: Similarity, data: Any) -> Tree:
     from ..peers.communities import paris
 
     found = similarity if isinstance(data, Similarity) else as_similarity(data, random_state=0, n_jobs=-1)
-    return paris(found.near)
+    return paris(found.local_part)
 
 
 METHODS: dict[str, Callable[[Similarity, Any], Tree]] = {

@@ -46,9 +46,9 @@ from .search import insert
 from .search.ordered_dp import best_in_order
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named, require_no_metric
-from .similarity.inputs.foreign_inputs import as_given
+from .similarity.inputs.foreign_inputs import convert_input
 from .similarity.metric_base import Metric
-from .similarity.metrics import metric_of
+from .similarity.metrics import get_metric
 from .similarity.neighbor_metrics import Auto
 from .tree import Tree
 from .tree.membership import probabilities
@@ -295,7 +295,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
                 self._require_rows_for_criterion(similarity)
                 with clock:
                     plan, result = self._solve(similarity, clock, seed, constraints)
-            scaling = "" if similarity.metric is None else similarity.metric.told(similarity)
+            scaling = "" if similarity.metric is None else similarity.metric.describe(similarity)
             self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=scaling), clock.interrupted, clock.signal
             self.loss_curve_, self.n_iter_ = result.loss_curve, len(result.loss_curve) or clock.steps
             self._set_fitted_attributes(result.tree.with_names(names), similarity, result.embedding, constraints)
@@ -311,7 +311,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
     def _validate_rows(self, X: Any, reset: bool) -> Any:
         """Return the rows as an array, CSR matrix or table; a Similarity unchanged."""
-        X = as_given(X, self.metric, self.directed)
+        X = convert_input(X, self.metric, self.directed)
         if not isinstance(X, Similarity):
             return validate_rows(self, self._make_metric(), X, reset)
         if reset:
@@ -551,10 +551,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
     def _extend_similarity(self, X: Any) -> Similarity:
         """Return the similarity of old and new points; a given one of all points unchanged except for old weights."""
-        old, metric = self.similarity_, metric_of(self.similarity_)
+        old, metric = self.similarity_, get_metric(self.similarity_)
         X = self._validate_rows(X, reset=not metric.takes_rows)
         has_all_points = isinstance(X, Similarity) or not metric.takes_rows
-        extended = self._compute_similarity(X) if has_all_points else metric.grown(old, X)
+        extended = self._compute_similarity(X) if has_all_points else metric.extend(old, X)
         if (extended.sizes[: old.n] == old.sizes).all():
             return extended
         return weighted(extended, np.append(old.sizes, np.ones(extended.n - old.n)))
@@ -583,7 +583,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             return self._out_of_core_.predict(X)
         if isinstance(X, Similarity):
             return assign_clusters(self.tree_, self._clusters_.labels, X, self.n_jobs)
-        rows = metric_of(self.similarity_).rows(self.similarity_, X)
+        rows = get_metric(self.similarity_).rows(self.similarity_, X)
         return assign_rows(self.tree_, self._clusters_.labels, self.similarity_, rows, self.n_jobs)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -608,7 +608,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """
         check_is_fitted(self)
         self._require_in_memory("score")
-        if not metric_of(self.similarity_).takes_rows:
+        if not get_metric(self.similarity_).takes_rows:
             raise ValueError(f"score needs rows of features, and metric={self.metric!r} has none; take optimality_gap.")
         rows = self._validate_rows(X, reset=False)
         return -compute_insertion_cost(self.tree_, self._extend_similarity(X), Auto(random_state=0).build(rows))

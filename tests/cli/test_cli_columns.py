@@ -15,7 +15,7 @@ from hyphc._runtime.table_columns import as_column
 from hyphc.cli import main
 from hyphc.cli.annotations import as_classes, read_annotations
 from hyphc.cli.parsers import build_parser
-from hyphc.cli.report import agreement_rows, purity_of
+from hyphc.cli.report import agreement_rows, compute_purity
 from hyphc.io import ColumnsError, read_points
 from hyphc.plot.common import groups_of
 from hyphc.scores.costs import dendrogram_purity
@@ -69,7 +69,7 @@ def test_missing_words_in_parquet_and_npz_are_no_labels_and_no_categories():
 def test_rows_without_a_label_are_left_out_of_purity_and_agreement():
     tree = Tree([[0, 1], [2, 3], [6, 4], [7, 5], [8, 9]])
     labels, clusters = ["u", "u", "v", "v", "", ""], np.array([0, 0, 1, 1, 0, 1])
-    assert purity_of(tree, labels) == 1.0
+    assert compute_purity(tree, labels) == 1.0
     assert dendrogram_purity(tree, np.array(labels)) < 1.0
     [(_, value, text)] = agreement_rows(clusters, labels)
     assert float(value) == adjusted_rand_score(labels[:4], clusters[:4]) == 1.0

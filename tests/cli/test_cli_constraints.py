@@ -61,7 +61,7 @@ def test_columns_of_what_is_known_are_respected_by_every_file_and_by_later_comma
     known = ["--must-link", "cage", "--cannot-link", "pair", "--classes", "kind"]
     assert main([*FEATURES, *known, "--support", "4", "--resample", "rows"]) == 0
     told = capsys.readouterr().out
-    assert "must-link   cage (as asked for, not clustered by)" in told
+    assert "must-link   cage (as requested, not clustered by)" in told
     assert "2 groups of rows that stay together; 1 group of rows that are kept apart; 2 rows of 2 classes" in " ".join(
         told.split()
     )

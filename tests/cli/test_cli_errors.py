@@ -114,7 +114,7 @@ BAD_FILES = {
         "x.csv.gz",
         lambda path: path.write_bytes(b"\x1f\x8b\x08rest"),
         [],
-        ["x.csv.gz cannot be unpacked", "write it again"],
+        ["x.csv.gz cannot be decompressed", "write it again"],
     ),
     "spreadsheet": ("x.xlsx", lambda path: path.write_bytes(b"PK\x03\x04rest"), [], ["x.xlsx", "Excel"]),
     "unknown feature": (
@@ -309,7 +309,7 @@ def test_a_missing_file_a_folder_and_a_locked_file_are_told_apart(capsys, monkey
     def locked(*_):
         raise PermissionError
 
-    monkeypatch.setattr("hyphc.io.sources.Source.head", locked)
+    monkeypatch.setattr("hyphc.io.sources.InputFile.head", locked)
     assert "good.csv may not be read" in fails(capsys, "fit", "good.csv")
 
 

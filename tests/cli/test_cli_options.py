@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hyphc import Tree
 from hyphc.cli import fit_out_of_core, main
-from hyphc.cli.common import check_usage, read_data, similarity_of
+from hyphc.cli.common import build_similarity, check_usage, read_data
 from hyphc.cli.fit_out_of_core import CARRIED_OUT
 from hyphc.cli.options import data_options
 from hyphc.cli.parsers import build_parser
@@ -164,7 +164,7 @@ def test_excluded_columns_text_and_identifiers_are_left_out_and_said(parquet, mo
     options = ["--workers", "1", "--n-clusters", "2", "--labels", "kind"]
     assert main(["fit", "x.parquet", "--exclude", "c", *options, "--output", "one"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "features a, b (as asked for)" in told or "features a, b (the columns with numbers)" in told
+    assert "features a, b (as requested)" in told or "features a, b (the columns with numbers)" in told
     assert "no feature id (it only numbers the rows" in told
     assert "not used name (text)" in told
     assert "agreement 1.0000" in told
@@ -207,7 +207,7 @@ def test_an_interrupted_out_of_core_fit_says_where_its_checkpoint_is_and_how_to_
         raise Terminated if signalled == "Terminated" else signalled
 
     monkeypatch.setattr(fit_out_of_core, "_client", threads)
-    monkeypatch.setattr(fit_out_of_core, "_fitted", interrupted)
+    monkeypatch.setattr(fit_out_of_core, "_fit_model", interrupted)
     assert main(["fit", "x.parquet", "--workers", "1", "--output", "out"]) == (
         143 if signalled == "Terminated" else 130
     )
@@ -398,7 +398,7 @@ def outcome(file: str, words: list[str]) -> str:
     try:
         check_usage(arguments)
         points = read_data(arguments, file)
-        similarity, notes = similarity_of(points, arguments)
+        similarity, notes = build_similarity(points, arguments)
     except (ValueError, SystemExit) as error:
         return f"refused: {error} {sys.stderr.getvalue()}"
     finally:

@@ -19,7 +19,7 @@ import pytest
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, encode, plot
 from hyphc.explorer import columns, page
 from hyphc.explorer.cuts import cut_fields
-from hyphc.explorer.groups import group
+from hyphc.explorer.groups import collapse
 from hyphc.explorer.sprite import MAX_SIDE, shrink, sprite
 from hyphc.scores.heights import with_split_weights
 from hyphc.similarity import Dense
@@ -306,7 +306,7 @@ def test_the_callers_arrays_stay_as_they_are(tree, tmp_path):
 def test_groups_are_the_clusters_of_a_cut_joined_as_the_tree_joins_them(tree, data):
     n = tree.n_leaves
     k = data.draw(st.integers(1, n))
-    groups = group(tree, k)
+    groups = collapse(tree, k)
     np.testing.assert_array_equal(groups.of, tree.cut(k, criterion="height"))
     np.testing.assert_array_equal(groups.sizes, np.bincount(groups.of))
     np.testing.assert_array_equal(groups.of[groups.first], np.arange(k))
@@ -353,7 +353,7 @@ def test_a_page_of_groups_holds_the_cuts_that_divide_none_of_them(tree, data):
     n = tree.n_leaves
     weights = data.draw(st.lists(st.integers(0, 9), min_size=n - 1, max_size=n - 1))
     tree = Tree(tree.children, tree.heights, split_weights=weights)
-    groups = group(tree, data.draw(st.integers(1, n - 1)))
+    groups = collapse(tree, data.draw(st.integers(1, n - 1)))
     held = cut_fields(tree, groups, "dasgupta", 1)["cuts"]
     for k in range(1, len(groups.sizes) + 1):
         clusters = tree.cut(k, criterion="dasgupta")
@@ -385,7 +385,7 @@ def test_cuts_by_height_need_nothing_in_the_page_and_many_clusters_only_the_open
 
 
 def test_the_mean_of_a_group_leaves_out_what_is_missing():
-    groups = group(Tree([[0, 1], [2, 3], [4, 5]]), 2)
+    groups = collapse(Tree([[0, 1], [2, 3], [4, 5]]), 2)
     values = np.array([[1.0, np.nan, 5.0], [3.0, np.nan, np.nan], [1.0, 2.0, 3.0], [2.0, np.nan, 4.0]])
     np.testing.assert_array_equal(groups.means(values), [[2.0, np.nan, 5.0], [1.5, 2.0, 3.5]])
 

@@ -14,7 +14,7 @@ from hyphc import Constraints, HypHC, Tree, as_similarity
 from hyphc.continuous.solver import EmbedSettings
 from hyphc.fit.fingerprint import FIELDS_WITHOUT_EFFECT, WITHOUT_EFFECT, checksum, compute_fingerprint
 from hyphc.similarity import Similarity
-from hyphc.similarity.inputs.mixed_types import Table
+from hyphc.similarity.inputs.mixed_types import MixedTable
 from hyphc.tree.multifurcating import MultiTree
 
 ROWS = np.random.default_rng(0).normal(size=(12, 3))
@@ -99,7 +99,7 @@ OBJECTS = {
         Constraints([[0, 1]], [(2, 3)], MultiTree([4, 4, 4, 5, 5, -1], 4), ["a", "b"], [1.0, 2.0]),
         MultiTree([4, 4, 4, 5, 5, -1], 4, heights=[1.0, 2.0], support=[0.1, 0.2], names=list("abcd")),
         TREE,
-        Table(np.eye(2), (None, ("u", "v")), ("a", "b")),
+        MixedTable(np.eye(2), (None, ("u", "v")), ("a", "b")),
         EmbedSettings(),
         *similarities(),
     )

@@ -59,7 +59,7 @@ def test_packed_trees_are_read(packing, tmp_path):
 def test_a_file_that_is_cut_short_is_named(packing, tmp_path):
     path = tmp_path / f"x.csv{packing}"
     path.write_bytes(PACK[packing](np.random.default_rng(0).bytes(4_000).hex().encode())[:-600])
-    with pytest.raises(ValueError, match=r"cannot be unpacked .* write it again"):
+    with pytest.raises(ValueError, match=r"cannot be decompressed .* write it again"):
         read_points(path)
 
 
@@ -75,5 +75,5 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused(tmp_path):
 def test_nothing_packed_is_no_data(tmp_path):
     path = tmp_path / "x.csv.gz"
     path.write_bytes(gzip.compress(b""))
-    with pytest.raises(ValueError, match="holds nothing once unpacked"):
+    with pytest.raises(ValueError, match="holds nothing once decompressed"):
         read_points(path)

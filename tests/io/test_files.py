@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hyphc.cli import main
 from hyphc.io import ColumnsError, read_points
 from hyphc.io.formats import _FOREIGN_HEADS, _FOREIGN_SUFFIXES
-from hyphc.similarity.inputs.mixed_types import Table
+from hyphc.similarity.inputs.mixed_types import MixedTable
 from scipy.spatial.distance import pdist, squareform
 
 pytestmark = pytest.mark.usefixtures("quick_certificate")
@@ -117,7 +117,7 @@ def test_missing_values_are_refused_with_their_place(write):
 
 def test_columns_of_text_are_categories_when_asked_for(write):
     points = read_points(write("x.csv", GAPS), categories=["kind"])
-    assert isinstance(points.data, Table)
+    assert isinstance(points.data, MixedTable)
     assert points.columns == ("kind", "a", "b")
     assert points.data.categories == (("x", "y"), None, None)
     np.testing.assert_array_equal(points.data.values[:, 0], [0, 1, 0, np.nan])
@@ -226,7 +226,7 @@ def test_zstandard_is_unpacked_no_further_than_a_table_of_its_size_may_hold(writ
     zstandard = pytest.importorskip("zstandard")
     text = TABLE.to_csv(index=False).encode()
     assert_the_table(read_points(write("x.csv.zst", zstandard.compress(text))))
-    with pytest.raises(ValueError, match="cannot be unpacked"):
+    with pytest.raises(ValueError, match="cannot be decompressed"):
         read_points(write("y.csv.zst", zstandard.compress(np.random.default_rng(0).bytes(4000).hex().encode())[:-600]))
     with pytest.raises(ValueError, match="more than 100 times its size"):
         read_points(write("z.csv.zst", zstandard.compress(b"0" * (100 << 20))))

@@ -23,7 +23,7 @@ from hyphc.out_of_core.row_sources import ParquetRows, ZarrRows, open_rows, rows
 from hyphc.out_of_core.sample import compute_scaling, hash_ids
 from hyphc.out_of_core.stages import Stage, make_thread_executor, run_stages, run_task, stages
 from hyphc.out_of_core.to_memory import load_similarity
-from hyphc.similarity.scaling import Moments, column_scaling, moments_of, scaling_of
+from hyphc.similarity.scaling import Moments, column_scaling, compute_moments, scaling_from_moments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,14 +103,14 @@ def test_the_tree_is_the_same_for_any_threads_and_order_of_tasks(fit, rows, tmp_
 def test_a_tree_by_parts_is_hardly_dearer_than_one_of_all_rows(fit, rows):
     similarity = load_similarity(fit)
     alone = HypHC(random_state=0).fit(similarity)
-    scale = dasgupta_cost(alone.tree_, similarity.near)
+    scale = dasgupta_cost(alone.tree_, similarity.local_part)
     assert dasgupta_cost(load_tree(fit), similarity) <= alone.cost_ + 0.02 * scale
 
 
 def test_neighbours_are_those_of_all_rows(rows, tmp_path):
     X = np.unique(rows, axis=0)
-    graph = load_similarity(fitted(X, tmp_path / "store", metric="auto")).near
-    truth = HypHC(metric="auto", random_state=0)._make_metric().similarity(X).near
+    graph = load_similarity(fitted(X, tmp_path / "store", metric="auto")).local_part
+    truth = HypHC(metric="auto", random_state=0)._make_metric().similarity(X).local_part
     found = graph.to_csr().minimum(truth.to_csr()).sum() / truth.to_csr().sum()
     assert found > 0.99
 
@@ -154,7 +154,7 @@ def test_neighbours_of_neighbours_find_what_was_missed_in_other_parts(tmp_path, 
 
 def test_an_edge_is_the_same_from_both_of_its_ends(fit):
     if fit.has_edges:
-        graph = load_similarity(fit).near.to_csr()
+        graph = load_similarity(fit).local_part.to_csr()
         assert abs(graph - graph.T).max() <= 1e-12
         adjacent = fit.shard(AdjacentParts)
         one = np.repeat(np.arange(fit.n_parts()), np.diff(adjacent.starts))
@@ -342,15 +342,15 @@ def test_moments_of_blocks_together_are_those_of_all_rows(n_blocks, seed, kind):
     X = rng.normal(size=(40, 3)) * [1, 100, 1]
     if kind != "numbers":
         X[:, : 3 if kind == "binary" else 1] = rng.integers(0, 2, size=(40, 3 if kind == "binary" else 1))
-    pieces = [moments_of(block) for block in np.array_split(X, n_blocks)]
+    pieces = [compute_moments(block) for block in np.array_split(X, n_blocks)]
     found = pieces[0]
     for piece in pieces[1:]:
-        found = Moments.together(found, piece)
-    whole = moments_of(X)
+        found = Moments.merge(found, piece)
+    whole = compute_moments(X)
     for name in ("centre", "deviations", "smallest", "largest"):
         np.testing.assert_allclose(getattr(found, name), getattr(whole, name), atol=1e-9)
     np.testing.assert_array_equal(found.binary, whole.binary)
-    assert scaling_of(found, "auto").why == column_scaling(X).why
+    assert scaling_from_moments(found, "auto").why == column_scaling(X).why
 
 
 def test_columns_are_scaled_as_in_a_fit_of_all_rows(tmp_path):

@@ -203,7 +203,7 @@ def forced_at_random(tree, rng) -> np.ndarray:
 
 def evidence_by_definition(tree, graph: Graph) -> np.ndarray:
     """−log p of each merge, from the matrix, one node at a time; leaves are points."""
-    A, f, n = graph.to_dense(), graph.crowding.density, tree.n_leaves
+    A, f, n = graph.to_dense(), graph.local_density.density, tree.n_leaves
     degrees, sets = A.sum(axis=1), oracles.leaf_sets(tree)
     for _ in range(8):
         f = (A @ f + f) / (degrees + 1)

@@ -18,7 +18,7 @@ from hyphc.similarity.knn import edge_weights, ivf_cells
 from hyphc.similarity.knn import search as knn_search
 from hyphc.similarity.knn.edge_weights import fuzzy_memberships
 from hyphc.similarity.knn.ivf_index import InvertedFile
-from hyphc.similarity.knn.search import KNOWN, closest_of, find, index_of
+from hyphc.similarity.knn.search import KNOWN, build_index, find, query_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
@@ -206,15 +206,15 @@ def test_new_rows_find_their_neighbours_one_by_one_or_together(metric: str) -> N
     rng = np.random.default_rng(7)
     X, new = rng.normal(size=(3_000, 9)), rng.normal(size=(200, 9))
     new[0], new[1], new[2] = X[17], 1e4, 0.0
-    index = index_of(X, K, metric)
-    neighbours, distances = closest_of(X, new, K, metric, index)
-    exact, _ = closest_of(X, new, K, metric)
+    index = build_index(X, K, metric)
+    neighbours, distances = query_rows(X, new, K, metric, index)
+    exact, _ = query_rows(X, new, K, metric)
     assert np.mean([len(np.intersect1d(*pair)) / K for pair in zip(neighbours, exact, strict=True)]) > 0.94
     assert neighbours[0, 0] == 17
     assert distances[0, 0] == pytest.approx(0.0, abs=1e-15)
-    alone = closest_of(X, new[5:6], K, metric, index)
+    alone = query_rows(X, new[5:6], K, metric, index)
     assert_array_equal(alone[0][0], neighbours[5])
-    assert index_of(X[:900], K, metric) is None
+    assert build_index(X[:900], K, metric) is None
 
 
 def test_sparse_rows_are_found_through_their_singular_vectors() -> None:

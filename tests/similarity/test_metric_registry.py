@@ -13,7 +13,7 @@ import pytest
 from hyphc import HypHC, as_similarity
 from hyphc.similarity import Dense, Features, Graph, Similarity
 from hyphc.similarity.base import BY_KIND
-from hyphc.similarity.metrics import METRICS, metric_of
+from hyphc.similarity.metrics import METRICS, get_metric
 from numpy.testing import assert_allclose
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,8 +54,8 @@ def test_rows_of_another_width_are_an_error_that_says_both():
 
 
 def test_a_similarity_made_by_hand_takes_rows_like_its_own():
-    assert metric_of(Features(X, offset=500.0, scale=1.0)).name == "linear"
-    assert metric_of(Dense(np.ones((2, 2)))).name == metric_of(Graph(np.ones((2, 2)))).name == "precomputed"
+    assert get_metric(Features(X, offset=500.0, scale=1.0)).name == "linear"
+    assert get_metric(Dense(np.ones((2, 2)))).name == get_metric(Graph(np.ones((2, 2)))).name == "precomputed"
 
 
 def test_weights_keep_the_metric():

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from hyphc import Constraints, HypHC, as_similarity, support
+from hyphc._runtime.table_columns import is_missing
 from hyphc.fit.fingerprint import checksum
 from hyphc.io import read_points
-from hyphc.similarity.inputs.missing_values import PartlyKnown, find_with_gaps
-from hyphc.similarity.inputs.mixed_types import Table, blocks_of, column_shares
+from hyphc.similarity.inputs.missing_values import MaskedRows, find_masked_neighbors
+from hyphc.similarity.inputs.mixed_types import MixedTable, column_shares, source_columns
 from hyphc.similarity.scaling import column_scaling
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +43,7 @@ def tables(draw):
 def test_distances_are_scikit_learns_whatever_their_size(rows, exponent):
     rows = np.ldexp(rows, exponent) if abs(exponent) > 500 else rows
     n = len(rows)
-    neighbours, distances = PartlyKnown(rows, np.ones(rows.shape[1])).nearest(n - 1)
+    neighbours, distances = MaskedRows(rows, np.ones(rows.shape[1])).nearest(n - 1)
     scale = np.ldexp(1.0, -exponent) if abs(exponent) > 500 else 1.0
     wanted = nan_euclidean_distances(rows * scale)
     found = np.take_along_axis(wanted, neighbours, axis=1)
@@ -56,7 +57,7 @@ def test_distances_are_scikit_learns_whatever_their_size(rows, exponent):
 
 def test_the_nearest_are_found_among_old_rows_for_new_ones():
     old, new = with_gaps(X, 0.3), with_gaps(X[:7] + 0.1, 0.3, seed=1)
-    neighbours, distances = PartlyKnown(old, np.ones(4)).closest(new, 5)
+    neighbours, distances = MaskedRows(old, np.ones(4)).query(new, 5)
     wanted = np.sort(np.nan_to_num(nan_euclidean_distances(new, old), nan=np.inf), axis=1)[:, :5]
     assert_allclose(distances, wanted)
     assert neighbours.shape == (7, 5)
@@ -65,7 +66,7 @@ def test_the_nearest_are_found_among_old_rows_for_new_ones():
 def test_beyond_exact_search_most_neighbours_are_found_and_their_distances_are_exact():
     rows, _ = make_blobs(1500, n_features=12, centers=20, random_state=0)
     rows = with_gaps(rows - rows.mean(axis=0), 0.03)
-    neighbours, distances, recall = find_with_gaps(rows, np.ones(12), 10, exact_limit=1000, seed=0, n_jobs=1)
+    neighbours, distances, recall = find_masked_neighbors(rows, np.ones(12), 10, exact_limit=1000, seed=0, n_jobs=1)
     truth = np.sort(np.where(np.eye(1500) > 0, np.inf, np.nan_to_num(nan_euclidean_distances(rows), nan=np.inf)))[
         :, :10
     ]
@@ -183,7 +184,7 @@ KINDS = np.array(["ant", "bee", "cat"])[GROUPS]
 MIXED = pd.DataFrame({"a": X[:, 0], "kind": KINDS, "b": X[:, 1]})
 
 
-def gower_like(table: Table) -> np.ndarray:
+def gower_like(table: MixedTable) -> np.ndarray:
     """Squared distances by their definition: the mean over common columns of differences, each of mean square 2."""
     n, d = table.shape
     sums, common = np.zeros((n, n)), np.zeros((n, n))
@@ -205,11 +206,11 @@ def gower_like(table: Table) -> np.ndarray:
 def test_categories_count_like_a_column_of_numbers(gaps):
     values = np.column_stack([X[:, 0], GROUPS, X[:, 1], np.arange(90) % 2])
     values = with_gaps(values, 0.2) if gaps else values
-    table = Table(values, (None, ("ant", "bee", "cat"), None, ("no", "yes")), ("a", "kind", "b", "flag"))
+    table = MixedTable(values, (None, ("ant", "bee", "cat"), None, ("no", "yes")), ("a", "kind", "b", "flag"))
     placed = as_similarity(table).source
     wanted = gower_like(table)
     np.fill_diagonal(wanted, np.inf)
-    _, distances = PartlyKnown(placed.rows, placed.shares).nearest(5)
+    _, distances = MaskedRows(placed.rows, placed.shares).nearest(5)
     assert_allclose(distances**2, np.sort(wanted, axis=1)[:, :5], atol=1e-9)
 
 
@@ -221,7 +222,7 @@ def test_two_values_are_the_numbers_zero_and_one():
 
 
 def test_shares_of_indicators_add_up_to_one_column():
-    assert_allclose(column_shares(blocks_of((None, ("a", "b", "c"), None))), [1, 1 / 3, 1 / 3, 1 / 3, 1])
+    assert_allclose(column_shares(source_columns((None, ("a", "b", "c"), None))), [1, 1 / 3, 1 / 3, 1 / 3, 1])
 
 
 @pytest.mark.parametrize("kind", ["object", "string", "category"])
@@ -297,9 +298,9 @@ def test_a_fit_that_is_kept_tells_tables_apart():
     other = values.copy()
     other[1_000, 0] = 3.0
     kinds, columns = (None, ("u", "v")), ("a", "kind")
-    one, same, two = (Table(rows, kinds, columns) for rows in (values, values.copy(), other))
+    one, same, two = (MixedTable(rows, kinds, columns) for rows in (values, values.copy(), other))
     assert checksum(one) == checksum(same) != checksum(two)
-    assert checksum(Table(values, (None, ("u", "w")), columns)) != checksum(one)
+    assert checksum(MixedTable(values, (None, ("u", "w")), columns)) != checksum(one)
 
 
 def test_auto_is_a_number_of_clusters_within_constraints():
@@ -308,3 +309,13 @@ def test_auto_is_a_number_of_clusters_within_constraints():
     auto, none = (HypHC(k, constraints=known, random_state=0).fit(X) for k in ("auto", None))
     np.testing.assert_array_equal(auto.labels_, none.labels_)
     assert auto.n_clusters_ >= 3
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), np.float32("nan"), np.datetime64("NaT"), pd.NA, pd.NaT])
+def test_every_marker_of_a_missing_value_is_recognised(value):
+    assert is_missing(value)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, "", "nan", False, np.inf, np.array([1.0, np.nan]), [None]])
+def test_values_that_resemble_missing_ones_are_present(value):
+    assert not is_missing(value)

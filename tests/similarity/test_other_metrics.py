@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, as_similarity
 from hyphc.similarity.knn.other_distances import DISTANCES, is_distance
-from hyphc.similarity.knn.search import closest_of, find, index_of, neighbor_graph
+from hyphc.similarity.knn.search import build_index, find, neighbor_graph, query_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -116,12 +116,12 @@ def test_groups_are_found_and_new_points_join_them(metric):
 def test_an_index_of_many_rows_finds_those_of_highest_correlation(monkeypatch):
     monkeypatch.setattr("hyphc.similarity.knn.search.EXACT_LIMIT", 500)
     X, new = profiles(0, 1_500, 8), profiles(1, 20, 8)
-    index = index_of(X, 5, "correlation")
+    index = build_index(X, 5, "correlation")
     assert index is not None
-    _, distances = closest_of(X, new, 5, "correlation", index)
+    _, distances = query_rows(X, new, 5, "correlation", index)
     expected = np.sort(cdist(new, X, "correlation"), axis=1)[:, :5]
     assert (distances <= expected[:, -1:] + 1e-6).mean() > 0.9
-    assert index_of(X, 5, "manhattan") is None
+    assert build_index(X, 5, "manhattan") is None
 
 
 def test_what_a_distance_cannot_take_is_named():

@@ -70,7 +70,7 @@ def test_centred_columns_of_one_deviation_are_no_components():
     X = np.tile([[-1.0], [0.0], [1.0]], (1, 4))
     assert (
         column_scaling(X).why
-        == "columns as they are: they share one scale, with a largest deviation 1 times the median one"
+        == "columns as they are: they share one scale, with a largest standard deviation 1 times the median one"
     )
 
 
@@ -111,8 +111,8 @@ def age(n: int = 200) -> np.ndarray:
 def test_one_column_does_not_decide_for_hundreds():
     assert not is_scaled(genes())
     scaling = column_scaling(np.column_stack([genes(), age()]))
-    assert scaling.why.startswith("columns as they are: they share one scale, with a largest deviation ")
-    assert ", but for column 293 (from 0) of another unit, brought to the median deviation" in scaling.why
+    assert scaling.why.startswith("columns as they are: they share one scale, with a largest standard deviation ")
+    assert ", but for column 293 (from 0) of another unit, scaled to the median standard deviation" in scaling.why
     assert_array_equal(scaling.factor[:-1], 1.0)
     assert scaling.factor[-1] * age().std() == pytest.approx(np.median(genes().std(axis=0)))
 
@@ -197,7 +197,7 @@ def test_two_values_need_not_be_zero_and_one_but_a_third_is_one_too_many():
 def test_columns_of_one_scale_are_left_alone():
     X = columns([1.0, 2.0, 1.5, 3.0])
     assert not is_scaled(X)
-    assert "they share one scale, with a largest deviation 2" in column_scaling(X).why
+    assert "they share one scale, with a largest standard deviation 2" in column_scaling(X).why
 
 
 def test_a_single_column_that_varies_is_left_alone():
@@ -296,8 +296,8 @@ DECIDED = {
     "iris": "as they are",
     "letter": "as they are",
     "segmentation": "as they are",
-    "spambase": "scaled: the largest deviation is ",
-    "vehicle": "scaled: the largest deviation is 22.4 ",
+    "spambase": "scaled: the largest standard deviation is ",
+    "vehicle": "scaled: the largest standard deviation is 22.4 ",
     "yeast": "scaled: 1 of 8 have just two values",
     "zoo": "scaled: 15 of 16 have just two values",
 }
@@ -323,7 +323,7 @@ def test_the_scaling_is_kept_for_new_rows():
 
 def test_a_fit_tells_how_columns_were_scaled():
     model = HypHC(random_state=0).fit(load_wine().data)
-    assert model.similarity_.source.scaling.why.startswith("columns scaled: the largest deviation is ")
+    assert model.similarity_.source.scaling.why.startswith("columns scaled: the largest standard deviation is ")
 
 
 def test_the_plan_of_a_fit_tells_what_was_done_to_the_columns():

@@ -30,7 +30,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def scene(tmp_path, monkeypatch):
     """A table, and a folder with the files of an earlier fit. No certificate is made: it takes most of a small fit's time."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hyphc.cli.fit.judged", lambda fitted, similarity: fit_files.brief(fitted))
+    monkeypatch.setattr("hyphc.cli.fit.assess", lambda fitted, similarity: fit_files.assess_cost(fitted))
     np.save("data.npy", X)
     files.write_old(tmp_path / "out")
     return tmp_path / "out"
@@ -103,7 +103,7 @@ def all_loaded(tmp_path_factory):
 @pytest.mark.parametrize("stage", child.STAGES)
 def test_where_memory_ends_nothing_half_is_left(stage, scene, tmp_path, all_loaded, monkeypatch):
     if stage == "certificate":
-        monkeypatch.setattr("hyphc.cli.fit.judged", fit_files.judged)
+        monkeypatch.setattr("hyphc.cli.fit.assess", fit_files.assess)
 
     def work() -> int:
         child.inject(stage, lambda: child.limit_memory(""))
@@ -134,7 +134,7 @@ def test_a_signal_during_the_certificate_does_not_cost_the_tree(number, code, sc
         os.kill(os.getpid(), number)
         time.sleep(5)
 
-    monkeypatch.setattr("hyphc.cli.fit.judged", press)
+    monkeypatch.setattr("hyphc.cli.fit.assess", press)
     with default_interrupts():
         assert fit() == code
     said = "hyphc: interrupted; the tree was written to out, without its gap and its pictures.\n"
@@ -297,14 +297,14 @@ def test_a_checkpoint_that_cannot_be_written_is_told_in_one_sentence(scene, monk
 
 
 def test_what_fails_leaves_no_folder(tmp_path):
-    with suppress(ZeroDivisionError), outputs.staged(tmp_path / "new" / "folder") as stage:
+    with suppress(ZeroDivisionError), outputs.staging_folder(tmp_path / "new" / "folder") as stage:
         (stage / "half").write_text("half")
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
 
 
 def test_files_wait_inside_the_folder_so_that_its_parent_need_not_be_writable(tmp_path):
-    with outputs.staged(tmp_path / "out") as stage:
+    with outputs.staging_folder(tmp_path / "out") as stage:
         assert stage.parent == tmp_path / "out"
 
 
@@ -314,14 +314,14 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
         (tmp_path / name / "tree.npz").write_bytes(b"half")
     alive = Lock.taken(tmp_path / ".new.alive")
     assert alive is not None
-    with outputs.staged(tmp_path) as stage:
+    with outputs.staging_folder(tmp_path) as stage:
         (stage / "tree.npz").write_bytes(b"whole")
     alive.release()
     assert sorted(path.name for path in tmp_path.iterdir()) == [".new.alive", "tree.npz"]
 
 
 def test_two_that_write_to_one_folder_do_not_mix(tmp_path):
-    with outputs.staged(tmp_path) as one, outputs.staged(tmp_path) as two:
+    with outputs.staging_folder(tmp_path) as one, outputs.staging_folder(tmp_path) as two:
         for stage, text in ((one, "one"), (two, "two")):
             for name in ("a", "b"):
                 (stage / name).write_text(text)

@@ -15,7 +15,7 @@ import pytest
 from hyphc import Tree, plot
 from hyphc._runtime.sanitize import cell, visible
 from hyphc.cli import main
-from hyphc.cli.outputs import clusters_csv
+from hyphc.cli.outputs import format_csv
 from hyphc.io import read_tree, write_tree
 
 pytestmark = pytest.mark.usefixtures("quick_certificate")
@@ -64,7 +64,7 @@ def test_newick_of_hostile_names_has_no_more_brackets_outside_of_quotes_than_the
 
 def test_no_cell_of_a_csv_file_begins_as_a_formula_does():
     n = len(TEXTS)
-    rows = list(csv.reader(io.StringIO(clusters_csv(np.zeros(n, dtype=np.int64), TEXTS, TEXTS[::-1]))))
+    rows = list(csv.reader(io.StringIO(format_csv(np.zeros(n, dtype=np.int64), TEXTS, TEXTS[::-1]))))
     for row in rows[1:]:
         for text in row:
             assert not text.startswith(("=", "+", "-", "@", "\t", "\r"))

@@ -120,7 +120,7 @@ X = np.vstack([BLOBS, FAR])
 
 def test_scores_by_density_are_those_of_the_definition():
     model = HypHC(3, random_state=0).fit(X)
-    crowding, labels = model.similarity_.graph.crowding, model._clusters_.labels
+    crowding, labels = model.similarity_.graph.local_density, model._clusters_.labels
     radius = np.exp(-crowding.density / crowding.dimension)
     expected = []
     for i, label in enumerate(labels):

@@ -90,9 +90,11 @@ def _unboxed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def is_missing(value: object) -> bool:
-    """None, NaN (which does not equal itself) or pandas' NA (of which no comparison is true or false)."""
+    """Return whether a value is None, pandas' NA, or not equal to itself, as NaN and NaT are."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
     same = value == value
-    return value is None or not isinstance(same, bool | np.bool_) or not same
+    return isinstance(same, bool | np.bool_) and not same
 
 
 def label_classes(labels: npt.NDArray[Any]) -> tuple[Ints, tuple[str, ...]]:

@@ -62,7 +62,7 @@ def graph_agglomeration(similarity: Similarity) -> Tree:
             f"graph_agglomeration merges along edges; got {similarity!r}: pass a sparse matrix through as_similarity, "
             "or as_similarity(X)."
         )
-    graph = similarity.near
+    graph = similarity.local_part
     assert isinstance(graph, Graph)
     state = _state(graph)
     children = np.empty((graph.n - 1, 2), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The command ``hyphc``: what can be asked for, and how mistakes end. Each command's work is in its own module."""
+"""Entry point of the command ``hyphc``: dispatch to commands, exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ DONE, MISTAKE, INTERRUPTED, READER_GONE, TERMINATED = 0, 1, 130, 141, 143
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code.
+    """Run the command and return its exit code.
 
-    0: done. 1: a mistake, told in one sentence. 2: a command line that cannot be understood. 130: interrupted; ``fit`` has
+    0: done. 1: an error, explained in one sentence. 2: a command line that cannot be parsed. 130: interrupted; ``fit`` has
     written its best tree if it says so. 141: whoever reads the output went away. 143: asked to end (SIGTERM), as 130.
     """
     words = sys.argv[1:] if argv is None else list(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # a pipe on Windows knows few characters: one that it lacks is spelled out, as Python does on stderr
+        # a pipe on Windows encodes few characters: others are escaped, as Python does on stderr
         sys.stdout.reconfigure(errors="backslashreplace")
     parser = build_parser()
     if not words:
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(words)
     arguments.command_line = shlex.join(["hyphc", *words])
     try:
-        with _asked_to_end():
+        with _handle_sigterm():
             return _run(arguments)
     except BrokenPipeError:
         # Python would complain once more when it flushes at exit
@@ -58,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _asked_to_end() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does: a fit writes its best tree, and nothing half is left."""
+def _handle_sigterm() -> Iterator[None]:
+    """Handle SIGTERM like Ctrl-C: a fit writes its best tree, and no partial file is left."""
     own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     if own:
         signal.signal(signal.SIGTERM, terminate)
@@ -71,7 +71,7 @@ def _asked_to_end() -> Iterator[None]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Load the command's module, which may load numba and scikit-learn, only now: help and usage errors take no time."""
+    """Import the command's module lazily, which may load numba and scikit-learn, and run it: help and usage errors stay fast."""
     module = import_module(f".{arguments.module}", __package__)
     code = getattr(module, arguments.function)(arguments)
     sys.stdout.flush()
@@ -79,7 +79,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    """The error in one line, with a full stop."""
+    """Return the error in one line, with a full stop."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     else:

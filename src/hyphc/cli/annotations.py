@@ -1,4 +1,4 @@
-"""Columns of the data that are shown beside the tree and not clustered: ``--annotate``."""
+"""Columns shown beside the tree but not clustered: ``--annotate``."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 import numpy.typing as npt
 
 from ..io import read_points
-from .common import how_to_read
+from .common import read_settings
 
 
 def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]:
-    """The columns asked for, by name: numbers where all of a column are, else text. Each is read as labels are."""
+    """Return the selected columns by name: numeric where all values are numbers, else text. Each is read like labels."""
     wanted: Sequence[str] = arguments.annotate or ()
     if wanted and path == "-":
         raise ValueError("--annotate reads the file once more, and standard input is gone; give the name of a file.")
     found = {}
     for column in wanted:
-        points = read_points(path, **how_to_read(arguments), labels=column)
+        points = read_points(path, **read_settings(arguments), labels=column)
         if points.labels is None:
             raise ValueError(f"{points.source} has no column {column!r} to annotate with.")
-        found[called(column)] = _values(points.labels)
+        found[column_label(column)] = _values(points.labels)
     return found
 
 
-def called(column: str) -> str:
-    """What legends call a column that was chosen by name, or by its number."""
+def column_label(column: str) -> str:
+    """Return the legend title of a column chosen by name, or by its number."""
     return f"column {column}" if column.isdecimal() else column
 
 
 def _values(texts: Sequence[str]) -> Any:
-    """Numbers, NaN where missing, if every other cell is one; else the texts, None where missing."""
+    """Return numbers, NaN where missing, if every other cell is one; else texts, None where missing."""
     try:
         return np.array([float(text) if text else np.nan for text in texts])
     except ValueError:

@@ -1,4 +1,4 @@
-"""What several commands do: read the data that the options describe and make it a similarity."""
+"""Steps that several commands share: option checks, reading data, building the similarity, printing notes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOTE_WIDTH = 106  # characters; with the column before it, a line of 120
 
 
 def check_usage(arguments: argparse.Namespace) -> None:
-    """End with a usage error, code 2, when options contradict each other."""
+    """Exit with a usage error, code 2, when options contradict each other."""
     error = arguments.parser.error
     taken_as_they_are = [f"--{name}" for name in ("precomputed", "distances", "graph") if getattr(arguments, name)]
     if len(taken_as_they_are) > 1:
@@ -60,7 +60,7 @@ _OF_ROWS = ("metric", "n_neighbors", "scale", "background", "standardize")
 
 
 def _check_metric(arguments: argparse.Namespace) -> None:
-    """Each metric has options of its own."""
+    """Exit with a usage error for options that the metric does not have."""
     error, metric = arguments.parser.error, METRICS[arguments.metric or "auto"]
     if metric.name != "auto":
         if arguments.scale is not None:
@@ -76,8 +76,8 @@ def _check_metric(arguments: argparse.Namespace) -> None:
 
 
 @contextmanager
-def options_named() -> Iterator[None]:
-    """A mistake about columns also says which options choose them."""
+def name_options() -> Iterator[None]:
+    """Add the names of the options that select columns to an error about columns."""
     try:
         yield
     except ColumnsError as error:
@@ -86,11 +86,11 @@ def options_named() -> Iterator[None]:
 
 
 def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str] | None = None) -> Points:
-    """The points of a file, with labels that can be used, and the columns that say what is ``known``."""
-    with options_named():
+    """Return the points of a file, with usable labels, and the columns that hold constraints."""
+    with name_options():
         points = read_points(
             path,
-            **how_to_read(arguments),
+            **read_settings(arguments),
             known=known,
             labels=arguments.labels,
             names=arguments.names,
@@ -114,8 +114,8 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
     return points
 
 
-def how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What decides which rows and columns of a table are clustered; columns shown beside the tree are not."""
+def read_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of ``read_points`` that choose rows and columns; annotation columns are excluded."""
     return {
         "features": arguments.features,
         "exclude": (*(arguments.exclude or ()), *(getattr(arguments, "annotate", None) or ())) or None,
@@ -128,7 +128,7 @@ def how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _about_missing(arguments: argparse.Namespace) -> Missing:
-    """What is done about missing values: only the default metric takes them."""
+    """Return the treatment of missing values: only the default metric accepts them."""
     if arguments.drop_missing:
         return "drop"
     if arguments.impute:
@@ -136,8 +136,8 @@ def _about_missing(arguments: argparse.Namespace) -> Missing:
     return "keep" if METRICS[getattr(arguments, "metric", None) or "auto"].takes_missing else "refuse"
 
 
-def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
-    """The similarity that the options ask for, and notes that say what it is."""
+def build_similarity(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
+    """Return the similarity that the options describe, and notes on it."""
     given = [f"--{name.replace('_', '-')}" for name in _OF_ROWS if getattr(arguments, name) not in (None, False)]
     if points.kind != "features" and given:
         what = {"graph": "edges of a graph"}.get(points.kind, points.kind)
@@ -146,18 +146,22 @@ def similarity_of(points: Points, arguments: argparse.Namespace) -> tuple[Simila
         raise ValueError(
             f"{points.source} holds {points.kind}, and --directed is about edges or similarities; leave it out."
         )
-    with _warnings_told(points):
+    with _translate_warnings(points):
         if points.kind != "features":
-            return _given(points, arguments.directed)
+            return _build_given(points, arguments.directed)
         try:
             if arguments.n_neighbors is not None:
                 _check_neighbours(points, arguments.n_neighbors)
-            return _auto(points, arguments) if (arguments.metric or "auto") == "auto" else _named(points, arguments)
+            return (
+                _build_auto(points, arguments)
+                if (arguments.metric or "auto") == "auto"
+                else _build_named(points, arguments)
+            )
         except ValueError as error:
             raise ValueError(f"{points.source}: {error}") from None
 
 
-def _auto(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
+def _build_auto(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
     scale = {"yes": True, "no": False}.get(arguments.scale, bool(arguments.standardize) or "auto")
     metric = metric_named(
         "auto",
@@ -176,13 +180,13 @@ def _auto(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tu
     return similarity, (f"similarity: {what}", columns.replace("columns ", "columns: ", 1))
 
 
-def _named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
+def _build_named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
     metric, k, data = METRICS[arguments.metric], arguments.n_neighbors, points.data
     if k is None and not isinstance(data, np.ndarray):
         raise ValueError("a sparse table of features takes --metric auto, or --n-neighbors, for instance 15.")
     what, columns = metric.words, "as they are"
     if arguments.standardize:
-        data, constant = _standardized(points)
+        data, constant = _standardize(points)
         columns = "standardised" + (f", {constant} constant left out" if constant else "")
     if k is not None:
         what = f"graph of {k} nearest neighbours by {metric.name} distance"
@@ -190,8 +194,8 @@ def _named(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, t
     return similarity, (f"similarity: {what}", f"columns: {columns}")
 
 
-def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str, ...]]:
-    """Numbers that are taken as they are."""
+def _build_given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str, ...]]:
+    """Return the similarity of numbers that are used as they are."""
     distances = points.kind == "distances"
     name = "precomputed_distances" if distances else "precomputed"
     what = "weights of the edges" if points.kind == "graph" else "numbers of the file"
@@ -205,19 +209,19 @@ def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str,
         )
         return as_similarity(points.data, name, directed=directed), (f"similarity: {words}",)
     except ValueError as error:
-        told = None if distances or directed is not None else _what_is_wrong(points)
-        raise ValueError(told or f"{points.source}: {error}") from None
+        problem = None if distances or directed is not None else _diagnose_matrix(points)
+        raise ValueError(problem or f"{points.source}: {error}") from None
 
 
 @contextmanager
-def _warnings_told(points: Points) -> Iterator[None]:
-    """What the library warns of, in the words of the command line."""
-    with collected(lambda message: say(_in_options(message, points))):
+def _translate_warnings(points: Points) -> Iterator[None]:
+    """Print warnings of the library in terms of command-line options."""
+    with collected(lambda message: print_warning(_translate_message(message, points))):
         yield
 
 
-def say(message: str) -> None:
-    """Print a warning beside the results."""
+def print_warning(message: str) -> None:
+    """Print a warning to standard error."""
     print(f"hyphc: {visible(message)}", file=sys.stderr)
 
 
@@ -229,7 +233,7 @@ _OPTIONS = {
 }
 
 
-def _in_options(message: str, points: Points) -> str:
+def _translate_message(message: str, points: Points) -> str:
     for argument, option in _OPTIONS.items():
         message = message.replace(argument, option)
     column = re.match(r"Column (\d+) ", message)
@@ -240,8 +244,8 @@ def _in_options(message: str, points: Points) -> str:
     return called + message[column.end() :]
 
 
-def _what_is_wrong(points: Points) -> str | None:
-    """Why the matrix, dense or sparse, holds no similarities, in the words of a file: rows and columns count from 1."""
+def _diagnose_matrix(points: Points) -> str | None:
+    """Return why the matrix, dense or sparse, holds no similarities; rows and columns count from 1 as in the file."""
     matrix, excess = points.data, abs(points.data - points.data.T)
     i, j = map(int, np.unravel_index(matrix.argmin(), matrix.shape))
     if matrix[i, j] < 0:
@@ -258,13 +262,13 @@ def _what_is_wrong(points: Points) -> str | None:
     return None
 
 
-def _standardized(points: Points) -> tuple[np.ndarray, int]:
+def _standardize(points: Points) -> tuple[np.ndarray, int]:
     if not isinstance(points.data, np.ndarray):  # sparse
         raise ValueError("a sparse table cannot be standardised without filling it; leave out --standardize.")
     data = standardize(points.data)
     constant = points.data.shape[1] - data.shape[1]
     if data.shape[1] == 0:
-        raise ValueError("every column is constant, which tells no two rows apart; name other columns with --features.")
+        raise ValueError("every column is constant, so all rows are equal; name other columns with --features.")
     return data, constant
 
 
@@ -274,26 +278,26 @@ def _check_neighbours(points: Points, k: int) -> None:
 
 
 def leaf_names(points: Points) -> tuple[str, ...] | None:
-    """Names for the leaves that tell them apart."""
+    """Return unique names for the leaves."""
     return None if points.names is None else unique_names(points.names)
 
 
 def tree_for(path: str, points: Points) -> tuple[Tree, str]:
-    """A tree with its leaves in the order of the data, and how they were matched."""
+    """Return a tree with its leaves in the order of the data, and how they were matched."""
     tree = read_tree(path)
     if tree.n_leaves != points.n:
         raise ValueError(
             f"{path} has {tree.n_leaves} leaves and {points.source} {points.n} rows; give the data that the tree was made from."
         )
     by_order = Path(path).suffix.lower() not in NEWICK_SUFFIXES
-    with options_named():
+    with name_options():
         return match_leaves(tree, leaf_names(points), source=path, by_order=by_order)
 
 
 def nuisance_notes(
     columns: Sequence[str] | None, X: Any, also: str = " or show it beside the tree with --annotate"
 ) -> list[str]:
-    """A note for each column that was clustered by and is called a batch, plate, run, site or the like."""
+    """Return a note for each feature column named like a batch, plate, run or site."""
     if columns is None or not isinstance(X, np.ndarray):
         return []
     return [
@@ -304,14 +308,14 @@ def nuisance_notes(
 
 
 def print_notes(points: Points, notes: Sequence[str]) -> None:
-    """Say what was read and what was inferred."""
+    """Print what was read and what was inferred."""
     print(f"{visible(points.source)}: {points.n} {'nodes' if points.kind == 'graph' else 'rows'}")
     for note in (*points.notes, *notes):
         print_note(note)
 
 
 def print_note(note: str) -> None:
-    """A note in two columns, what it is about and what it says."""
+    """Print a note in two columns, its subject and its text."""
     what, _, text = visible(cut_short(note)).partition(": ")
     lines = textwrap.wrap(text, _NOTE_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
     print(f"  {what:<11} " + f"\n{'':14}".join(lines))

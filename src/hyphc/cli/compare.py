@@ -18,7 +18,7 @@ _NAMED = 4  # leaves of a cluster that are called by name
 
 
 def run_compare(arguments: argparse.Namespace) -> None:
-    """Print how much two trees have in common; draw them if asked to."""
+    """Print how much two trees have in common; draw them if requested."""
     if arguments.output is not None:
         require_picture(arguments.output)
     tree, other = read_tree(arguments.tree), read_tree(arguments.other)

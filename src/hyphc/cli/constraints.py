@@ -1,4 +1,4 @@
-"""What is known beforehand, from columns of the file and from a constraint tree, in the words of the command line."""
+"""Constraints from columns of the file and from a constraint tree."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy.typing as npt
 from .._runtime.sanitize import is_blank
 from ..fit.constraints import Constraints, groups_of
 from ..io import ColumnsError, Points
-from ..io.trees import read_family
-from .common import leaf_names, options_named
+from ..io.trees import read_multifurcating
+from .common import leaf_names, name_options
 
 # Options that name a column.
 COLUMNS = ("must_link", "cannot_link", "classes", "order")
 
 
-def known_columns(arguments: argparse.Namespace) -> dict[str, str]:
-    """Columns that say what is known, by the options that name them."""
+def constraint_columns(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the columns that hold constraints, by the options that name them."""
     given = {name.replace("_", "-"): getattr(arguments, name, None) for name in COLUMNS}
     return {option: column for option, column in given.items() if column is not None}
 
 
-def constraints_of(arguments: argparse.Namespace, points: Points) -> Constraints | None:
-    """What the options say is known of the rows, checked: contradictions name rows as the file does. None without any."""
+def build_constraints(arguments: argparse.Namespace, points: Points) -> Constraints | None:
+    """Return the checked constraints that the options describe, with errors that name rows as the file does; None without any."""
     tree = arguments.constraint_tree
     if not points.known and tree is None:
         return None
     known = {option: _cells(values) for option, values in points.known.items()}
-    with options_named():
-        required = [] if tree is None else _required(tree, points)
+    with name_options():
+        required = [] if tree is None else _read_required(tree, points)
     constraints = Constraints(
         must_link=_groups(known.get("must-link", [])),
         cannot_link=[group for group in _groups(known.get("cannot-link", [])) if len(group) > 1],
@@ -51,8 +51,8 @@ def constraints_of(arguments: argparse.Namespace, points: Points) -> Constraints
     return constraints
 
 
-def known_note(constraints: Constraints, n: int) -> str:
-    """One line on what the tree and its clusters must respect."""
+def constraint_note(constraints: Constraints, n: int) -> str:
+    """Return one line on the constraints of the tree and its clusters."""
     known = constraints.resolve(n)
     n_classes, n_known = len(np.unique(known.classes[known.classes >= 0])), int((known.classes >= 0).sum())
     together = [group for group in known.together if len(group) > 1]
@@ -74,12 +74,12 @@ def _many(count: int, thing: str) -> str:
 
 
 def _cells(values: Sequence[str]) -> list[str]:
-    """The cells without blanks around them; "" where nothing is known."""
+    """Return the cells without surrounding blanks; "" where nothing is known."""
     return ["" if is_blank(value) else value.strip() for value in values]
 
 
 def _groups(values: list[str]) -> list[list[int]]:
-    """Rows with the same cell, in order of their first rows; those without one are in no group."""
+    """Return groups of rows with the same cell, in order of their first rows; empty cells are in no group."""
     groups: dict[str, list[int]] = {}
     for row, value in enumerate(values):
         if value:
@@ -88,7 +88,7 @@ def _groups(values: list[str]) -> list[list[int]]:
 
 
 def _order(points: Points, values: list[str]) -> npt.NDArray[np.generic]:
-    """Numbers or dates."""
+    """Return numbers or dates."""
     empty = next((row for row, value in enumerate(values) if not value), None)
     if empty is not None:
         raise ValueError(f"{points.source}, row {empty + 1}: the cell of --order is empty; each row needs a place.")
@@ -102,9 +102,9 @@ def _order(points: Points, values: list[str]) -> npt.NDArray[np.generic]:
     )
 
 
-def _required(path: str, points: Points) -> list[list[int]]:
-    """The clusters of the tree in a file, as rows. Rows that the tree does not name are in none of them."""
-    family = read_family(path)
+def _read_required(path: str, points: Points) -> list[list[int]]:
+    """Return the clusters of a tree file as sets of rows. Rows that the tree does not name are in none of them."""
+    family = read_multifurcating(path)
     rows = list(range(points.n)) if family.names is None else _rows_named(path, points, family.names)
     if family.names is None and family.n_leaves != points.n:
         raise ValueError(

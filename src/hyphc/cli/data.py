@@ -28,7 +28,7 @@ from ..scores.costs import dasgupta_cost, dendrogram_purity
 from ..similarity import Similarity, as_similarity, standardize
 from ..tree import Tree
 from .outputs import require_writable_file, require_writable_folder
-from .report import how_many
+from .report import describe_cluster_number
 
 
 def run_datasets(arguments: argparse.Namespace) -> None:
@@ -44,7 +44,7 @@ def run_datasets(arguments: argparse.Namespace) -> None:
 
 
 def _shape(name: str) -> tuple[int, str]:
-    """Rows and columns, or nodes and edges."""
+    """Return the number of rows and columns, or of nodes and edges, as text."""
     if name in TABLES:
         return TABLES[name].n_rows, str(len(TABLES[name].features.split()))
     if name in GRAPHS:
@@ -102,7 +102,7 @@ def _files(name: str) -> list[str]:
 
 
 def _table_rows(dataset: datasets.Dataset) -> tuple[list[str], Iterable[Any]]:
-    """Names if there are any, features, and the label in words."""
+    """Yield names if there are any, features, and the label as text."""
     features = dataset.data.tolist()
     header, columns = list(dataset.feature_names or map(str, range(1, dataset.data.shape[1] + 1))), [features]
     if dataset.names is not None:
@@ -126,7 +126,7 @@ def run_demo(arguments: argparse.Namespace) -> None:
     require_writable_folder(folder)
     digits = datasets.load("digits")
     model = HypHC(random_state=arguments.seed, verbose=int(sys.stderr.isatty())).fit(digits.data)
-    _tell(model, digits)
+    _print_result(model, digits)
     folder.mkdir(parents=True, exist_ok=True)
     _write_demo(model, digits, folder)
     similarity = as_similarity(standardize(digits.data), "cosine")
@@ -136,14 +136,14 @@ def run_demo(arguments: argparse.Namespace) -> None:
     print(f"\nexplore the tree in a browser: {folder / 'digits.html'}")
 
 
-def _tell(model: HypHC, digits: datasets.Dataset) -> None:
-    """What the fit found, and how well that agrees with the digits."""
+def _print_result(model: HypHC, digits: datasets.Dataset) -> None:
+    """Print what the fit found, and its agreement with the digits."""
     from sklearn.metrics import adjusted_rand_score
 
     print(
         f"{model.n_leaves_} handwritten digits, clustered by HypHC as it comes; {model.similarity_.source.scaling.why}"
     )
-    print(f"clusters: {how_many(model)}")
+    print(f"clusters: {describe_cluster_number(model)}")
     for k in sorted({model.n_clusters_, 10}):
         clusters = model.labels_ if k == model.n_clusters_ else model.tree_.cut(k)
         agreement = adjusted_rand_score(digits.labels, clusters)

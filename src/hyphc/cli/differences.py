@@ -1,4 +1,4 @@
-"""What distinguishes the flat clusters, in words for the report and as a table."""
+"""Features that distinguish the flat clusters, as text for the report and as a table."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from ..io import Points
-from ..io.missing import values_of
+from ..io.missing import dense_values
 from ..scores.differences import Difference, Differences, differences
-from ..similarity.inputs.mixed_types import Table
+from ..similarity.inputs.mixed_types import MixedTable
 from ..tree import Tree
 
 UP_TO = 20_000_000  # values of the table: some ten seconds
-_TOLD = 3
+TOP_COLUMNS = 3
 
 
 class ClusterDifferences:
-    """The columns by which each cluster of a cut differs from all other rows, and those that tell the parts of splits apart."""
+    """Columns by which each cluster of a cut differs from all other rows, and those that separate the sides of splits."""
 
     def __init__(self, tree: Tree, points: Points, clusters: Sequence[int]) -> None:
         names = points.columns or [f"column {c + 1}" for c in range(points.data.shape[1])]
@@ -31,12 +31,14 @@ class ClusterDifferences:
         self.from_rest: Differences = differences(tree, table, compare="rest")
         self.of_parts: Differences = differences(tree, table, compare="parts")
 
-    def told(self) -> list[str]:
-        """What each cluster stands out by, in words; a star is a difference that chance would hardly show."""
-        return [", ".join(map(_in_words, self.from_rest.of(node)[:_TOLD])) or "–" for node in self.clusters]
+    def describe(self) -> list[str]:
+        """Describe each cluster by its most distinctive columns; a star marks a significant difference."""
+        return [
+            ", ".join(map(_describe_difference, self.from_rest.of(node)[:TOP_COLUMNS])) or "–" for node in self.clusters
+        ]
 
     def note(self) -> str:
-        """What the star means."""
+        """Return the meaning of the star."""
         found = self.from_rest
         return (
             f"A star: p times the {found.n_tests} comparisons made is at most {found.alpha:g} (Welch's test). Columns that were "
@@ -44,7 +46,7 @@ class ClusterDifferences:
         )
 
     def csv(self) -> str:
-        """A row for each cluster, and each split above them, and column."""
+        """Return a row for each pair of a cluster, or a split above them, and a column."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["compared", "cluster", "node", "rows", "other_rows", "rank", *Difference._fields])
@@ -65,16 +67,16 @@ class ClusterDifferences:
 
 
 def cluster_differences(tree: Tree, points: Points, clusters: Sequence[int]) -> ClusterDifferences | None:
-    """Of a table that is not too large; None for graphs, similarities and sparse tables."""
-    values = values_of(points.data)
+    """Return the differences for a table that is not too large; None for graphs, similarities and sparse tables."""
+    values = dense_values(points.data)
     if points.kind != "features" or values is None or values.size > UP_TO:
         return None
     return ClusterDifferences(tree, points, clusters)
 
 
 def _columns(data: Any) -> list[Any]:
-    """Columns of numbers, and those of categories as words."""
-    if not isinstance(data, Table):
+    """Return numeric columns as numbers, and categorical ones as text."""
+    if not isinstance(data, MixedTable):
         return list(np.asarray(data).T)
     return [
         column if words is None else [None if np.isnan(code) else words[int(code)] for code in column]
@@ -82,13 +84,13 @@ def _columns(data: Any) -> list[Any]:
     ]
 
 
-def _in_words(found: Difference) -> str:
+def _describe_difference(found: Difference) -> str:
     side = "high" if found.effect > 0 else "low"
     return f"{found.column} {side} ({found.mean:.3g}, others {found.other_mean:.3g}){'*' if found.sure else ''}"
 
 
 def _above(tree: Tree, clusters: Sequence[int]) -> list[int]:
-    """The merges above the clusters of a cut, from the root down."""
+    """Return the merges above the clusters of a cut, from the root down."""
     found: set[int] = set()
     for node in clusters:
         up = int(tree.parents[node])

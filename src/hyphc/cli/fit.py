@@ -1,4 +1,4 @@
-"""``hyphc fit``: from a file to a folder with the tree, its clusters, its pictures and a report."""
+"""``hyphc fit``: from a file to a folder with the tree, its clusters, its plots and a report."""
 
 from __future__ import annotations
 
@@ -15,57 +15,57 @@ from ..fit.constraints import Constraints
 from ..similarity import Similarity
 from ..tree.prunings import CONDENSED
 from .annotations import read_annotations
-from .common import check_usage, nuisance_notes, print_note, print_notes, read_data, say, similarity_of
-from .constraints import constraints_of, known_columns, known_note
-from .fit_files import Fitted, Judgement, brief, judged, write_all, write_tree_alone
-from .fit_out_of_core import run_fit_by_parts
-from .h5ad_output import check_annotated, write_annotated
-from .outputs import checkpoint_kept, require_writable_folder
-from .report import how_many, joined_words, print_rows
+from .common import build_similarity, check_usage, nuisance_notes, print_note, print_notes, print_warning, read_data
+from .constraints import build_constraints, constraint_columns, constraint_note
+from .fit_files import Assessment, Fitted, assess, assess_cost, write_all, write_tree_alone
+from .fit_out_of_core import run_fit_out_of_core
+from .h5ad_output import check_h5ad_output, write_h5ad_output
+from .outputs import report_kept_checkpoint, require_writable_folder
+from .report import describe_cluster_number, describe_joined, print_rows
 
 INTERRUPTED, TERMINATED = 130, 143
 
 
 def run_fit(arguments: argparse.Namespace) -> int | None:
-    """Read, fit, score and write; the exit code."""
+    """Read, fit, score and write; return the exit code."""
     check_usage(arguments)
     if arguments.resample is not None and arguments.support is None:
         arguments.parser.error("--resample is about --support; say how many refits, for instance --support 100")
     folder = arguments.output or Path(_default_folder(arguments.file))
     require_writable_folder(folder)
-    check_annotated(arguments)
+    check_h5ad_output(arguments)
     if arguments.scheduler or arguments.workers or arguments.memory:
-        run_fit_by_parts(arguments, folder)
+        run_fit_out_of_core(arguments, folder)
         return None
-    points = read_data(arguments, arguments.file, known_columns(arguments))
+    points = read_data(arguments, arguments.file, constraint_columns(arguments))
     beside = read_annotations(arguments, arguments.file)
     _check_clusters(arguments, points.n)
-    known = constraints_of(arguments, points)
-    similarity, notes = similarity_of(points, arguments)
+    known = build_constraints(arguments, points)
+    similarity, notes = build_similarity(points, arguments)
     notes += (
         () if arguments.features or points.kind != "features" else tuple(nuisance_notes(points.columns, points.data))
     )
-    notes += () if known is None else (known_note(known, points.n),)
+    notes += () if known is None else (constraint_note(known, points.n),)
     print_notes(points, notes)
-    with checkpoint_kept(arguments.checkpoint):
-        model = _fitted(arguments, similarity, known)
-    told = replace(model.plan_, rows="")  # the notes have said it
-    fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {told}", model, beside, known)
+    with report_kept_checkpoint(arguments.checkpoint):
+        model = _fit_model(arguments, similarity, known)
+    plan = replace(model.plan_, rows="")  # the notes have said it
+    fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {plan}", model, beside, known)
     print_note(fitted.plan)
-    print_note(f"clusters: {how_many(model)}{joined_words(model)}")
-    return _written(fitted, similarity, folder)
+    print_note(f"clusters: {describe_cluster_number(model)}{describe_joined(model)}")
+    return _write_results(fitted, similarity, folder)
 
 
-def _written(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None:
-    """Write everything; what takes long is left out if somebody interrupts or memory is short, but never the tree."""
+def _write_results(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None:
+    """Write everything; slow parts are skipped on an interrupt or when memory is short, but never the tree."""
     if fitted.model.interrupted_:
-        write_tree_alone(fitted, folder)  # at once: who has interrupted may not wait for pictures
-        _write_and_say(fitted, brief(fitted), folder)
+        write_tree_alone(fitted, folder)  # at once: plots take long after an interrupt
+        _write_and_report(fitted, assess_cost(fitted), folder)
         print("hyphc: interrupted; the best tree found until then was written.", file=sys.stderr)
         return TERMINATED if fitted.model._signal_ == signal.SIGTERM else INTERRUPTED
     try:
-        judgement = judged(fitted, similarity)
-        _write_and_say(fitted, judgement, folder)
+        assessment = assess(fitted, similarity)
+        _write_and_report(fitted, assessment, folder)
     except KeyboardInterrupt as interrupt:
         write_tree_alone(fitted, folder)
         raise type(interrupt)(f"the tree was written to {folder}, without its gap and its pictures") from None
@@ -73,27 +73,27 @@ def _written(fitted: Fitted, similarity: Similarity, folder: Path) -> int | None
         write_tree_alone(fitted, folder)
         if isinstance(error, RuntimeError) and str(error) != NO_THREAD:
             raise
-        told = "" if isinstance(error, RuntimeError) else str(error).removesuffix(".")
-        why = told or "there is not enough memory"
+        reason = "" if isinstance(error, RuntimeError) else str(error).removesuffix(".")
+        why = reason or "there is not enough memory"
         raise MemoryError(f"{why}; the tree was written to {folder}, without its gap and its pictures.") from None
-    if judgement.sure is not None and judgement.sure.interrupted:
-        done = judgement.sure.n_resamples
+    if assessment.sure is not None and assessment.sure.interrupted:
+        done = assessment.sure.n_resamples
         print(f"hyphc: interrupted; support is that of the {done} refits done until then.", file=sys.stderr)
         return INTERRUPTED
     return None
 
 
-def _write_and_say(fitted: Fitted, judgement: Judgement, folder: Path) -> None:
+def _write_and_report(fitted: Fitted, assessment: Assessment, folder: Path) -> None:
     print()
-    print_rows(judgement.rows)
-    names = write_all(fitted, judgement, folder)
-    write_annotated(fitted.arguments, fitted.model, fitted.tree(judgement.sure))
+    print_rows(assessment.rows)
+    names = write_all(fitted, assessment, folder)
+    write_h5ad_output(fitted.arguments, fitted.model, fitted.tree(assessment.sure))
     print(f"\nwrote {folder}: {', '.join(names)}")
     print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
 
 
 def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
-    """Tell before the work of clusters that no tree of n leaves has."""
+    """Raise before the fit for a number or size of clusters that n leaves cannot have."""
     k, least = arguments.n_clusters, arguments.min_size or 1
     if k is not None and k > n:
         raise ValueError(f"--n-clusters {k} is more than the {n} rows; give at most {n}.")
@@ -102,7 +102,7 @@ def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
         raise ValueError(f"--min-size {least} is too large for {clusters} of {n} rows; give at most {n // (k or 1)}.")
 
 
-def _fitted(arguments: argparse.Namespace, similarity: Similarity, known: Constraints | None) -> HypHC:
+def _fit_model(arguments: argparse.Namespace, similarity: Similarity, known: Constraints | None) -> HypHC:
     verbose = int(sys.stderr.isatty())
     model = HypHC(
         arguments.n_clusters,
@@ -116,14 +116,14 @@ def _fitted(arguments: argparse.Namespace, similarity: Similarity, known: Constr
         random_state=arguments.seed,
         verbose=verbose,
     )
-    with collected(_say_unless_interrupted):
+    with collected(_report_unless_interrupted):
         return model.fit(similarity)
 
 
-def _say_unless_interrupted(message: str) -> None:
-    """``_written`` tells of an interrupt in its own words."""
+def _report_unless_interrupted(message: str) -> None:
+    """Print a warning, unless it is the interrupt that ``_write_results`` reports itself."""
     if not message.startswith("Interrupted"):
-        say(message)
+        print_warning(message)
 
 
 def _default_folder(file: str) -> str:

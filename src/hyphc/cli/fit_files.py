@@ -1,4 +1,4 @@
-"""What ``hyphc fit`` writes: all files of a fit at once, or, where time or memory is short, those that matter."""
+"""Output files of ``hyphc fit``: all of them, or the tree alone where time or memory is short."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .._runtime.arrays import Ints
 from ..estimator import HypHC
 from ..fit.constraints import Constraints
 from ..io import Points, write_tree
-from ..io.missing import shown_numbers
+from ..io.missing import numeric_columns
 from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree
-from .annotations import as_classes, called
+from .annotations import as_classes, column_label
 from .common import leaf_names
 from .differences import cluster_differences
-from .outputs import clusters_csv, staged
+from .outputs import format_csv, staging_folder
 from .pictures import PLOT_REMEDY, can_plot, draw, draw_clustermap, write_explorer
 from .report import (
     FlatClusters,
@@ -28,13 +28,13 @@ from .report import (
     compare,
     comparison_row,
     cost_rows,
-    how_many,
-    joined_words,
+    describe_cluster_number,
+    describe_joined,
     markdown_report,
     score,
     score_rows,
 )
-from .support import support_row, supported
+from .support import compute_support, support_row
 
 Rows = list[tuple[str, str, str]]
 _TREE_FILES = {
@@ -47,7 +47,7 @@ _TREE_FILES = {
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model, what it was asked for, and what was said on the way."""
+    """A fitted model, its command-line options, and the notes printed so far."""
 
     arguments: argparse.Namespace
     points: Points
@@ -58,59 +58,61 @@ class Fitted:
     known: Constraints | None = None
 
     def tree(self, sure: Support | None = None) -> Tree:
-        """The tree with names, and with support if there is any."""
+        """Return the tree with names, and with support if it was computed."""
         tree = self.model.tree_.with_names(leaf_names(self.points))
         return tree if sure is None else tree.with_support(sure.transfer)
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """How good the tree is, in rows, and how sure its clusters are."""
+class Assessment:
+    """Quality of the tree as rows of a table, and the support of its clusters."""
 
     rows: Rows
     sure: Support | None = None
 
 
-def judged(fitted: Fitted, similarity: Similarity) -> Judgement:
-    """Support if it was asked for, certificate, comparison: all that may take as long as a fit."""
+def assess(fitted: Fitted, similarity: Similarity) -> Assessment:
+    """Compute support if requested, certificate and comparison: all that may take as long as a fit."""
     arguments, model, points = fitted.arguments, fitted.model, fitted.points
-    sure = supported(arguments, model.tree_, points, similarity, fitted.known) if arguments.support else None
+    sure = compute_support(arguments, model.tree_, points, similarity, fitted.known) if arguments.support else None
     result = score(fitted.tree(sure), similarity, points.labels, arguments.seed, arguments.effort)
     rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
     rows += [comparison_row(result.cost, compare(similarity, points.labels))]
     rows += [] if sure is None else [support_row(sure, _cluster_nodes(model))]
-    return Judgement(rows, sure)
+    return Assessment(rows, sure)
 
 
-def brief(fitted: Fitted) -> Judgement:
-    """The cost alone."""
+def assess_cost(fitted: Fitted) -> Assessment:
+    """Return the cost alone."""
     model, labels = fitted.model, fitted.points.labels
     left_out = ("gap", "left out", "hyphc score makes up for it")
-    return Judgement([*cost_rows(model.cost_), left_out, *agreement_rows(model.labels_, labels)])
+    return Assessment([*cost_rows(model.cost_), left_out, *agreement_rows(model.labels_, labels)])
 
 
 def write_tree_alone(fitted: Fitted, folder: Path) -> None:
-    """The tree and its clusters."""
-    with staged(folder) as stage:
+    """Write the tree and its clusters."""
+    with staging_folder(folder) as stage:
         _write_trees(stage, fitted.tree())
         _write_clusters(stage / "clusters.csv", fitted.points, fitted.model, None)
 
 
-def write_all(fitted: Fitted, judgement: Judgement, folder: Path) -> list[str]:
-    """Tree, pictures, clusters and report; the names of the files."""
-    points, model, tree = fitted.points, fitted.model, fitted.tree(judgement.sure)
-    with staged(folder) as stage:
+def write_all(fitted: Fitted, assessment: Assessment, folder: Path) -> list[str]:
+    """Write tree, plots, clusters and report; return the names of the files."""
+    points, model, tree = fitted.points, fitted.model, fitted.tree(assessment.sure)
+    with staging_folder(folder) as stage:
         files = _write_trees(stage, tree) + _write_pictures(stage, tree, fitted)
-        files += [_write_clusters(stage / "clusters.csv", points, model, judgement.sure)]
+        files += [_write_clusters(stage / "clusters.csv", points, model, assessment.sure)]
         differ = cluster_differences(tree, points, _cluster_nodes(model).tolist())
         if differ is not None:
             (stage / "differences.csv").write_text(differ.csv(), encoding="utf-8", newline="")
             files += [("differences.csv", "the columns by which clusters, and the parts of splits, differ most")]
         facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *fitted.notes, fitted.plan]
         facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
-        flat = FlatClusters(model.labels_, f"{how_many(model)}{joined_words(model)}", points.labels, differ)
+        flat = FlatClusters(
+            model.labels_, f"{describe_cluster_number(model)}{describe_joined(model)}", points.labels, differ
+        )
         title, command = f"A tree of {points.source}", fitted.arguments.command_line
-        report = markdown_report(title, facts, judgement.rows, flat, files, command)
+        report = markdown_report(title, facts, assessment.rows, flat, files, command)
         (stage / "report.md").write_text(report, encoding="utf-8")
     return [*(name for name, _ in files), "report.md"]
 
@@ -122,9 +124,9 @@ def _write_trees(stage: Path, tree: Tree) -> list[tuple[str, str]]:
 
 
 def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, str]]:
-    """The pictures, left out with the reason where they cannot be drawn, and the explorer."""
+    """Write the plots, or a note with the reason where they cannot be drawn, and the explorer."""
     files, model, points = [], fitted.model, fitted.points
-    label_name = called(fitted.arguments.labels or "label")
+    label_name = column_label(fitted.arguments.labels or "label")
     given: dict[str, Any] = {
         "labels": None if points.labels is None else as_classes(points.labels),
         "clusters": model.labels_,
@@ -134,7 +136,7 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
     if can_plot():
         draw(tree, stage / "tree.png", embedding=model.embedding_, **given)
         files.append(("tree.png", "a picture of it"))
-        if shown_numbers(points) is not None:
+        if numeric_columns(points) is not None:
             draw_clustermap(tree, stage / "clustermap.png", points, fitted.beside, **given)
             files.append(("clustermap.png", "the table beside the tree"))
     else:
@@ -154,7 +156,7 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
 
 
 def _cluster_nodes(model: HypHC) -> Ints:
-    """The nodes of the flat clusters, in the order of the labels."""
+    """Return the nodes of the flat clusters, in the order of the labels."""
     return model._clusters_.nodes
 
 
@@ -163,7 +165,7 @@ def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | No
     if sure is not None:
         support = np.append(sure.of_nodes(_cluster_nodes(model)), np.nan)[clusters]  # the last for outliers, −1
     firmness = {"probability": model.probabilities_, "outlier_score": model.outlier_scores_}
-    text = clusters_csv(clusters, points.names, points.labels, support, points.rows, **firmness)
+    text = format_csv(clusters, points.names, points.labels, support, points.rows, **firmness)
     path.write_text(text, encoding="utf-8", newline="")
     about = "" if sure is None else ", how sure that cluster is"
     return path.name, f"the flat cluster of each row, numbered from 0{about}, and how firmly the row belongs to it"

@@ -1,4 +1,4 @@
-"""``hyphc fit`` of rows beyond memory or one machine: out of core, on workers of a cluster or of this machine."""
+"""``hyphc fit`` out of core, on Dask workers of a cluster or of this machine."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy as np
 
 from .._runtime.memory import n_bytes
 from ..io.block_columns import BlockColumns, read_block_columns
-from ..io.columns import Wanted
+from ..io.columns import ColumnSelection
 from ..out_of_core.job import METRICS
 from ..tree.prunings import CONDENSED
-from .common import nuisance_notes, options_named, print_note
+from .common import name_options, nuisance_notes, print_note
 from .options import given_options
-from .outputs import checkpoint_kept
+from .outputs import report_kept_checkpoint
 from .report import agreement_row, print_rows
 
-# Options that an out-of-core fit carries out. Every other option of the parser is refused, so that none is ever ignored.
+# Options that an out-of-core fit supports. Every other option of the parser is refused, so that none is ignored.
 CARRIED_OUT = frozenset({"file", "features", "exclude", "labels", "metric", "n_neighbors", "scale", "background"})
 CARRIED_OUT |= {"standardize", "n_clusters", "criterion", "min_size", "effort", "seed", "checkpoint", "output"}
 CARRIED_OUT |= {"outliers", "workers", "memory", "scheduler"}
-# Why an option is refused, where there is more to say than that it is.
+# Reasons for refusing an option, where there is a specific one.
 _REASONS = {
     "annotate": "out-of-core fits draw no pictures; leave the column out with --exclude",
     "names": "results are in the order of the rows; leave the column out with --exclude",
@@ -37,18 +37,18 @@ _OTHERWISE = "leave it out, or fit in memory, without --workers, --memory and --
 SCALES: dict[str | None, str | bool] = {None: "auto", "auto": "auto", "yes": True, "no": False}
 
 
-def run_fit_by_parts(arguments: argparse.Namespace, folder: Path) -> None:
-    """Fit, and write the tree and its clusters to the folder; begun again, it goes on where it stopped."""
+def run_fit_out_of_core(arguments: argparse.Namespace, folder: Path) -> None:
+    """Fit, and write the tree and its clusters to the folder; resume if a checkpoint is there."""
     check_out_of_core(arguments)
-    with options_named():
-        wanted = Wanted(arguments.features, arguments.labels, exclude=arguments.exclude, in_memory=False)
+    with name_options():
+        wanted = ColumnSelection(arguments.features, arguments.labels, exclude=arguments.exclude, in_memory=False)
         chosen = read_block_columns(arguments.file, wanted)
     _print_columns(arguments, chosen)
     folder.mkdir(parents=True, exist_ok=True)
     storage = arguments.checkpoint or folder / "checkpoint"
     try:
-        with checkpoint_kept(storage), _client(arguments) as client:
-            model = _fitted(arguments, chosen, storage, client)
+        with report_kept_checkpoint(storage), _client(arguments) as client:
+            model = _fit_model(arguments, chosen, storage, client)
             _write(model, chosen, folder)
     finally:
         with suppress(OSError):  # it holds something
@@ -56,7 +56,7 @@ def run_fit_by_parts(arguments: argparse.Namespace, folder: Path) -> None:
 
 
 def check_out_of_core(arguments: argparse.Namespace) -> None:
-    """End with a usage error for every option given that an out-of-core fit does not carry out."""
+    """Exit with a usage error for each given option that an out-of-core fit does not support."""
     error = arguments.parser.error
     if arguments.scheduler is not None and (arguments.workers is not None or arguments.memory is not None):
         error("--scheduler brings workers of its own; leave out --workers and --memory")
@@ -81,7 +81,7 @@ def _print_columns(arguments: argparse.Namespace, chosen: BlockColumns) -> None:
         print_note(note)
 
 
-def _fitted(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | Path, client: Any) -> Any:
+def _fit_model(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | Path, client: Any) -> Any:
     from ..dask import DaskHypHC
 
     return DaskHypHC(
@@ -103,7 +103,7 @@ def _fitted(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | 
 
 @contextmanager
 def _client(arguments: argparse.Namespace) -> Iterator[Any]:
-    """A client of the scheduler given, or of workers on this machine, closed at the end."""
+    """Yield a client of the given scheduler, or of workers on this machine, and close it at the end."""
     from distributed import Client, LocalCluster
 
     if arguments.scheduler is not None:
@@ -119,7 +119,7 @@ def _client(arguments: argparse.Namespace) -> Iterator[Any]:
 
 
 def _write(model: Any, chosen: BlockColumns, folder: Path) -> None:
-    """The labels beside the checkpoint, which holds the tree."""
+    """Write the labels beside the checkpoint, which holds the tree."""
     clusters = model.labels_.compute(scheduler="threads")
     np.save(folder / "labels.npy", clusters)
     print(f"\n{model.n_leaves_} rows, {model.n_clusters_} clusters, Dasgupta's cost {model.cost_:.8g}")

@@ -1,4 +1,4 @@
-"""``hyphc fit --h5ad``: results written back beside the data, into a copy of an AnnData file."""
+"""``hyphc fit --h5ad``: results written to a copy of an AnnData file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..tree import Tree
 from .outputs import require_writable_file
 
 
-def check_annotated(arguments: argparse.Namespace) -> None:
-    """Tell before the work of a copy that cannot be written."""
+def check_h5ad_output(arguments: argparse.Namespace) -> None:
+    """Raise before the fit if the copy cannot be written."""
     if arguments.h5ad is None:
         return
     if not arguments.file.lower().endswith(".h5ad"):
@@ -23,8 +23,8 @@ def check_annotated(arguments: argparse.Namespace) -> None:
     require_writable_file(arguments.h5ad)
 
 
-def write_annotated(arguments: argparse.Namespace, model: HypHC, tree: Tree) -> None:
-    """Write the copy, if it is asked for."""
+def write_h5ad_output(arguments: argparse.Namespace, model: HypHC, tree: Tree) -> None:
+    """Write the copy, if requested."""
     if arguments.h5ad is None:
         return
     facts = {"cost": model.cost_, "n_clusters": model.n_clusters_, "command": arguments.command_line}

@@ -1,4 +1,4 @@
-"""Groups of options that several commands take, and what their values may be."""
+"""Groups of options that several commands share, and the types of their values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Choices:
-    """What an option may be, asked for when it is needed: where the names come from loads NumPy, which other helps do without."""
+    """Allowed values of an option, computed lazily: the names come from modules that load NumPy."""
 
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self._names = names
@@ -21,21 +21,21 @@ class Choices:
 
 
 def metrics_of_rows() -> list[str]:
-    """The metrics that a table can have."""
+    """Return the metrics that take a table."""
     from ..similarity.metrics import METRICS
 
     return [name for name, metric in METRICS.items() if metric.takes_rows]
 
 
 def directed_choices() -> Iterable[str]:
-    """How two directions become one."""
+    """Return the rules of symmetrisation."""
     from ..similarity.symmetrize import DIRECTED
 
     return DIRECTED
 
 
 def criteria() -> Iterable[str]:
-    """What a cut can be best by."""
+    """Return the criteria of cuts."""
     from ..tree.prunings import CRITERIA
 
     return CRITERIA
@@ -53,7 +53,7 @@ def whole(least: int) -> Any:
 
 
 def positive(what: str) -> Callable[[str], float]:
-    """A converter of numbers above 0; argparse names it in its own errors."""
+    """Return a converter of numbers above 0; argparse uses its name in errors."""
 
     def convert(text: str) -> float:
         value = float(text)
@@ -85,28 +85,30 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         help="columns to cluster by, as names, numbers, ranges such as 2-61 or patterns such as 'sample_*' (default: all "
         "columns of numbers)",
     )
-    group.add_argument("--exclude", type=column_list, metavar="COL,COL", help="columns not to cluster by, given alike")
+    group.add_argument(
+        "--exclude", type=column_list, metavar="COL,COL", help="columns not to cluster by, in the same form"
+    )
     group.add_argument(
         "--labels",
         metavar="COL",
-        help="known groups, to measure how pure the tree is; not clustered by; rows without one do not count",
+        help="known groups, for the purity of the tree; not used for clustering; rows without one are not scored",
     )
     group.add_argument(
-        "--names", metavar="COL", help="names of the rows (default: the first text column that tells rows apart)"
+        "--names", metavar="COL", help="names of the rows (default: the first text column with distinct values)"
     )
     group.add_argument(
         "--categories",
         type=column_list,
         metavar="COL,COL",
-        help="columns of text or codes to cluster by as well, given alike; rows are compared by whether they are equal",
+        help="categorical columns to cluster by as well, in the same form",
     )
     missing = group.add_mutually_exclusive_group()
     missing.add_argument("--drop-missing", action="store_true", help="leave out rows with missing values")
     missing.add_argument(
         "--impute",
         action="store_true",
-        help="put means of columns, of categories the commonest, in place of missing values (default: auto skips them, other "
-        "metrics refuse them)",
+        help="replace missing values by column means, or by the most frequent category (default: the metric auto skips them, "
+        "other metrics raise an error)",
     )
     group.add_argument("--transpose", action="store_true", help="cluster the columns, not the rows")
     group.add_argument("--precomputed", action="store_true", help="the numbers are similarities, a square table")
@@ -122,27 +124,29 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         "--directed",
         metavar="HOW",
         choices=Choices(directed_choices),
-        help="of edges or similarities in two directions: the %(choices)s of both weights (default: refuse those that differ)",
+        help="for directed edges or similarities: combine both weights by %(choices)s (default: an error if they differ)",
     )
-    group.add_argument("--sheet", metavar="SHEET", help="of an Excel file: by name or number (default: the first)")
+    group.add_argument(
+        "--sheet", metavar="SHEET", help="sheet of an Excel file, by name or number (default: the first)"
+    )
     group.add_argument(
         "--header",
         type=whole(1),
         metavar="ROW",
-        help="of a table of text or an Excel file: the line with the names of the columns, counted from 1; lines above it are "
-        "passed over (default: the first line, if it has names)",
+        help="line with the column names of a text table or an Excel file, from 1; lines above it are skipped (default: the "
+        "first line, if it has names)",
     )
-    group.add_argument("--obsm", metavar="KEY", help="of an AnnData file: an embedding, such as X_pca (default: X)")
+    group.add_argument("--obsm", metavar="KEY", help="embedding of an AnnData file, such as X_pca (default: X)")
     group.add_argument(
         "--sequence-distance",
         choices=("p", "jukes-cantor"),
         default="p",
-        help="of aligned FASTA: share of sites that differ, or corrected by Jukes and Cantor (default: %(default)s)",
+        help="distance of aligned FASTA sequences: p-distance or Jukes-Cantor (default: %(default)s)",
     )
 
 
 def data_options() -> list[str]:
-    """Return the names of all options that say how DATA is read, and mean nothing without it."""
+    """Return the names of all options that describe how DATA is read."""
     parser = argparse.ArgumentParser(add_help=False)
     add_columns(parser)
     add_annotations(parser)
@@ -150,7 +154,7 @@ def data_options() -> list[str]:
 
 
 def given_options(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the options that were given another value than their default: name to flag, as the parser has them."""
+    """Return the options whose values differ from their defaults: name to flag."""
     values = vars(arguments)
     return {
         action.dest: action.option_strings[0]
@@ -164,12 +168,12 @@ def add_annotations(parser: argparse.ArgumentParser) -> None:
         "--annotate",
         type=column_list,
         metavar="COLUMNS",
-        help="columns of the data shown beside the tree, and not clustered by: classes or numbers; not of standard input",
+        help="columns shown beside the tree but not used for clustering: classes or numbers; not from standard input",
     )
 
 
 def add_similarity(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how alike two rows are")
+    group = parser.add_argument_group("similarity of rows")
     group.add_argument(
         "--metric",
         metavar="METRIC",
@@ -185,18 +189,18 @@ def add_similarity(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--scale",
         choices=("yes", "no", "auto"),
-        help="of auto: bring columns to one scale or leave them as they are (default: auto, decided from the columns)",
+        help="for auto: standardise columns or not (default: auto, decided from the columns)",
     )
     group.add_argument(
         "--background",
         type=strength,
         metavar="B",
-        help="of auto: strength of the background, which joins what no neighbours join (default: 0.0001)",
+        help="for auto: strength of the background, which orders merges of distant groups (default: 0.0001)",
     )
     group.add_argument(
         "--standardize",
         action="store_true",
-        help="bring columns to mean 0 and standard deviation 1 first; with auto the same as --scale yes",
+        help="standardise columns to mean 0 and standard deviation 1; with auto the same as --scale yes",
     )
 
 
@@ -207,7 +211,7 @@ def add_criterion(parser: argparse.ArgumentParser) -> None:
         choices=Choices(criteria),
         help="which K clusters: %(choices)s (default: condensed)",
     )
-    parser.add_argument("--min-size", type=whole(1), metavar="M", help="clusters have at least so many points each")
+    parser.add_argument("--min-size", type=whole(1), metavar="M", help="minimum cluster size")
 
 
 def add_outliers(parser: argparse.ArgumentParser) -> None:
@@ -215,7 +219,7 @@ def add_outliers(parser: argparse.ArgumentParser) -> None:
         "--outliers",
         choices=("join", "label"),
         default="join",
-        help="rows that fall out above the core of a cluster join it, or have the cluster -1 (default: %(default)s)",
+        help="rows that split off above the core of a cluster join it, or get the label -1 (default: %(default)s)",
     )
 
 
@@ -225,16 +229,14 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
 
 def add_known(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "what is known beforehand", "Empty cells say nothing. Contradictions are told with the rows."
+        "constraints", "Empty cells constrain nothing. Contradictions are reported with their rows."
     )
     group.add_argument(
         "--must-link", metavar="COL", help="rows with the same value stay together: a cluster, never cut"
     )
     group.add_argument("--cannot-link", metavar="COL", help="rows with the same value are never in one flat cluster")
     group.add_argument("--classes", metavar="COL", help="rows with different values are never in one flat cluster")
-    group.add_argument(
-        "--order", metavar="COL", help="numbers or dates; every cluster is a run of neighbours in this order"
-    )
+    group.add_argument("--order", metavar="COL", help="numbers or dates; every cluster is contiguous in this order")
     group.add_argument(
         "--constraint-tree",
         metavar="FILE",
@@ -248,12 +250,12 @@ def add_support(parser: argparse.ArgumentParser) -> None:
         "--support",
         type=whole(1),
         metavar="N",
-        help="fit again N times on resampled data, and say how often each cluster recurs; 100 is usual",
+        help="refit N times on resampled data, and report how often each cluster recurs; 100 is usual",
     )
     parser.add_argument(
         "--resample",
         choices=("columns", "rows", "edges"),
-        help="of --support: what is resampled (default: columns, of a graph edges, of a table of similarities rows)",
+        help="for --support: what is resampled (default: columns; edges of a graph; rows of a table of similarities)",
     )
 
 
@@ -261,10 +263,11 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "rows beyond memory or one machine",
         "NPY, Parquet or Zarr files are then fitted out of core with Dask (pip install 'hyphc[dask]').\n"
-        "The results are labels.npy and checkpoint/tree. An interrupt keeps the checkpoint: begun again\n"
-        "with the same --output, a fit goes on where it stopped. Options that cannot be carried out\n"
-        "are refused.",
+        "The results are labels.npy and checkpoint/tree. An interrupt keeps the checkpoint: the same\n"
+        "command with the same --output resumes the fit. Unsupported options are an error.",
     )
-    group.add_argument("--workers", type=whole(1), metavar="N", help="so many processes of this machine")
-    group.add_argument("--memory", metavar="SIZE", help="of each worker, such as 2GB; without --workers there is one")
-    group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://head:8786")
+    group.add_argument("--workers", type=whole(1), metavar="N", help="number of worker processes on this machine")
+    group.add_argument(
+        "--memory", metavar="SIZE", help="memory of each worker, such as 2GB; without --workers there is one"
+    )
+    group.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, such as tcp://head:8786")

@@ -1,4 +1,4 @@
-"""What commands write: places that can be written to, told before the work, and flat clusters as CSV."""
+"""Output files of commands: checks that they can be written, staging, and flat clusters as CSV or Excel."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .._runtime.folder_lock import Lock
 from .._runtime.sanitize import cell, visible
 from .._runtime.storage import is_address
 
-STAGE = ".new."  # how the names of folders begin in which files wait until all are there
-WAIT = 60.0  # seconds for another process that moves its files to the same place
+STAGE = ".new."  # prefix of staging folders
+WAIT = 60.0  # seconds to wait for another process that moves its files to the same folder
 
 
 def require_writable_folder(folder: Path) -> None:
-    """Raise now rather than after the work when the folder cannot be made or written to."""
+    """Raise before the work if the folder cannot be created or written to."""
     existing = folder
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent
@@ -36,7 +36,7 @@ def require_writable_folder(folder: Path) -> None:
 
 
 def require_writable_file(path: Path) -> None:
-    """Raise now when a file cannot be put there."""
+    """Raise before the work if the file cannot be written."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file.")
     if not path.parent.is_dir():
@@ -45,8 +45,8 @@ def require_writable_file(path: Path) -> None:
 
 
 @contextmanager
-def staged(folder: Path) -> Iterator[Path]:
-    """A hidden folder inside ``folder``, whose files move up when the block ends well; otherwise nothing is left of it.
+def staging_folder(folder: Path) -> Iterator[Path]:
+    """Yield a hidden folder inside ``folder``; its files move up if the block succeeds, and are removed otherwise.
 
     Inside, since that is the same disk, and the one place that must be writable. Two processes move their files one after the
     other, never in turns. What a process that was killed has left here is removed.
@@ -61,7 +61,7 @@ def staged(folder: Path) -> Iterator[Path]:
         try:
             yield stage
             with Lock.taken(folder, wait=WAIT) or Lock(None):
-                own.release()  # it is a file in there; with the folder's lock nobody removes orphans
+                own.release()  # the lock is a file in the folder; the lock of the parent prevents removal as an orphan
                 for file in sorted(stage.iterdir()):
                     os.replace(file, folder / file.name)
             made.clear()
@@ -70,12 +70,12 @@ def staged(folder: Path) -> Iterator[Path]:
             shutil.rmtree(stage, ignore_errors=True)
     finally:
         for parent in made:
-            with suppress(OSError):  # somebody else has put something there
+            with suppress(OSError):  # another process has written there
                 parent.rmdir()
 
 
 def _remove_orphans(folder: Path) -> None:
-    """Remove folders of files that wait for a process which is no more: nobody has their lock."""
+    """Remove staging folders of processes that no longer exist: their lock is free."""
     for stage in folder.glob(f"{STAGE}*"):
         lock = Lock.taken(stage)
         if lock is not None:
@@ -84,25 +84,25 @@ def _remove_orphans(folder: Path) -> None:
 
 
 @contextmanager
-def checkpoint_kept(place: str | Path | None) -> Iterator[None]:
-    """Say, where an interrupt ends the block, that the checkpoint in this place stays, how large it is, and how to go on."""
+def report_kept_checkpoint(place: str | Path | None) -> Iterator[None]:
+    """If an interrupt ends the block, print that the checkpoint is kept, its size, and how to resume."""
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        size = 0 if place is None or is_address(str(place)) else _size_of(Path(place))
+        size = 0 if place is None or is_address(str(place)) else _folder_size(Path(place))
         if str(interrupt) or place is None or not (size or is_address(str(place))):
             raise
-        large = f" ({_in_words(size)})" if size else ""
+        large = f" ({_human_size(size)})" if size else ""
         raise type(interrupt)(
             f"no result was written, but the checkpoint was kept in {place}{large}: the same command goes on from there"
         ) from None
 
 
-def _size_of(folder: Path) -> int:
+def _folder_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _in_words(n_bytes: int) -> str:
+def _human_size(n_bytes: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if n_bytes >= size:
             return f"{n_bytes / size:.1f} {unit}"
@@ -114,7 +114,7 @@ _NO_TEXT = (".xls", ".ods", ".parquet", ".feather", ".npy", ".npz", ".h5ad", ".j
 
 
 def require_table_suffix(path: Path) -> None:
-    """Raise now when the extension promises what is not written: clusters are CSV, or Excel's .xlsx."""
+    """Raise unless the extension is that of CSV or of Excel's .xlsx."""
     suffix = path.suffix.lower()
     if suffix in _NO_TEXT:
         raise ValueError(f"{path} ends in {suffix}; end it in .csv or .xlsx.")
@@ -122,8 +122,8 @@ def require_table_suffix(path: Path) -> None:
         raise ValueError(f"{path} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
 
 
-def clusters_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> bytes:
-    """The same as a workbook of one sheet; whole numbers are numbers there, and nothing is a formula."""
+def format_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> bytes:
+    """Return the clusters as a workbook of one sheet; integers are numbers, and no cell is a formula."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
 
@@ -142,7 +142,7 @@ def clusters_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | Non
     return written.getvalue()
 
 
-def clusters_csv(
+def format_csv(
     clusters: npt.NDArray[np.int64],
     names: tuple[str, ...] | None,
     labels: tuple[str, ...] | None = None,
@@ -150,16 +150,16 @@ def clusters_csv(
     rows: tuple[int, ...] | None = None,
     **numbers: npt.NDArray[np.float64],
 ) -> str:
-    """Rows in their original order, numbered from 1, with their names, clusters and labels, as CSV.
+    """Return rows in their original order, numbered from 1, with names, clusters and labels, as CSV.
 
     ``rows`` are their numbers where some were left out. Spreadsheets would compute a name like ``=1+2``: such text gets an
     apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known. ``numbers`` are
     further columns.
     """
-    sure = None if support is None else _written(support)
+    sure = None if support is None else _format_number(support)
     called, groups = (None if texts is None else tuple(map(cell, texts)) for texts in (names, labels))
     present = _columns(clusters, called, groups, sure, rows)
-    present |= {title: _written(values) for title, values in numbers.items()}
+    present |= {title: _format_number(values) for title, values in numbers.items()}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(present)
@@ -167,8 +167,8 @@ def clusters_csv(
     return text.getvalue()
 
 
-def _written(numbers: npt.NDArray[np.float64]) -> list[str]:
-    """Numbers in four digits, empty where unknown."""
+def _format_number(numbers: npt.NDArray[np.float64]) -> list[str]:
+    """Return numbers in four digits, empty where unknown."""
     return ["" if np.isnan(value) else f"{value:.4g}" for value in numbers.tolist()]
 
 

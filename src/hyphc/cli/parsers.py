@@ -1,4 +1,4 @@
-"""Options and help texts of the command line. Every example of every help is run by a test."""
+"""Parsers and help texts of the command line. A test runs every example of every help text."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from .options import (
     whole,
 )
 
-# Most examples begin here, so that each help can be tried from nothing.
+# Most examples begin with this data set, so that each help text can be tried without a file.
 _FIRST = ("hyphc datasets --write iris iris.csv", "hyphc fit iris.csv --labels label")
 
 _DESCRIPTION = """Hierarchical clustering that optimises Dasgupta's cost: from a file of points
 or a graph to a tree, flat clusters, pictures, and a report on how good the
 tree is.
 
-Exit codes: 0 done; 1 a mistake, told in one sentence; 2 a command line that
-cannot be understood; 130 interrupted."""
+Exit codes: 0 done; 1 an error, explained in one sentence; 2 a command line that
+cannot be parsed; 130 interrupted."""
 
 _FORMATS = """CSV or other text, Excel, Parquet, Feather, JSON lines, NPY, NPZ,
 MatrixMarket, AnnData (.h5ad), GraphML, a list of edges, aligned FASTA or
-PHYLIP distances, also packed (.gz, .bz2, .xz, .zst); "-" reads standard
+PHYLIP distances, also compressed (.gz, .bz2, .xz, .zst); "-" reads standard
 input. Columns are given by name, or by number from 1."""
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of ``hyphc`` with all its commands."""
+    """Return the parser of ``hyphc`` with all its commands."""
     parser = argparse.ArgumentParser(
         prog="hyphc",
         description=_DESCRIPTION,
         epilog=_examples("hyphc demo", *_FIRST),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,  # a new option could change what an abbreviation means
+        allow_abbrev=False,  # a new option could change the meaning of an abbreviation
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """``--version``; the installed version is looked up only when it is asked for, which takes a moment."""
+    """Action of ``--version`` that looks the installed version up lazily."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)
@@ -86,7 +86,7 @@ def _command(
         description=description,
         epilog=_examples(*examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,  # a new option could change what an abbreviation means
+        allow_abbrev=False,  # a new option could change the meaning of an abbreviation
     )
     parser.set_defaults(module=module, function=f"run_{name}", parser=parser)
     return parser
@@ -109,16 +109,16 @@ def _add_fit(commands: Any) -> None:
 the tree (tree.npz, tree.nwk, tree.json, linkage.npy), flat clusters
 (clusters.csv), pictures (tree.png, clustermap.png), what distinguishes the
 clusters (differences.csv), a page to explore the tree in a browser
-(explorer.html), and a report (report.md) with the cost, what no tree can
-beat, and how far from the best the tree can be.
+(explorer.html), and a report (report.md) with the cost, its lower bound, and
+the certified gap to the optimum.
 
-It also says what was done to the columns, what the fit did, and how many flat
-clusters it found and why.
+It also prints how columns were scaled, the plan of the fit, and the number of
+flat clusters with the reason.
 
 FILE is {_FORMATS}
 
 Ctrl-C ends the fit with the best tree so far, which is written; the exit code
-is then 130, or 143 if the system asked it to end (SIGTERM).""",
+is then 130, or 143 after SIGTERM.""",
         *_FIRST,
         "hyphc fit iris.csv --features petal_length,petal_width --n-clusters 3 --output petals",
         "hyphc fit iris.csv --metric cosine --standardize --time-budget 2 --output cosine",
@@ -157,19 +157,19 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         type=positive("number"),
         default=1.0,
         metavar="X",
-        help="search for a tree, and for the proof of its gap, X times as much as usual (default: 1)",
+        help="X times the default effort of the search and of the gap's certificate (default: 1)",
     )
     parser.add_argument(
         "--time-budget",
         type=positive("number of seconds"),
         metavar="SECONDS",
-        help="search for so long (default: until little is gained)",
+        help="time limit of the search (default: until it gains little)",
     )
     parser.add_argument(
         "--checkpoint",
         metavar="DIR",
-        help="keep in DIR where the fit stands; the same command, begun again, goes on from there; with --workers or "
-        "--scheduler also an address, as s3://bucket/fit",
+        help="save the state of the fit in DIR; the same command resumes from it; with --workers or --scheduler also an "
+        "address, such as s3://bucket/fit",
     )
 
 
@@ -178,12 +178,12 @@ def _add_score(commands: Any) -> None:
         commands,
         "score",
         "score",
-        "what a tree costs, and how far from the best it can be",
+        "cost of a tree, and its certified gap to the optimum",
         f"""Print Dasgupta's cost of a tree in the three units in use, the bounds that
-hold for every tree, and how far from the best tree it can be. The tree may
-come from anywhere: NPZ, Newick, JSON, or SciPy's linkage matrix in NPY.
-Leaves with names are matched to rows by name, others by order. Give the
-options that the tree was made with.
+hold for every tree, and the certified gap to the optimum. The tree may be of
+any method: NPZ, Newick, JSON, or SciPy's linkage matrix in NPY. Leaves with
+names are matched to rows by name, others by order. Give the options that the
+tree was fitted with.
 
 DATA is {_FORMATS}""",
         *_FIRST,
@@ -199,7 +199,7 @@ DATA is {_FORMATS}""",
         type=positive("number"),
         default=1.0,
         metavar="X",
-        help="X times the usual effort for the gap of a graph: 50 takes up to a minute (default: 1, a second or two)",
+        help="X times the default effort for the gap of a graph: 50 takes up to a minute (default: 1, a second or two)",
     )
     add_seed(parser)
 
@@ -214,8 +214,8 @@ def _add_compare(commands: Any) -> None:
         "triplet, transfer and cophenetic agreement, and the largest clusters that are in\n"
         "one and not in the other, with how many leaves would have to move to make each\n"
         "a cluster of the other tree. Leaves are matched by name where both trees have\n"
-        "names, otherwise by order. With --output a picture shows the trees face to\n"
-        "face, in red what the other does not have.",
+        "names, otherwise by order. With --output the trees are drawn side by side, with\n"
+        "clusters that the other lacks in red.",
         *_FIRST,
         "hyphc fit iris.csv --metric cosine --standardize --output cosine",
         "hyphc compare iris-hyphc/tree.npz cosine/tree.nwk --output both.png",
@@ -236,17 +236,17 @@ def _add_cut(commands: Any) -> None:
         "flat clusters of a tree, as CSV",
         "Cut a tree into flat clusters and print them as CSV: the number of each leaf\n"
         "from 1, its name if it has one, and its cluster from 0. Without K, H or N, these\n"
-        "are the clusters that the fit found; of a tree from elsewhere, as many as there\n"
-        "are where the heights of its merges jump most.\n\n"
-        "--criterion says which K clusters of the tree are taken:\n"
-        "  condensed   the groups below its highest splits (the default); a few points at a\n"
-        "              merge are no group, they join the larger side\n"
-        "  dasgupta    clusters below one root, and rows below them, cost least\n"
-        "  height      the last merges are undone\n"
-        "  modularity  Newman's modularity is largest\n"
-        "  ncut        the normalised cut is smallest\n"
-        "  sse         squared distances to the means are smallest\n"
-        "All but condensed and height need the split weights that hyphc fit keeps in\n"
+        "are the clusters that the fit found; for other trees, the cut at the largest gap\n"
+        "between the heights of successive merges.\n\n"
+        "--criterion selects the K clusters of the tree:\n"
+        "  condensed   the groups below its highest splits (the default); small groups at a\n"
+        "              merge join the larger side\n"
+        "  dasgupta    minimise the cost of the three-level tree of root, clusters and rows\n"
+        "  height      undo the last merges\n"
+        "  modularity  maximise Newman's modularity\n"
+        "  ncut        minimise the normalised cut\n"
+        "  sse         minimise the sum of squared distances to the means\n"
+        "All but condensed and height need the split weights that hyphc fit stores in\n"
         "tree.npz and tree.json.",
         *_FIRST,
         "hyphc cut iris-hyphc/tree.npz --n-clusters 3",
@@ -255,11 +255,9 @@ def _add_cut(commands: Any) -> None:
     )
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--n-clusters", type=whole(1), metavar="K", help="so many clusters")
+    which.add_argument("--n-clusters", type=whole(1), metavar="K", help="number of clusters")
     which.add_argument("--height", type=float, metavar="H", help="undo all merges above this height")
-    which.add_argument(
-        "--max-size", type=whole(1), metavar="N", help="the largest clusters with at most so many leaves"
-    )
+    which.add_argument("--max-size", type=whole(1), metavar="N", help="maximum number of leaves of a cluster")
     add_criterion(parser)
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write to this file, CSV or .xlsx, instead of standard output"
@@ -282,7 +280,7 @@ def _add_plot(commands: Any) -> None:
     )
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
     parser.add_argument(
-        "data", metavar="DATA", nargs="?", help="the file that the tree was made from, for names and labels"
+        "data", metavar="DATA", nargs="?", help="the file that the tree was fitted to, for names and labels"
     )
     add_columns(parser)
     add_annotations(parser)
@@ -314,7 +312,7 @@ def _add_explore(commands: Any) -> None:
         "hyphc explore iris-hyphc/tree.npz iris.csv --labels label --output iris.html",
     )
     parser.add_argument("tree", metavar="TREE", help="NPZ, Newick, JSON or linkage NPY")
-    parser.add_argument("data", metavar="DATA", nargs="?", help="the file that the tree was made from")
+    parser.add_argument("data", metavar="DATA", nargs="?", help="the file that the tree was fitted to")
     add_columns(parser)
     add_annotations(parser)
     add_criterion(parser)
@@ -328,8 +326,7 @@ def _add_convert(commands: Any) -> None:
         "trees",
         "a tree from one format to another",
         "Read a tree and write it in the format of the new file's extension: .npz, .nwk\n"
-        "or .newick, .json, or .npy (SciPy's linkage matrix, which has no place for\n"
-        "names).",
+        "or .newick, .json, or .npy (SciPy's linkage matrix, without names).",
         *_FIRST,
         "hyphc convert iris-hyphc/tree.npz iris.nwk",
         "hyphc convert iris.nwk iris.json",
@@ -343,9 +340,9 @@ def _add_datasets(commands: Any) -> None:
         commands,
         "datasets",
         "data",
-        "data sets that are known by name",
-        "List the data sets known by name, their sizes, and whether they are at hand; or\n"
-        "write one to a file to begin with. A graph is written as a list of edges.",
+        "data sets by name",
+        "List the data sets, their sizes, and whether they are available offline; or write\n"
+        "one to a file. A graph is written as a list of edges.",
         "hyphc datasets",
         "hyphc datasets --write wine wine.csv",
         "hyphc fit wine.csv --labels label --output wine",
@@ -361,9 +358,9 @@ def _add_demo(commands: Any) -> None:
         "demo",
         "data",
         "cluster scikit-learn's digits, compare methods, explore the tree",
-        "Cluster the 1797 digits of scikit-learn with HypHC as it comes, save the tree, and\n"
-        "write a page to explore it in a browser; then compare what the trees of several\n"
-        "methods cost under the cosine similarity of the HypHC paper.",
+        "Cluster the 1797 digits of scikit-learn with HypHC's defaults, save the tree, and\n"
+        "write a page to explore it in a browser; then compare the costs of the trees of\n"
+        "several methods under the cosine similarity of the HypHC paper.",
         "hyphc demo",
     )
     parser.add_argument(

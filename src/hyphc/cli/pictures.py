@@ -1,4 +1,4 @@
-"""``hyphc plot`` and ``hyphc explore``: trees to look at."""
+"""``hyphc plot`` and ``hyphc explore``: plots and the explorer page of a tree."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from .._runtime.atomic_write import replaced_atomically
 from ..io import Points, read_tree
-from ..io.missing import shown_numbers
+from ..io.missing import numeric_columns
 from ..io.trees import row_numbers
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
-from .annotations import as_classes, called, read_annotations
+from .annotations import as_classes, column_label, read_annotations
 from .common import leaf_names, read_data, tree_for
 from .options import data_options, given_options
 from .outputs import require_writable_file
@@ -29,12 +29,12 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def can_plot() -> bool:
-    """Whether matplotlib is installed."""
+    """Return whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
 def require_picture(path: Path) -> None:
-    """Raise now when no picture can be put there, or none can be drawn."""
+    """Raise before the work if the plot cannot be written or drawn."""
     if path.suffix.lower() not in _PICTURES:
         raise ValueError(f"{path} ends in {path.suffix or 'no extension'}; end it in one of {', '.join(_PICTURES)}.")
     require_writable_file(path)
@@ -52,7 +52,7 @@ def run_plot(arguments: argparse.Namespace) -> None:
     tree, points = _tree_and_points(arguments)
     colours: dict[str, Any] = {"title": Path(arguments.tree).name if points is None else points.source}
     if points is not None and points.labels is not None:
-        colours |= {"labels": as_classes(points.labels), "label_name": called(arguments.labels)}
+        colours |= {"labels": as_classes(points.labels), "label_name": column_label(arguments.labels)}
     if arguments.labels is None or arguments.kind == "clustermap":
         colours |= {"clusters": _clusters(tree, arguments)}
     if arguments.kind == "clustermap":
@@ -64,7 +64,7 @@ def run_plot(arguments: argparse.Namespace) -> None:
 
 
 def _check_colours(arguments: argparse.Namespace) -> None:
-    """End with a usage error for an option that this kind of picture has no place for."""
+    """Exit with a usage error for an option that this kind of plot does not have."""
     error = arguments.parser.error
     if arguments.kind == "clustermap":
         return
@@ -85,14 +85,14 @@ def run_explore(arguments: argparse.Namespace) -> None:
     if points is not None:
         options |= {
             "annotations": read_annotations(arguments, arguments.data),
-            "label_name": called(arguments.labels or "label"),
+            "label_name": column_label(arguments.labels or "label"),
         }
     write_explorer(tree, path, points, **options)
     print(f"wrote {path}; open it in a browser")
 
 
 def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None]:
-    """The tree, with names, and the data if it was given."""
+    """Return the tree with names, and the data if it was given."""
     if arguments.data is None:
         given = given_options(arguments)
         for option in data_options():
@@ -194,7 +194,7 @@ def _save(figure: Any, path: Path) -> None:
 
 
 def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any) -> None:
-    """The explorer page with what the data says about the leaves; options as of ``explore``."""
+    """Write the explorer page with the features, labels and annotations of the leaves; options as of ``explore``."""
     from ..explorer import explore
 
     if points is not None:
@@ -203,14 +203,14 @@ def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any
 
 
 class _Clustered(NamedTuple):
-    """A tree with its flat clusters: as much of a fitted model as the pictures look at."""
+    """A tree with its flat clusters: the attributes of a fitted model that plots use."""
 
     tree_: Tree
     labels_: npt.ArrayLike | None
 
 
 class _Frame:
-    """Numbers with the names of their columns: as much of a frame as the explorer looks at."""
+    """Numbers with column names: the attributes of a frame that the explorer uses."""
 
     def __init__(self, values: npt.NDArray[Any], columns: Sequence[str]) -> None:
         self.columns, self._values = columns, values
@@ -220,8 +220,8 @@ class _Frame:
 
 
 def _features(points: Points) -> _Frame | None:
-    """The features as far as a page holds them; None for similarities, graphs and sparse tables."""
-    values = shown_numbers(points)
+    """Return the features up to the size limit of a page; None for similarities, graphs and sparse tables."""
+    values = numeric_columns(points)
     if values is None:
         return None
     from ..explorer import MAX_LEAVES, MAX_VALUES

@@ -1,4 +1,4 @@
-"""How good a tree is, in words: lines for the terminal, and the one-page report."""
+"""Quality of a tree as text: lines for the terminal, and the one-page report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..tree.transfer_distance import restricted
 from .differences import ClusterDifferences
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
-CERTIFICATE_EFFORT = 0.02  # of optimality_gap's usual one: a second or two; who asks for a tree does not wait a minute
+CERTIFICATE_EFFORT = 0.02  # of the default of optimality_gap: a second or two instead of a minute
 _LISTED_CLUSTERS = 20
 UNKNOWN = "unknown"  # in place of a figure that proves nothing
 ROUNDING = 1e-10  # costs of one tree, summed in another order, differ by less than this share
@@ -31,7 +31,7 @@ ROUNDING = 1e-10  # costs of one tree, summed in another order, differ by less t
 class Score:
     """Cost, bounds and certificate of a tree; ``mean`` is None when all similarities are 0.
 
-    ``alike`` says that every tree costs the same: the similarity tells no rows apart.
+    ``alike`` is True if every tree costs the same, because all similarities are equal.
     """
 
     cost: float
@@ -51,40 +51,40 @@ class Comparison:
 
 
 def score(tree: Tree, similarity: Similarity, labels: Sequence[str] | None, seed: int, effort: float = 1.0) -> Score:
-    """All figures of a tree; the certificate of a graph may take ``effort`` times a second or two."""
+    """Return all scores of a tree; the certificate of a graph may take ``effort`` times a second or two."""
     cost, bounds = dasgupta_cost(tree, similarity), cost_bounds(similarity, random_state=seed)
     return Score(
         cost,
         in_units(cost, similarity, "mean") if similarity.total() > 0 else None,
         bounds,
         optimality_gap(tree, similarity, effort=CERTIFICATE_EFFORT * effort, random_state=seed, n_jobs=-1),
-        None if labels is None else purity_of(tree, labels),
+        None if labels is None else compute_purity(tree, labels),
         bounds.exact and tree.n_leaves > 2 and _same(bounds.lower, bounds.upper),
     )
 
 
 def _same(cost: float, other: float) -> bool:
-    """Whether two costs differ by rounding only."""
+    """Return whether two costs differ by rounding only."""
     return abs(cost - other) <= ROUNDING * max(abs(cost), abs(other))
 
 
 def compare(similarity: Similarity, labels: Sequence[str] | None) -> Comparison | None:
-    """Cost and purity of average linkage; None where its n x n distances are too many."""
+    """Return cost and purity of average linkage; None where its n × n distances do not fit."""
     if similarity.n > LINKAGE_UP_TO:
         return None
     tree = baselines.average_linkage(similarity)
-    purity = None if labels is None else purity_of(tree, labels)
+    purity = None if labels is None else compute_purity(tree, labels)
     return Comparison(dasgupta_cost(tree, similarity), purity)
 
 
-def purity_of(tree: Tree, labels: Sequence[str]) -> float:
-    """Return the dendrogram purity of the leaves that have a label; the others are left out of the tree."""
+def compute_purity(tree: Tree, labels: Sequence[str]) -> float:
+    """Return the dendrogram purity of the leaves that have a label."""
     known = np.flatnonzero(np.asarray(labels) != "")
     return dendrogram_purity(restricted(tree, known)[0], np.asarray(labels)[known])
 
 
 def score_rows(result: Score) -> list[tuple[str, str, str]]:
-    """The figures as rows: what, how much, and what that means."""
+    """Return the scores as rows: name, value and meaning."""
     rows = cost_rows(result.cost)
     if result.mean is not None:
         rows.append(("", f"{result.mean:.10g}", "divided by the total similarity, as in scikit-network"))
@@ -102,7 +102,7 @@ def score_rows(result: Score) -> list[tuple[str, str, str]]:
 
 
 def cost_rows(cost: float) -> list[tuple[str, str, str]]:
-    """The cost in the units of a sum."""
+    """Return the cost as rows."""
     return [
         ("cost", f"{cost:.10g}", "Dasgupta's cost, each pair counted once"),
         ("", f"{2 * cost:.10g}", "each pair counted twice, as in the HypHC paper"),
@@ -110,12 +110,12 @@ def cost_rows(cost: float) -> list[tuple[str, str, str]]:
 
 
 def _alike_row() -> tuple[str, str, str]:
-    text = "the bounds coincide: this similarity tells no rows apart, and every tree costs the same"
+    text = "the bounds coincide: all similarities are equal, and every tree costs the same"
     return ("gap", f"{0:.2f} %", text)
 
 
 def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
-    """The certified distance from the best tree: the upper confidence limit, since the estimate alone promises nothing."""
+    """Return the certified gap to the optimum: the upper confidence limit, since the estimate alone is no guarantee."""
     if gap.weak:
         return ("gap", UNKNOWN, f"nothing could be certified: {gap.reason}")
     limit = f"at most {100 * gap.confidence_interval[1]:.2f} %"
@@ -124,7 +124,7 @@ def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
 
 
 def room_rows(gap: OptimalityGap) -> list[tuple[str, str, str]]:
-    """At which sizes the clusters of a graph's tree leave most between them beyond what they must."""
+    """Return the cluster sizes at which a graph's tree leaves the largest gap to its lower bound."""
     if gap.weak:
         return []
     text = "clusters up to it leave edges of weight {cut:.6g} between them; every tree leaves {bound:.6g} at least"
@@ -135,7 +135,7 @@ def room_rows(gap: OptimalityGap) -> list[tuple[str, str, str]]:
 
 
 def _bound_row(what: str, value: float, error: float, certified: bool, meaning: str) -> tuple[str, str, str]:
-    """A bound and what it means, or that there is none: a figure within its error looks like a proof and is none."""
+    """Return a bound and its meaning, or that there is none: a value within its error is no proof."""
     if not certified:
         why = "the sampled triplets leave an error as large as the bound" if error else "the bound is below 0"
         return (what, UNKNOWN, f"nothing could be certified: {why}")
@@ -147,7 +147,7 @@ def _uncertainty(error: float) -> str:
 
 
 def comparison_row(cost: float, other: Comparison | None) -> tuple[str, str, str]:
-    """What average linkage reaches, and how far it lies above the tree."""
+    """Return the cost of average linkage, and how far it lies above that of the tree."""
     if other is None:
         return ("average linkage", "left out", f"needs all pairs; compared up to {LINKAGE_UP_TO} rows")
     purity = "" if other.purity is None else f"; purity {other.purity:.4f}"
@@ -159,7 +159,7 @@ def comparison_row(cost: float, other: Comparison | None) -> tuple[str, str, str
 
 
 def agreement_rows(clusters: npt.NDArray[np.int64], labels: Sequence[str] | None) -> list[tuple[str, str, str]]:
-    """How well flat clusters agree with the labels, if there are any."""
+    """Return the agreement of flat clusters with the labels, if there are any."""
     if labels is None:
         return []
     known = np.asarray(labels) != ""
@@ -169,7 +169,7 @@ def agreement_rows(clusters: npt.NDArray[np.int64], labels: Sequence[str] | None
 
 
 def agreement_row(clusters: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]) -> tuple[str, str, str]:
-    """The adjusted Rand index of the rows that have a label; those numbered −1 have none."""
+    """Return the adjusted Rand index over the rows that have a label, those not numbered −1."""
     from sklearn.metrics import adjusted_rand_score
 
     known = labels >= 0
@@ -179,12 +179,12 @@ def agreement_row(clusters: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]
     return ("agreement", f"{value:.4f}", text)
 
 
-def how_many(model: HypHC) -> str:
-    """How many flat clusters there are and why, with the numbers that come next."""
+def describe_cluster_number(model: HypHC) -> str:
+    """Describe how many flat clusters there are and why, with the runner-up numbers."""
     found, k = model.cluster_number_, model.n_clusters_
     sizes = f", each of at least {model.min_size} points" if (model.min_size or 1) > 1 else ""
     if found is None:
-        return f"{k}, as asked for{sizes}"
+        return f"{k}, as requested{sizes}"
     text = f"{found.n_clusters} found: {found.why}"
     if found.runners_up:
         text += "; next come " + " and ".join(f"{other} (p = {p:.2g})" for other, p in found.runners_up)
@@ -192,8 +192,8 @@ def how_many(model: HypHC) -> str:
     return text if k == found.n_clusters else f"{text}; cut into {k}{sizes}{within}"
 
 
-def joined_words(model: HypHC) -> str:
-    """How many points fell out above the cores of the clusters, and what became of them."""
+def describe_joined(model: HypHC) -> str:
+    """Describe how many points split off above the cores of the clusters, and where they were assigned."""
     joined = int(model._clusters_.joined.sum())
     if joined == 0:
         return ""
@@ -202,7 +202,7 @@ def joined_words(model: HypHC) -> str:
 
 
 def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Rows in columns that line up."""
+    """Print rows in aligned columns."""
     width = max(len(value) for _, value, _ in rows)
     for what, value, meaning in rows:
         print(f"{what:<16} {value:>{width}}  {meaning}")
@@ -210,7 +210,7 @@ def print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FlatClusters:
-    """The cluster of each row, why there are so many, the rows' labels, and what the clusters differ by."""
+    """Cluster of each row, the reason for their number, the rows' labels, and the distinctive features."""
 
     of: npt.NDArray[np.int64]
     why: str
@@ -226,32 +226,34 @@ def markdown_report(
     files: Sequence[tuple[str, str]],
     command_line: str,
 ) -> str:
-    """The one-page report as Markdown. Text from the file is escaped: it is data, never markup."""
-    lines = [f"# {plain(title)}", ""]
-    lines += [f"- {plain(fact)}" for fact in facts]
+    """Return the one-page report as Markdown. Text from the file is escaped."""
+    lines = [f"# {escape_markdown(title)}", ""]
+    lines += [f"- {escape_markdown(fact)}" for fact in facts]
     if any(name == "tree.png" for name, _ in files):
         lines += ["", "![The tree](tree.png)"]
     lines += ["", "## How good the tree is", "", "| | | |", "|---|---:|---|"]
-    lines += [f"| {what} | {value} | {plain(meaning)} |" for what, value, meaning in rows]
-    lines += ["", "## Flat clusters", "", f"{plain(clusters.why)}.", "", *_cluster_table(clusters)]
+    lines += [f"| {what} | {value} | {escape_markdown(meaning)} |" for what, value, meaning in rows]
+    lines += ["", "## Flat clusters", "", f"{escape_markdown(clusters.why)}.", "", *_cluster_table(clusters)]
     lines += ["", "## Files", "", *(f"- [{name}]({name}): {about}" for name, about in files)]
     lines += ["", "Made by:", "", f"    {visible(' '.join(command_line.split()))}", ""]
     return "\n".join(lines)
 
 
 def _cluster_table(flat: FlatClusters) -> list[str]:
-    """Sizes, largest first, the most common label of each, and what it stands out by."""
-    sizes, told = np.bincount(flat.of[flat.of >= 0]), None if flat.differ is None else flat.differ.told()
+    """Return sizes, largest first, the most common label of each cluster, and its distinctive features."""
+    sizes, descriptions = np.bincount(flat.of[flat.of >= 0]), None if flat.differ is None else flat.differ.describe()
     largest = np.argsort(-sizes, kind="stable")[:_LISTED_CLUSTERS].tolist()
-    titles = ["cluster", "rows", *["mostly"] * bool(flat.labels), *["stands out by"] * (told is not None)]
+    titles = ["cluster", "rows", *["mostly"] * bool(flat.labels), *["stands out by"] * (descriptions is not None)]
     lines = [f"| {' | '.join(titles)} |", "|---:|---:|" + "---|" * (len(titles) - 2)]
     for cluster in largest:
         cells = [str(cluster), str(sizes[cluster])]
         if flat.labels:
             members = np.flatnonzero(flat.of == cluster).tolist()
             common = Counter(flat.labels[i] for i in members if flat.labels[i]).most_common(1)
-            cells.append("".join(f"{plain(label)} ({count})" for label, count in common) or "–")
-        lines.append(f"| {' | '.join(cells if told is None else [*cells, plain(told[cluster])])} |")
+            cells.append("".join(f"{escape_markdown(label)} ({count})" for label, count in common) or "–")
+        lines.append(
+            f"| {' | '.join(cells if descriptions is None else [*cells, escape_markdown(descriptions[cluster])])} |"
+        )
     if len(sizes) > len(largest):
         lines += ["", f"The {len(sizes) - len(largest)} smaller clusters are in clusters.csv."]
     if flat.differ is not None:
@@ -259,8 +261,8 @@ def _cluster_table(flat: FlatClusters) -> list[str]:
     return lines
 
 
-def plain(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
+def escape_markdown(text: str) -> str:
+    """Return text escaped for Markdown, on one line."""
     escaped = "".join(
         f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in cut_short(text)
     )

@@ -1,4 +1,4 @@
-"""``hyphc fit --support``: how sure the clusters are, by refits with the options of the fit."""
+"""``hyphc fit --support``: support of the clusters, by refits with the options of the fit."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ STABLE = 0.8  # transfer support from which on the report calls a cluster stable
 _WAYS: dict[str, Resample] = {"features": "columns", "graph": "edges"}
 
 
-def supported(
+def compute_support(
     arguments: argparse.Namespace, tree: Tree, points: Points, similarity: Similarity, known: Constraints | None
 ) -> Support:
-    """Support of the tree's clusters, drawn as asked for or as fits the data, within what is known."""
+    """Return the support of the tree's clusters, resampled as requested or as fits the data, under the constraints."""
     usual: Resample = _WAYS.get(points.kind, "rows")
-    data, parameters = _as_fitted(arguments, points, similarity)
+    data, parameters = _fit_arguments(arguments, points, similarity)
     with collected(lambda message: None):  # the number of refits says that there was an interrupt
         return support(
             tree,
@@ -39,8 +39,8 @@ def supported(
         )
 
 
-def _as_fitted(arguments: argparse.Namespace, points: Points, similarity: Similarity) -> tuple[Any, dict[str, Any]]:
-    """What HypHC takes for the same fit: rows with the metric's settings, or the similarity itself."""
+def _fit_arguments(arguments: argparse.Namespace, points: Points, similarity: Similarity) -> tuple[Any, dict[str, Any]]:
+    """Return the arguments of HypHC for the same fit: rows with the metric's settings, or the similarity itself."""
     if points.kind != "features":
         return similarity, {}
     metric = arguments.metric or "auto"
@@ -53,6 +53,6 @@ def _as_fitted(arguments: argparse.Namespace, points: Points, similarity: Simila
 
 
 def support_row(found: Support, nodes: Ints) -> tuple[str, str, str]:
-    """How many flat clusters are stable, given the nodes that they are, and what was done."""
+    """Return how many flat clusters, given by their nodes, are stable, and how that was measured."""
     stable = f"{found.n_stable(nodes, STABLE)} of {len(nodes)}"
     return ("stable", stable, f"flat clusters with a transfer support of at least {STABLE}; {found}")

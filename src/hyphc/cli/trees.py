@@ -1,4 +1,4 @@
-"""``hyphc cut`` and ``hyphc convert``: what can be done with a tree in a file, without its data."""
+"""``hyphc cut`` and ``hyphc convert``: operations on a tree file without its data."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .._runtime.atomic_write import replaced_atomically
 from ..io.trees import read_tree, require_tree_suffix, write_tree
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
-from .outputs import clusters_csv, clusters_excel, require_table_suffix, require_writable_file
+from .outputs import format_csv, format_excel, require_table_suffix, require_writable_file
 
 
 def run_cut(arguments: argparse.Namespace) -> None:
-    """Flat clusters as CSV, to standard output or a file."""
+    """Write flat clusters as CSV, to standard output or a file."""
     _check_usage(arguments)
     if arguments.output is not None:
         require_writable_file(arguments.output)
@@ -22,18 +22,18 @@ def run_cut(arguments: argparse.Namespace) -> None:
     tree = read_tree(arguments.tree)
     require_weights(tree, arguments)
     clusters = _chosen_clusters(tree, arguments)
-    text = clusters_csv(clusters, tree.names)
+    text = format_csv(clusters, tree.names)
     if arguments.output is None:
         sys.stdout.write(text)
         return
     with replaced_atomically(arguments.output) as file:
         sheet = arguments.output.suffix.lower() == ".xlsx"
-        file.write(clusters_excel(clusters, tree.names) if sheet else text.encode())
+        file.write(format_excel(clusters, tree.names) if sheet else text.encode())
     print(f"wrote {arguments.output}: {int(clusters.max()) + 1} clusters of {tree.n_leaves} leaves")
 
 
 def _check_usage(arguments: argparse.Namespace) -> None:
-    """End with a usage error when a number of clusters is not what decides."""
+    """Exit with a usage error for options that only apply to a number of clusters."""
     for option, value in (("--height", arguments.height), ("--max-size", arguments.max_size)):
         if value is not None and arguments.criterion is not None:
             arguments.parser.error(f"--criterion is about a number of clusters; leave out {option}")
@@ -42,7 +42,7 @@ def _check_usage(arguments: argparse.Namespace) -> None:
 
 
 def require_weights(tree: Tree, arguments: argparse.Namespace) -> None:
-    """Raise where the tree lacks what the criterion asked for needs."""
+    """Raise if the tree lacks the weights that the criterion needs."""
     if tree.split_weights is None and arguments.criterion not in (None, CONDENSED, "height"):
         raise ValueError(
             f"{arguments.tree} holds no split weights, which --criterion {arguments.criterion} needs; give the tree.npz or "
@@ -51,7 +51,7 @@ def require_weights(tree: Tree, arguments: argparse.Namespace) -> None:
 
 
 def _chosen_clusters(tree: Tree, arguments: argparse.Namespace) -> Ints:
-    """Return the clusters that are asked for, or the tree's own where no number, height or size is given."""
+    """Return the requested clusters, or the tree's own where no number, height or size is given."""
     names = ("n_clusters", "criterion", "min_size", "height", "max_size")
     options = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if options.keys() & {"n_clusters", "height", "max_size"}:
@@ -64,7 +64,7 @@ def _chosen_clusters(tree: Tree, arguments: argparse.Namespace) -> Ints:
 
 
 def run_convert(arguments: argparse.Namespace) -> None:
-    """A tree from one format to another."""
+    """Convert a tree from one format to another."""
     require_tree_suffix(arguments.output)
     require_writable_file(arguments.output)
     tree = read_tree(arguments.tree)

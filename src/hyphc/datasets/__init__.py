@@ -1,4 +1,4 @@
-"""Data sets of the paper and planted hierarchies."""
+"""Data sets of the paper, and synthetic planted hierarchies."""
 
 from .dataset import Dataset
 from .load import load, names, paper_similarity

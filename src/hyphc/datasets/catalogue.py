@@ -1,4 +1,4 @@
-"""Which data sets there are: how their files are laid out, and whom to cite."""
+"""Catalogue of data sets: layout of their files, and citations."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Table:
-    """How the files of a data set are laid out, and where OpenML keeps a copy."""
+class TableLayout:
+    """Layout of the files of a data set, and where OpenML keeps a copy."""
 
     files: tuple[str, ...]
     n_rows: int
@@ -49,7 +49,7 @@ _SPAM_FEATURES = " ".join(
 # OpenML's numbers of the same data. Its copies may come in another order of rows, name classes by words where the UCI files
 # have numbers, and lack the names of rows.
 TABLES = {
-    "zoo": Table(
+    "zoo": TableLayout(
         ("zoo.data",),
         101,
         "hair feathers eggs milk airborne aquatic predator toothed backbone breathes venomous fins legs tail domestic catsize",
@@ -58,13 +58,13 @@ TABLES = {
         class_names=_ZOO_CLASSES,
         openml_id=62,
     ),
-    "iris": Table(
+    "iris": TableLayout(
         ("iris.data",),
         150,
         "sepal_length sepal_width petal_length petal_width",
         _uci("Fisher, R. A. (1936)", "Iris", "10.24432/C56C76"),
     ),
-    "glass": Table(
+    "glass": TableLayout(
         ("glass.data",),
         214,
         "RI Na Mg Al Si K Ca Ba Fe",
@@ -73,7 +73,7 @@ TABLES = {
         class_names=_GLASS_CLASSES,
         openml_id=41,
     ),
-    "segmentation": Table(
+    "segmentation": TableLayout(
         ("segmentation.data", "segmentation.test"),
         2310,
         "region-centroid-col region-centroid-row region-pixel-count short-line-density-5 short-line-density-2 vedge-mean "
@@ -84,7 +84,7 @@ TABLES = {
         header_lines=5,
         openml_id=36,
     ),
-    "spambase": Table(
+    "spambase": TableLayout(
         ("spambase.data",),
         4601,
         _SPAM_FEATURES,
@@ -92,7 +92,7 @@ TABLES = {
         class_names=("not spam", "spam"),
         openml_id=44,
     ),
-    "letter": Table(
+    "letter": TableLayout(
         ("letter-recognition.data",),
         20_000,
         "x-box y-box width high onpix x-bar y-bar x2bar y2bar xybar x2ybr xy2br x-ege xegvy y-ege yegvx",
@@ -100,7 +100,7 @@ TABLES = {
         label=0,
         openml_id=6,
     ),
-    "ecoli": Table(
+    "ecoli": TableLayout(
         ("ecoli.data",),
         336,
         "mcg gvh lip chg aac alm1 alm2",
@@ -109,7 +109,7 @@ TABLES = {
         separator=None,
         openml_id=39,
     ),
-    "yeast": Table(
+    "yeast": TableLayout(
         ("yeast.data",),
         1484,
         "mcg gvh alm mit erl pox vac nuc",
@@ -118,7 +118,7 @@ TABLES = {
         separator=None,
         openml_id=181,
     ),
-    "vehicle": Table(
+    "vehicle": TableLayout(
         tuple(f"xa{part}.dat" for part in "abcdefghi"),
         846,
         "compactness circularity distance-circularity radius-ratio axis-aspect-ratio length-aspect-ratio scatter-ratio "

@@ -1,4 +1,4 @@
-"""What a data set holds."""
+"""Container of a data set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..tree import Tree
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Points to cluster, and what is known about them.
+    """Points to cluster, with labels and a known tree where there is one.
 
     Attributes
     ----------
@@ -43,6 +43,6 @@ class Dataset:
     citation: str = ""
 
 
-def class_names_of(labels: npt.NDArray[Any]) -> tuple[str, ...]:
-    """Groups in order, as text."""
+def class_names_from(labels: npt.NDArray[Any]) -> tuple[str, ...]:
+    """Return the distinct labels in order, as text."""
     return tuple(str(label) for label in np.unique(labels))

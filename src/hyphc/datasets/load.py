@@ -1,4 +1,4 @@
-"""Data sets by name, the paper's similarity on them, and synthetic hierarchies of any size whose tree is known."""
+"""Loading of data sets by name, and the paper's similarity on them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..similarity import Similarity, as_similarity, standardize
-from .catalogue import BUNDLED, GRAPHS, TABLES, Table
-from .dataset import Dataset, class_names_of
+from .catalogue import BUNDLED, GRAPHS, TABLES, TableLayout
+from .dataset import Dataset, class_names_from
 
 PathLike = str | os.PathLike[str]
 RandomState = int | np.random.Generator | None
@@ -25,12 +25,12 @@ DATA_VARIABLE = "HYPHC_DATA"
 
 
 def names() -> tuple[str, ...]:
-    """The names that ``load`` knows: feature tables first, then graphs."""
+    """Return the names that ``load`` knows: feature tables first, then graphs."""
     return (*TABLES, *BUNDLED, *GRAPHS)
 
 
 def load(name: str, *, data_home: PathLike | None = None) -> Dataset:
-    """A data set by name.
+    """Return a data set by name.
 
     Files are looked for in ``data_home``, then in the directory that the environment variable ``HYPHC_DATA`` names, as
     ``<home>/<name>/<file>`` under UCI's file names (``zoo/zoo.data``), and ``<home>/graphs/<name>.npz`` for graphs (as
@@ -73,7 +73,7 @@ def load(name: str, *, data_home: PathLike | None = None) -> Dataset:
 
 
 def paper_similarity(name: str, *, data_home: PathLike | None = None) -> Similarity:
-    """The similarity of the HypHC paper: z-scored features without constant columns, unit rows, w = (1 + cos) / 2.
+    """Return the similarity of the HypHC paper: z-scored features without constant columns, unit rows, w = (1 + cos) / 2.
 
     For a graph, its own edges.
 
@@ -118,14 +118,14 @@ def _read_table(name: str, paths: Sequence[Path]) -> Dataset:
         labels=labels,
         names=None if table.identifier is None else tuple(cells[:, table.identifier].tolist()),
         feature_names=tuple(table.features.split()),
-        class_names=table.class_names or class_names_of(labels),
+        class_names=table.class_names or class_names_from(labels),
         description=f"UCI's {', '.join(table.files)}, all rows in their original order.",
         citation=table.citation,
     )
 
 
-def _read_rows(path: Path, table: Table) -> list[list[str]]:
-    """The cells of one file, each feature cell a finite number."""
+def _read_rows(path: Path, table: TableLayout) -> list[list[str]]:
+    """Return the cells of one file, each feature cell a finite number."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
@@ -158,7 +158,7 @@ def _is_finite(cell: str) -> bool:
 
 
 def _labels(words: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Labels as integers where all of them are, otherwise as words."""
+    """Return labels as integers where all of them are, otherwise as text."""
     try:
         return np.asarray(words.astype(np.int64))
     except ValueError:
@@ -202,7 +202,7 @@ def _from_scikit_learn(name: str) -> Dataset:
 
 
 def _uci_iris() -> Dataset:
-    """scikit-learn's iris with the two rows of UCI's ``iris.data`` that it corrects put back."""
+    """Return scikit-learn's iris with the two rows of UCI's ``iris.data`` that it corrects put back."""
     from sklearn.datasets import load_iris
 
     bunch = load_iris()
@@ -214,7 +214,7 @@ def _uci_iris() -> Dataset:
         data=data,
         labels=labels,
         feature_names=tuple(TABLES["iris"].features.split()),
-        class_names=class_names_of(labels),
+        class_names=class_names_from(labels),
         description="UCI's iris.data, restored from scikit-learn's copy.",
         citation=TABLES["iris"].citation,
     )
@@ -243,7 +243,7 @@ def _from_openml(name: str, homes: Sequence[Path]) -> Dataset:
         data=data,
         labels=labels,
         feature_names=tuple(table.features.split()),
-        class_names=class_names_of(labels),
+        class_names=class_names_from(labels),
         description=f"OpenML's data set {table.openml_id}.",
         citation=table.citation,
     )

@@ -1,4 +1,4 @@
-"""Synthetic hierarchies of any size whose tree is known."""
+"""Synthetic hierarchies of any size with a known tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
 from ..tree import Tree
-from .dataset import Dataset, class_names_of
+from .dataset import Dataset, class_names_from
 
 RandomState = int | np.random.Generator | None
 
@@ -26,7 +26,7 @@ def planted(
     random_state: RandomState = None,
     dtype: npt.DTypeLike = np.float32,
 ) -> Dataset:
-    """Points drawn along a random tree, which is returned with them.
+    """Return points sampled along a random tree, with the tree.
 
     All n points are split in two at a random place between ¼ and ¾, then each part again, down to single points. Each part has
     a centre: that of its parent plus decay^level times a standard normal vector, level = 0 for the first split. The points are
@@ -81,7 +81,7 @@ def planted(
 def planted_graph(
     n: int, mean_degree: float = 7.0, *, n_classes: int = 10, random_state: RandomState = None
 ) -> Dataset:
-    """A graph of communities within communities, along a random tree that is returned with it.
+    """Return a hierarchical community graph sampled along a random tree, with the tree.
 
     The tree is that of ``planted``. Each of the n·mean_degree / 2 edges is drawn so: a node, one of the parts that hold it,
     from all n nodes down to the smallest, and another node of that part, all uniformly. Hence the smaller a part, the denser.
@@ -110,7 +110,7 @@ def planted_graph(
 
 @dataclass(frozen=True)
 class _Hierarchy:
-    """A random binary tree whose parts are runs of positions 0 … n − 1.
+    """A random binary tree whose clusters are runs of positions 0 … n − 1.
 
     ``parts[level]`` holds the first and one past the last position of each part at that level, from left to right;
     ``order[position]`` is the row of the data at a position, ``classes[position]`` its class.
@@ -134,10 +134,12 @@ class _Hierarchy:
     def dataset(self, name: str, data: Any, description: str) -> Dataset:
         labels = np.empty_like(self.classes)
         labels[self.order] = self.classes
-        return Dataset(name, data, labels, class_names=class_names_of(labels), tree=self.tree, description=description)
+        return Dataset(
+            name, data, labels, class_names=class_names_from(labels), tree=self.tree, description=description
+        )
 
     def draw_pairs(self, n_pairs: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-        """Two different positions each, from a uniformly drawn part around the first of them."""
+        """Return pairs of different positions, the second from a uniformly drawn cluster around the first."""
         depth = np.zeros(len(self.order), dtype=np.int64)  # how many parts of two or more hold a position
         for level, (first, last) in enumerate(self.parts):
             depth[first[last - first == 1]] = level

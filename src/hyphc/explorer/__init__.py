@@ -1,4 +1,4 @@
-"""A tree as one HTML page that opens in any browser, without a network."""
+"""The explorer: a tree as one self-contained HTML page."""
 
 from .inline import Page
 from .page import MAX_LEAVES, MAX_VALUES, explore

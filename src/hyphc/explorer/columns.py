@@ -1,4 +1,4 @@
-"""What the page knows of the leaves: labels, annotations, features, and what distinguishes clusters by them."""
+"""Data of the leaves for the page: labels, annotations, features, and the features that distinguish clusters."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .._runtime.validation import as_floats
 from ..scores.differences import Compare, differences
 from ..similarity import as_similarity
 from ..tree import Tree
-from .groups import Groups
-from .packing import Fields, packed
+from .groups import CollapsedTree
+from .packing import Fields, encode_array
 
 # Values of features in a page: 20 MB, a third more when written as text.
 MAX_VALUES = 5_000_000
 # Features that are put in order by their correlations, which takes all pairs of them.
 MOST_ORDERED = 1000
-# Columns that the page tells of each cluster, and of the two parts of each split.
-TOLD: dict[Compare, int] = {"rest": 6, "parts": 4}
+# Number of distinctive columns listed for each cluster, and for the two sides of each split.
+TOP_COLUMNS: dict[Compare, int] = {"rest": 6, "parts": 4}
 
 
-def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: Groups | None) -> Fields:
-    """Classes, whatever their type, with codes, −1 where missing, and the colours of the first column."""
+def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: CollapsedTree | None) -> Fields:
+    """Return classes of any type with codes, −1 where missing, and the colours of the first column."""
     values = np.asarray(labels)
     if values.shape != (n,):
         raise ValueError(f"labels has shape {values.shape}; pass ({n},), one for each leaf.")
@@ -35,8 +35,8 @@ def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: Groups
     return _class_fields(name or str(getattr(labels, "name", None) or "label"), codes, classes, 0, groups)
 
 
-def annotation_fields(annotations: Any, n: int, groups: Groups | None, first: int) -> list[Fields]:
-    """A record for each column: classes with codes, −1 where missing, or numbers, NaN where missing; and its colours.
+def annotation_fields(annotations: Any, n: int, groups: CollapsedTree | None, first: int) -> list[Fields]:
+    """Return a record for each column: classes with codes (−1 missing), or numbers (NaN missing), and its colours.
 
     ``first`` is the number of the first column: 1 after labels, which are column 0.
     """
@@ -45,23 +45,25 @@ def annotation_fields(annotations: Any, n: int, groups: Groups | None, first: in
         if column.numbers is not None:
             values = groups.means(column.numbers[:, None])[:, 0] if groups else column.numbers
             colours = palette.themed(palette.ramp(number), palette.ramp(number, dark=True))
-            fields.append({"name": column.name, "values": packed(values, "<f4"), "colours": colours})
+            fields.append({"name": column.name, "values": encode_array(values, "<f4"), "colours": colours})
         else:
             codes: Any = column.codes
             fields.append(_class_fields(column.name, codes, column.classes, number, groups))
     return fields
 
 
-def _class_fields(name: str, codes: Ints, classes: tuple[str, ...], number: int, groups: Groups | None) -> Fields:
+def _class_fields(
+    name: str, codes: Ints, classes: tuple[str, ...], number: int, groups: CollapsedTree | None
+) -> Fields:
     slots = palette.slots(np.bincount(codes[codes >= 0], minlength=len(classes)))
     own = palette.class_colors(number, int(slots.max(initial=-1)) + 1)
     light = np.vstack([own, np.full(3, palette.OTHERS), np.full(3, palette.MISSING)])[slots]
     shown = groups.most_frequent(codes) if groups else codes
-    return {"name": name, "names": classes, "codes": packed(shown, "<i4"), "colours": palette.themed(light)}
+    return {"name": name, "names": classes, "codes": encode_array(shown, "<i4"), "colours": palette.themed(light)}
 
 
 def palette_fields() -> Fields:
-    """The colours of clusters, of features and of what has none."""
+    """Return the colours of clusters, of features and of missing values."""
     greys = np.array([[palette.OTHERS], [palette.MISSING]]).repeat(3, axis=1)
     dark = np.array([[palette.OTHERS_ON_DARK], [palette.MISSING_ON_DARK]]).repeat(3, axis=1)
     return {
@@ -73,7 +75,7 @@ def palette_fields() -> Fields:
 
 
 def feature_values(features: Any, n: int) -> tuple[list[str], npt.NDArray[Any]]:
-    """Names of the columns, and the numbers, (n, d)."""
+    """Return the names of the columns, and the numbers, (n, d)."""
     columns = [str(name) for name in features.columns] if hasattr(features, "columns") else None
     values = as_floats(features, "features")
     if values.ndim != 2 or len(values) != n or values.shape[1] == 0:
@@ -81,17 +83,21 @@ def feature_values(features: Any, n: int) -> tuple[list[str], npt.NDArray[Any]]:
     return columns or [f"feature {j}" for j in range(values.shape[1])], values
 
 
-def feature_fields(names: list[str], values: npt.NDArray[Any], groups: Groups | None) -> Fields:
-    """The table, and the order in which its heat map shows the columns: correlated ones side by side."""
+def feature_fields(names: list[str], values: npt.NDArray[Any], groups: CollapsedTree | None) -> Fields:
+    """Return the table, and the order of columns in its heat map: correlated ones side by side."""
     shown = groups.means(values) if groups else values
     if shown.size > MAX_VALUES:
         most = MAX_VALUES // len(shown)
         raise ValueError(f"features has {shown.shape[1]} columns for {len(shown)} leaves; pass at most {most}.")
-    return {"names": names, "values": packed(shown, "<f4"), "order": packed(similar_first(shown), "<i4")}
+    return {
+        "names": names,
+        "values": encode_array(shown, "<f4"),
+        "order": encode_array(order_by_correlation(shown), "<i4"),
+    }
 
 
-def similar_first(values: npt.NDArray[Any]) -> Ints:
-    """The columns, correlated ones side by side; as they come where they are few, or very many."""
+def order_by_correlation(values: npt.NDArray[Any]) -> Ints:
+    """Return an order of columns with correlated ones side by side; the given order for few or very many."""
     d = values.shape[1]
     if not 3 <= d <= MOST_ORDERED:
         return np.arange(d)
@@ -105,16 +111,16 @@ def similar_first(values: npt.NDArray[Any]) -> Ints:
 
 
 def difference_fields(tree: Tree, names: list[str], values: npt.NDArray[Any], shown: int) -> Fields:
-    """For each merge that the page shows, the columns that differ most between it and the rest, and between its parts."""
+    """Return for each merge on the page the columns that differ most from the rest, and between its children."""
     fields: Fields = {}
-    for compare, top in TOLD.items():
+    for compare, top in TOP_COLUMNS.items():
         found = differences(tree, values, compare=compare, top=top)
         first = tree.n_leaves - shown
         fields[compare] = {
             "top": top,
             "tests": found.n_tests,
-            "columns": packed(found.columns[first:], "<i4"),
-            "effects": packed(found.effects[first:], "<f4"),
-            "sure": packed(found.sure[first:], "<u1"),
+            "columns": encode_array(found.columns[first:], "<i4"),
+            "effects": encode_array(found.effects[first:], "<f4"),
+            "sure": encode_array(found.sure[first:], "<u1"),
         }
     return fields

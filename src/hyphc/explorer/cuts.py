@@ -1,4 +1,4 @@
-"""The cuts that a page holds: what ``Tree.cut`` answers, so that page, files and plots say the same."""
+"""Cuts for the page, the same as those of ``Tree.cut``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..tree.prunings import (
     most_clusters,
     require_size,
 )
-from .groups import Groups
-from .packing import Fields, packed
+from .groups import CollapsedTree
+from .packing import Fields, encode_array
 
 # Clusters of the largest best pruning that is looked up; with more of them the last merges are undone. 50 have 1 275 nodes.
 LARGEST_K = 50
 
 
-def cut_fields(tree: Tree, groups: Groups | None, criterion: str | NodeScores, min_size: float | None) -> Fields:
-    """Return with how many clusters the page opens, and what it needs to cut its tree into any number as ``Tree.cut`` does."""
+def cut_fields(tree: Tree, groups: CollapsedTree | None, criterion: str | NodeScores, min_size: float | None) -> Fields:
+    """Return the number of clusters at first, and the data that the page needs to cut its tree as ``Tree.cut`` does."""
     require_size(tree, min_size)
     n_shown = tree.n_leaves if groups is None else len(groups.sizes)
     if criterion == CONDENSED:
@@ -37,7 +37,7 @@ def cut_fields(tree: Tree, groups: Groups | None, criterion: str | NodeScores, m
 
 
 def _n_found(tree: Tree, most: int) -> int | None:
-    """Return how many clusters the fit has found, where the page can show them; None otherwise."""
+    """Return the number of clusters that the fit found, where the page can show them; None otherwise."""
     if tree.found_splits is None:
         return None
     n_found = int(tree.found_splits.max(initial=0)) + 1
@@ -45,7 +45,7 @@ def _n_found(tree: Tree, most: int) -> int | None:
 
 
 def _condensed_fields(tree: Tree, n_shown: int, min_size: float | None) -> Fields:
-    """Return in which turn each merge of the page is undone, which of its sides is larger, and how many turns are splits.
+    """Return the rank at which each merge of the page is undone, which child is larger, and how many ranks are splits.
 
     The page of a large tree has its last merges alone: it can be cut as long as these are undone.
     """
@@ -59,40 +59,44 @@ def _condensed_fields(tree: Tree, n_shown: int, min_size: float | None) -> Field
     return {
         "fewest": fewest_clusters(tree),
         "most": 1 + len(order),
-        "turns": packed(turns, "<i4"),
-        "larger": packed(right > left, "<i4"),
+        "turns": encode_array(turns, "<i4"),
+        "larger": encode_array(right > left, "<i4"),
         "splits": int(is_split(tree, min_size)[order].sum()) if free else 0,
         "cuts": {},
     }
 
 
 def _pruning_fields(
-    tree: Tree, groups: Groups | None, criterion: str | NodeScores, min_size: float, most: int
+    tree: Tree, groups: CollapsedTree | None, criterion: str | NodeScores, min_size: float, most: int
 ) -> Fields:
     """Return {k: nodes} of the best prunings, as nodes of the page's tree."""
-    if criterion == "height" and min_size == 1:  # the page knows by itself which merges are last
+    if criterion == "height" and min_size == 1:  # the page computes these cuts itself
         return {}
     fewest = fewest_clusters(tree)
     opening = max(fewest, min(tree.n_clusters, most))
     sizes = sorted({*range(fewest, min(LARGEST_K, most) + 1), opening})
     prunings = best_prunings(tree, sizes[-1], criterion, min_size)
     possible = [k for k in sizes if prunings.scores[k - 1] > -np.inf]
-    nodes = {k: _on_page(tree, prunings.nodes(k), groups) for k in possible}
-    return {k: packed(found, "<i4") for k, found in nodes.items() if found is not None}
+    nodes = {k: _to_page_nodes(tree, prunings.nodes(k), groups) for k in possible}
+    return {k: encode_array(found, "<i4") for k, found in nodes.items() if found is not None}
 
 
 def _forced_fields(tree: Tree, n_shown: int) -> Fields:
-    """How many clusters the tree's forced splits allow, and when each merge of the page is undone: first what must be, last
-    what must not; nothing where cuts are free."""
+    """Return the range of cluster numbers that forced splits allow, and the rank at which each merge is undone; nothing where
+    cuts are free."""
     if tree.forced_splits is None:
         return {"fewest": 1, "most": n_shown, "turns": None}
     forced = tree.forced_splits[tree.n_leaves - n_shown :]
     turns = np.argsort(np.lexsort((-np.arange(len(forced)), -forced)))
-    return {"fewest": 1 + int((forced > 0).sum()), "most": 1 + int((forced >= 0).sum()), "turns": packed(turns, "<i4")}
+    return {
+        "fewest": 1 + int((forced > 0).sum()),
+        "most": 1 + int((forced >= 0).sum()),
+        "turns": encode_array(turns, "<i4"),
+    }
 
 
-def _on_page(tree: Tree, nodes: Ints, groups: Groups | None) -> Ints | None:
-    """The nodes as the page numbers them; None if one of them is a part of a group that the page shows as a leaf."""
+def _to_page_nodes(tree: Tree, nodes: Ints, groups: CollapsedTree | None) -> Ints | None:
+    """Return the nodes as the page numbers them; None if one of them lies inside a collapsed group."""
     if groups is None:
         return nodes
     n, k = tree.n_leaves, len(groups.sizes)

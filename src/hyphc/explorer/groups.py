@@ -1,4 +1,4 @@
-"""The top of a tree that is too large for a page: its lowest merges become leaves that stand for groups of points."""
+"""Collapse of a tree that is too large for a page: low subtrees become leaves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..tree.prunings import by_smallest_leaf, labels_of, tops
 
 
 @dataclass(frozen=True)
-class Groups:
+class CollapsedTree:
     """``tree`` over the groups; ``of`` is the group of each point, ``first`` a member of each, ``sizes`` their sizes."""
 
     tree: Tree
@@ -23,7 +23,7 @@ class Groups:
     sizes: Ints
 
     def most_frequent(self, codes: Ints) -> Ints:
-        """The most frequent code in each group; of several the first member's, else the smallest."""
+        """Return the most frequent code in each group; ties go to the first member's, else the smallest."""
         pairs, counts = np.unique(np.column_stack([self.of, codes]), axis=0, return_counts=True)
         foreign = pairs[:, 1] != codes[self.first][pairs[:, 0]]
         order = np.lexsort((pairs[:, 1], foreign, -counts, pairs[:, 0]))
@@ -31,7 +31,7 @@ class Groups:
         return np.asarray(pairs[order, 1][begins])
 
     def means(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Mean of each column in each group, missing values left out; NaN where a group has none."""
+        """Return the mean of each column in each group, missing values left out; NaN where a group has none."""
         k, means = len(self.sizes), np.full((len(self.sizes), values.shape[1]), np.nan)
         for mean, column in zip(means.T, values.T, strict=True):
             known = np.isfinite(column)
@@ -40,7 +40,7 @@ class Groups:
         return means
 
     def names(self, names: tuple[str, ...] | None, rows_from: int = 0) -> tuple[str, ...]:
-        """Of each group, the name of its first member, or the number of its row, and how many more there are."""
+        """Return for each group the name of its first member, or its row number, and how many more there are."""
         called = [names[i] if names else str(i + rows_from) for i in self.first.tolist()]
         return tuple(
             name if size == 1 else f"{name} and {size - 1} more"
@@ -48,11 +48,11 @@ class Groups:
         )
 
 
-def group(tree: Tree, k: int) -> Groups:
-    """Undo all but the lowest n − k merges of the tree: k groups, and the tree that joins them."""
+def collapse(tree: Tree, k: int) -> CollapsedTree:
+    """Collapse the lowest n − k merges of the tree to k groups, and return the tree that joins them."""
     n = tree.n_leaves
     of = labels_of(tree, by_smallest_leaf(tree, tops(tree, np.arange(n - 1) < n - k)))
     _, first, sizes = np.unique(of, return_index=True, return_counts=True)
     some_leaf = tree.leaf_order()[tree._first]  # of each node
     node = np.where(np.arange(2 * n - 1) < 2 * n - k, of[some_leaf], np.arange(2 * n - 1) - 2 * (n - k))
-    return Groups(Tree(node[tree.children[n - k :]], tree.heights[n - k :]), of, first, sizes)
+    return CollapsedTree(Tree(node[tree.children[n - k :]], tree.heights[n - k :]), of, first, sizes)

@@ -1,4 +1,4 @@
-"""A page inside a notebook: the whole of it in the attribute of a frame, so that no server and no file is needed."""
+"""The explorer page in a notebook, embedded in an iframe without a server or a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEIGHT = 720  # pixels
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the explorer: Jupyter, VS Code and Colab show it in place; ``save`` writes it to a file.
+    """A page of the explorer, displayed inline by Jupyter, VS Code and Colab; ``save`` writes it to a file.
 
     The frame is sandboxed: the page runs its own script and saves files, and reaches nothing of the notebook.
     """
@@ -24,7 +24,7 @@ class Page:
     height: int = HEIGHT
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page; a file already there is replaced in one step."""
+        """Write the page atomically."""
         with replaced_atomically(path) as file:
             file.write(self.content)
         return Path(path)

@@ -1,4 +1,4 @@
-"""Arrays as text in the page's data block."""
+"""Base64 encoding of arrays for the page's data block."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ import numpy.typing as npt
 Fields = dict[str, Any]
 
 
-def packed(array: npt.NDArray[Any], dtype: str) -> str:
-    """The numbers as little-endian bytes, in base64."""
+def encode_array(array: npt.NDArray[Any], dtype: str) -> str:
+    """Return the numbers as little-endian bytes, in base64."""
     return base64.b64encode(np.ascontiguousarray(array, dtype=dtype).tobytes()).decode()

@@ -1,4 +1,4 @@
-"""The explorer: a tree as one HTML file that opens in any browser, without a network."""
+"""The explorer: a tree as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from .columns import (
     palette_fields,
 )
 from .cuts import cut_fields
-from .groups import Groups, group
+from .groups import CollapsedTree, collapse
 from .inline import Page
-from .packing import Fields, packed
+from .packing import Fields, encode_array
 from .sprite import sprite
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_LEAVES", "MAX_VALUES", "explore"]
 
-# What is drawn does not grow with the number of leaves, but the page's weight does, to about 15 MB here, and so does the time
-# it takes to open; of a larger tree the top is shown, its lowest merges closed.
+# Drawing time does not grow with the number of leaves, but the page's size does, to about 15 MB here, and so does its loading
+# time; of a larger tree the top is shown, its lowest merges collapsed.
 MAX_LEAVES = 200_000
 # Radii that differ by less than this share count as one; then only the angles say anything about the tree.
 ONE_RADIUS = 1e-6
-# Costs that differ by less than this share are one: they were summed in different orders.
+# Costs that differ by less than this share are equal up to the order of summation.
 SAME_COST = 1e-9
 
 _SCRIPTS = (
@@ -90,7 +90,7 @@ def explore(
     title: str | None = None,
     rows_from: int = 0,
 ) -> Any:
-    """Write a page to look around in a tree: Poincaré disk, dendrogram, search, cuts, lists of members.
+    """Write a page for exploring a tree: Poincaré disk, dendrogram, search, cuts, lists of members.
 
     Parameters
     ----------
@@ -149,18 +149,18 @@ def explore(
     tree = as_tree(tree)
     n = tree.n_leaves
     called = tree.names if names is None else check_names(names, n)
-    groups = group(tree, MAX_LEAVES) if n > MAX_LEAVES else None
+    groups = collapse(tree, MAX_LEAVES) if n > MAX_LEAVES else None
     shown = groups.tree if groups else tree
     heading = title if title is not None else f"Tree of {n:,} point{'s' * (n > 1)}".replace(",", "\u202f")
     data: Fields = {
         "title": heading,
         "n": shown.n_leaves,
         "points": n,
-        "children": packed(shown.children, "<i4"),
-        "heights": packed(shown.heights, "<f8"),
-        "support": None if tree.support is None else packed(tree.support[n - shown.n_leaves :], "<f4"),
-        "weights": packed(groups.sizes, "<i4") if groups else None,
-        "rows": packed(groups.first, "<i4") if groups else None,
+        "children": encode_array(shown.children, "<i4"),
+        "heights": encode_array(shown.heights, "<f8"),
+        "support": None if tree.support is None else encode_array(tree.support[n - shown.n_leaves :], "<f4"),
+        "weights": encode_array(groups.sizes, "<i4") if groups else None,
+        "rows": encode_array(groups.first, "<i4") if groups else None,
         "rowsFrom": rows_from,
         "names": groups.names(called, rows_from) if groups else called,
         "labels": None if labels is None else label_fields(labels, label_name, n, groups),
@@ -180,7 +180,7 @@ def explore(
 
 
 def page(title: str, data: Fields) -> bytes:
-    """The HTML file: template, style, data and scripts in one, with a policy that names the hashes of style and script."""
+    """Return the HTML file: template, style, data and scripts in one, with a content security policy of their hashes."""
     folder = resources.files(__package__) / "assets"
     style = (folder / "style.css").read_text(encoding="utf-8")
     script = "".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
@@ -207,14 +207,14 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _chosen(values: npt.ArrayLike, n: int, groups: Groups | None) -> npt.NDArray[Any]:
-    """Rows of ``values`` that the page shows: all, or those of the groups' first members."""
+def _chosen(values: npt.ArrayLike, n: int, groups: CollapsedTree | None) -> npt.NDArray[Any]:
+    """Return the rows of ``values`` that the page shows: all, or those of the groups' first members."""
     array = np.asarray(values)
     return array[groups.first] if groups and len(array) == n else array
 
 
-def _table_fields(tree: Tree, features: Any, shown: int, groups: Groups | None) -> Fields:
-    """The features, and what distinguishes clusters by them."""
+def _table_fields(tree: Tree, features: Any, shown: int, groups: CollapsedTree | None) -> Fields:
+    """Return the features, and those that distinguish clusters."""
     if features is None:
         return {"features": None, "differences": None}
     names, values = feature_values(features, tree.n_leaves)
@@ -222,8 +222,8 @@ def _table_fields(tree: Tree, features: Any, shown: int, groups: Groups | None) 
     return {"features": fields, "differences": difference_fields(tree, names, values, shown)}
 
 
-def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, groups: Groups | None) -> Fields:
-    """Angles counter-clockwise from the widest gap and, unless the points have one radius, their depths."""
+def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, groups: CollapsedTree | None) -> Fields:
+    """Return angles counter-clockwise from the widest gap and, unless the points have one radius, their depths."""
     if embedding is None:
         points = encode_by_height(shown)
     else:
@@ -238,12 +238,13 @@ def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, grou
         unrolled -= 2 * np.pi * np.round(unrolled.mean() / (2 * np.pi))
     radii = np.hypot(points[:, 0], points[:, 1])
     one_radius = np.ptp(radii) <= ONE_RADIUS * radii.max()
-    depths = None if one_radius else packed(geometry.distance_to_origin(points), "<f4")
-    return {"angles": packed(unrolled, "<f8"), "depths": depths}
+    depths = None if one_radius else encode_array(geometry.distance_to_origin(points), "<f4")
+    return {"angles": encode_array(unrolled, "<f8"), "depths": depths}
 
 
 def _similarity_fields(tree: Tree, similarity: SimilarityLike | None, k: int) -> Fields:
-    """Dasgupta's cost and the mean across each split that the page shows, by the similarity or else as the tree carries them."""
+    """Return Dasgupta's cost and the mean similarity across each split on the page, from the similarity or as stored in the
+    tree."""
     if similarity is not None:
         tree = with_split_weights(tree, check_similarity(similarity))
     across, cost, n = tree.split_weights, tree.cost, tree.n_leaves
@@ -252,4 +253,4 @@ def _similarity_fields(tree: Tree, similarity: SimilarityLike | None, k: int) ->
     # the weights of a blend are its graph's, and do not add up to the cost
     part = cost is not None and not np.isclose(across @ tree._points[n:], cost, rtol=SAME_COST)
     means = across / tree._points[tree.children].prod(axis=1)
-    return {"cost": cost, "across": packed(means[n - k :], "<f4"), "edgesAlone": bool(part)}
+    return {"cost": cost, "across": encode_array(means[n - k :], "<f4"), "edgesAlone": bool(part)}

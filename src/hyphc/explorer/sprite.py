@@ -1,4 +1,4 @@
-"""Thumbnails of all leaves in one PNG, written with zlib alone."""
+"""Sprite sheet of leaf thumbnails, written as PNG with zlib alone, since the explorer has no dependencies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLOUR_TYPES = {1: 0, 2: 4, 3: 2}  # channels → PNG's colour type: grey, grey
 
 
 def sprite(images: npt.ArrayLike, n: int) -> dict[str, Any]:
-    """The ``n`` images as {"uri", "columns", "width", "height", "ink"}.
+    """Return the ``n`` images as {"uri", "columns", "width", "height", "ink"}.
 
     Images have shape (n, h, w) or (n, h, w, 3). Grey ones whose corners are background, as those of drawings and digits,
     become ink: black of an opacity that grows with the distance from the background, which the page can draw in any colour.
@@ -42,7 +42,7 @@ def sprite(images: npt.ArrayLike, n: int) -> dict[str, Any]:
 
 
 def _as_bytes(images: npt.ArrayLike, n: int) -> Bytes:
-    """Images as (n, h, w, channels) of uint8; values other than bytes are stretched from [0, 1] or from their own range."""
+    """Return images as (n, h, w, channels) of uint8; other values are rescaled from [0, 1] or from their own range."""
     array = np.asarray(images)
     if array.ndim == 3:
         array = array[..., None]
@@ -61,7 +61,7 @@ def _as_bytes(images: npt.ArrayLike, n: int) -> Bytes:
 
 
 def shrink(pixels: Bytes) -> Bytes:
-    """Images no larger than `MAX_SIDE`, all together within `MAX_PIXELS`: means over blocks of pixels."""
+    """Return images downsampled by block means to at most `MAX_SIDE`, all together within `MAX_PIXELS`."""
     n, height, width, _ = pixels.shape
     scale = min(1.0, MAX_SIDE / max(height, width), np.sqrt(MAX_PIXELS / (n * height * width)))
     if scale == 1.0:
@@ -78,7 +78,7 @@ def shrink(pixels: Bytes) -> Bytes:
 
 
 def tile(pixels: Bytes, columns: int) -> Bytes:
-    """Images side by side, ``columns`` to a row: (rows·h, columns·w, channels)."""
+    """Return images side by side, ``columns`` to a row: (rows·h, columns·w, channels)."""
     n, height, width, channels = pixels.shape
     rows = -(-n // columns)
     padded = np.zeros((rows * columns, height, width, channels), dtype=np.uint8)
@@ -88,7 +88,7 @@ def tile(pixels: Bytes, columns: int) -> Bytes:
 
 
 def png(pixels: Bytes) -> bytes:
-    """A PNG file of (h, w, channels) pixels of 8 bits, 1 to 3 channels.
+    """Return a PNG file of (h, w, channels) pixels of 8 bits, 1 to 3 channels.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def draw_rows(data: Any, rng: np.random.Generator, share: float) -> Draw:
 
 def draw_edges(similarity: Graph | Blend, rng: np.random.Generator) -> Draw:
     """Return as many edges of the graph as it has, drawn with replacement; one drawn twice has twice its weight."""
-    graph, points = similarity.near, rng.permutation(similarity.n)
+    graph, points = similarity.local_part, rng.permutation(similarity.n)
     assert isinstance(graph, Graph)
     i, j, weights = graph.edges()
     times = np.bincount(rng.integers(len(weights), size=len(weights)), minlength=len(weights)) if len(weights) else i

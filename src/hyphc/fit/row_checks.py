@@ -11,9 +11,9 @@ from sklearn.utils.validation import validate_data
 
 from .._runtime.validation import require_finite, require_finite_entries
 from ..similarity.inputs.foreign_inputs import is_annotated, is_graph
-from ..similarity.inputs.frames import first_grouping, has_categories, is_frame, table_of
+from ..similarity.inputs.frames import first_grouping, has_categories, is_frame, to_table
 from ..similarity.inputs.input_warnings import warn_of_named_columns
-from ..similarity.inputs.mixed_types import Table
+from ..similarity.inputs.mixed_types import MixedTable
 from ..similarity.metric_base import Metric
 from ..tree import Tree
 from ..tree.subtrees import called
@@ -23,12 +23,12 @@ def validate_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
     """Return X as the metric takes it; ``reset=True`` sets the number and names of columns of the model, False compares them."""
     if model.metric == "precomputed_distances" and np.ndim(X) == 1:
         X = squareform(X)
-    if isinstance(X, Table):
-        return metric.admitted(X, new=not reset)
+    if isinstance(X, MixedTable):
+        return metric.validate(X, new=not reset)
     if has_categories(X) or (not reset and _fitted_table(model) is not None):
         return _as_table(model, metric, X, reset)
     if sp.issparse(X) and metric.takes_rows and not metric.takes_sparse:
-        metric.checked(X)  # says what to do about them
+        metric.check_rows(X)  # says what to do about them
     given = X
     # 64-bit indices are accepted: as_similarity converts them
     X = validate_data(
@@ -41,7 +41,7 @@ def validate_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
         ensure_all_finite=False,  # the checks below say where
     )
     if metric.takes_rows:  # says of missing values what may be done about them
-        X = metric.admitted(X, new=not reset)
+        X = metric.validate(X, new=not reset)
         if reset and is_frame(given):
             warn_of_named_columns(tuple(map(str, given.columns)), X)
     elif sp.issparse(X):
@@ -55,7 +55,7 @@ def validate_rows(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
     return X
 
 
-def _fitted_table(model: Any) -> Table | None:
+def _fitted_table(model: Any) -> MixedTable | None:
     """Return the table of the fitted rows if it has categorical columns, else None."""
     similarity = getattr(model, "similarity_", None)
     return getattr(getattr(similarity, "source", None), "table", None)
@@ -72,10 +72,10 @@ def _as_table(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
             "it out."
         )
     validate_data(model, X, reset=reset, skip_check_array=True)
-    table = table_of(X, None if reset else _fitted_table(model))
+    table = to_table(X, None if reset else _fitted_table(model))
     if reset:
         warn_of_named_columns(table.columns, table.values)
-    return metric.admitted(table, new=not reset)
+    return metric.validate(table, new=not reset)
 
 
 def row_names(X: Any) -> tuple[str, ...] | None:

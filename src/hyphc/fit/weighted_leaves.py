@@ -16,7 +16,7 @@ from .._runtime.arrays import Ints
 from .._runtime.duplicate_rows import equal_rows
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..similarity.group_sums import indicator
-from ..similarity.metric_base import counted
+from ..similarity.metric_base import with_weights
 from ..tree import Tree, TreeLike, as_tree
 
 __all__ = ["collapsed", "expanded", "grouped", "twins", "weighted"]
@@ -31,7 +31,7 @@ def weighted(similarity: SimilarityLike, weights: npt.ArrayLike) -> Similarity:
     array([[0., 6.],
            [6., 0.]])
     """
-    return counted(check_similarity(similarity), weights)
+    return with_weights(check_similarity(similarity), weights)
 
 
 def grouped(similarity: SimilarityLike, groups: npt.ArrayLike) -> Similarity:

@@ -1,4 +1,4 @@
-"""Files in and out: points to cluster from tables, arrays and graphs; trees as NPZ, Newick, JSON and linkage NPY."""
+"""Readers of points to cluster (tables, arrays, graphs), and readers and writers of trees (NPZ, Newick, JSON, linkage NPY)."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .points import Points, read_points
     from .trees import match_leaves, read_tree, unique_names, write_tree
 
-# Loaded when asked for: who only reads a tree does not wait for SciPy.
+# Lazy imports: reading a tree does not load SciPy.
 _HOME = {
     "ColumnsError": "columns",
     "Points": "points",

@@ -1,4 +1,4 @@
-"""Parquet and Feather files, through pyarrow."""
+"""Reader of Parquet and Feather files, through pyarrow."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 from .._runtime.atomic_write import most_bytes
 from ..out_of_core.row_sources import is_number_type
-from .arrays import Arrays, check_numbers, missing_value, reading
-from .columns import Column, Roles, Wanted, assign_roles
-from .delimited import assembled
-from .number_formats import unit_of
-from .sources import FORMAT_NAMES, Source
+from .arrays import ArrayContents, check_numbers, explain_damage, missing_value
+from .columns import Column, ColumnSelection, Roles, assign_roles
+from .delimited import assemble_table
+from .number_formats import infer_unit
+from .sources import FORMAT_NAMES, InputFile
 
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows
-TIMES = 10  # runs of one value are stored once: a file may hold so many times what another packed file may
+TIMES = 10  # run-length encoding: a file may hold so many times what another compressed file may
 
 
-def read_arrow(source: Source, found: str, wanted: Wanted) -> Arrays:
+def read_arrow(source: InputFile, found: str, wanted: ColumnSelection) -> ArrayContents:
     """Read a table of either format."""
     if find_spec("pyarrow") is None:
         name = FORMAT_NAMES[found]
@@ -34,23 +34,25 @@ def read_arrow(source: Source, found: str, wanted: Wanted) -> Arrays:
     grouped = {roles.features.index(c): table.column(c).to_pylist() for c in roles.categories}
     names, labels = (None if c is None else _cells(table.column(c)) for c in (roles.names, roles.labels))
     known = {what: _cells(table.column(c)) for what, c in roles.known.items()}
-    return Arrays(assembled(source.label, numbers, grouped, called), names, labels, called, roles.notes, known)
+    return ArrayContents(
+        assemble_table(source.label, numbers, grouped, called), names, labels, called, roles.notes, known
+    )
 
 
-def _table(source: Source, found: str) -> tuple[Any, list[Column]]:
-    """The whole table, checked, and what its columns hold."""
-    with reading(source, found), source.open() as file:
+def _table(source: InputFile, found: str) -> tuple[Any, list[Column]]:
+    """Return the whole table, checked, and a description of its columns."""
+    with explain_damage(source, found), source.open() as file:
         table = _parquet(source, file) if found == "parquet" else _feather(source, file)
         table.validate(full=True)  # text that is no UTF-8, offsets out of bounds
-        return table, described(table)
+        return table, describe_columns(table)
 
 
-def described(table: Any) -> list[Column]:
-    """What the columns of a table hold."""
+def describe_columns(table: Any) -> list[Column]:
+    """Return a description of each column of a table."""
     return [describe_column(name, column) for name, column in zip(table.column_names, table.columns, strict=True)]
 
 
-def _parquet(source: Source, file: IO[bytes]) -> Any:
+def _parquet(source: InputFile, file: IO[bytes]) -> Any:
     import pyarrow.parquet  # type: ignore[import-untyped]
 
     opened = pyarrow.parquet.ParquetFile(file)
@@ -58,8 +60,8 @@ def _parquet(source: Source, file: IO[bytes]) -> Any:
     return opened.read()
 
 
-def _feather(source: Source, file: IO[bytes]) -> Any:
-    """Batch by batch, no further than a file of this size may hold."""
+def _feather(source: InputFile, file: IO[bytes]) -> Any:
+    """Read batch by batch, up to the decompressed size allowed for a file of this size."""
     import pyarrow.ipc  # type: ignore[import-untyped]
 
     opened, batches, count = pyarrow.ipc.open_file(file), [], 0
@@ -70,16 +72,16 @@ def _feather(source: Source, file: IO[bytes]) -> Any:
     return pyarrow.Table.from_batches(batches, opened.schema)
 
 
-def _require_values(count: int, source: Source) -> None:
-    """Runs of one value pack so well that only far more than memory has room for is refused."""
+def _require_values(count: int, source: InputFile) -> None:
+    """Raise for more values than memory could hold; runs of one value compress too well for a smaller limit."""
     if 8 * count > TIMES * most_bytes(source.n_bytes):
         raise ValueError(f"it claims {count} values, more than a file of its size may have")
 
 
 def _all_numbers(
-    source: Source, table: Any, columns: list[Column], roles: Roles, keep_missing: bool
+    source: InputFile, table: Any, columns: list[Column], roles: Roles, keep_missing: bool
 ) -> npt.NDArray[Any]:
-    """Filled column by column: float64 unless all columns are float32, and never two copies of the table."""
+    """Return the numeric columns, filled one by one without a second copy: float64 unless all are float32."""
     wanted = [c for c in roles.features if c not in roles.categories]
     single = all(str(table.column(c).type) == "float" for c in wanted)
     X = np.empty((table.num_rows, len(wanted)), dtype=np.float32 if single else np.float64)
@@ -90,17 +92,17 @@ def _all_numbers(
 
 
 def describe_column(name: str, column: Any) -> Column:
-    """What a column holds."""
+    """Return a description of a column."""
     if column.null_count == len(column):
         return Column(name, "empty", 0, len(column))
     if is_number_type(column.type):
         return Column(name, "number", len(column), len(column))
     sample = column.slice(0, _SAMPLE).to_pylist()
     texts = ["" if value is None else str(value) for value in sample]
-    return Column(name, "text", len(set(texts)), len(sample), unit_of(texts))
+    return Column(name, "text", len(set(texts)), len(sample), infer_unit(texts))
 
 
-def _numbers(source: Source, name: str, column: Any, keep_missing: bool) -> npt.NDArray[np.float64]:
+def _numbers(source: InputFile, name: str, column: Any, keep_missing: bool) -> npt.NDArray[np.float64]:
     import pyarrow
 
     if column.null_count and not keep_missing:

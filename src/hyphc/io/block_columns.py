@@ -1,4 +1,4 @@
-"""Columns of a file that is read block by block: which are clustered by, which are labels, and what is said of the others."""
+"""Column selection for files that are read block by block."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .._runtime.arrays import Ints
 from .._runtime.sanitize import is_blank
 from ..out_of_core.row_sources import HEAD_ROWS, ParquetRows, PickedRows, Source, open_rows
 from ..similarity.inputs.input_warnings import identifier_columns
-from .arrow import described
-from .columns import Column, ColumnsError, Roles, Wanted, assign_roles, listed
+from .arrow import describe_columns
+from .columns import Column, ColumnSelection, ColumnsError, Roles, assign_roles, join_names
 
 
 @dataclass(frozen=True, eq=False)
 class BlockColumns:
-    """Rows of the columns that are clustered by, their names, and one note for each choice; ``labels`` is a column, or None."""
+    """Rows of the feature columns, their names, and a note for each choice; ``labels`` is a column, or None."""
 
     rows: Source
     columns: tuple[str, ...]
@@ -26,7 +26,7 @@ class BlockColumns:
     all_rows: Source | None = None
 
     def label_codes(self) -> Ints:
-        """Return the number of each row's label, −1 where it is missing; labels are numbered from 0."""
+        """Return the code of each row's label, −1 where it is missing; labels are numbered from 0."""
         assert self.labels is not None
         if isinstance(self.all_rows, ParquetRows):
             return _codes_of_text(self.all_rows.column(self.labels))
@@ -44,22 +44,22 @@ class BlockColumns:
         return self.rows.read(0, min(HEAD_ROWS, self.rows.shape[0]))
 
 
-def read_block_columns(path: str, wanted: Wanted) -> BlockColumns:
-    """Choose columns of a Parquet, NPY or Zarr file as ``read_points`` does; text is left out, and said to be."""
+def read_block_columns(path: str, wanted: ColumnSelection) -> BlockColumns:
+    """Select columns of a Parquet, NPY or Zarr file as ``read_points`` does; text columns are dropped with a note."""
     source = open_rows(path)
-    columns = _described(source)
+    columns = _describe(source)
     roles = assign_roles(path, columns, wanted)
     _require_numbers(path, columns, roles)
     called = tuple(columns[c].name for c in roles.features)
-    rows = _picked(source, called, roles)
+    rows = _pick(source, called, roles)
     labels = None if roles.labels is None else columns[roles.labels].name
     chosen = BlockColumns(rows, called, roles.notes, labels, source)
-    return chosen if wanted.features is not None else _without_identifiers(chosen)
+    return chosen if wanted.features is not None else _drop_identifiers(chosen)
 
 
-def _described(source: Source) -> list[Column]:
+def _describe(source: Source) -> list[Column]:
     if isinstance(source, ParquetRows):
-        return described(source.head(HEAD_ROWS))
+        return describe_columns(source.head(HEAD_ROWS))
     n, d = source.shape
     return [Column(str(c + 1), "number", n, n) for c in range(d)]
 
@@ -67,18 +67,20 @@ def _described(source: Source) -> list[Column]:
 def _require_numbers(path: str, columns: list[Column], roles: Roles) -> None:
     text = [columns[c].name for c in roles.features if columns[c].kind == "text"]
     if text:
-        message = f"{path}: {listed(text)} holds text, which is not read block by block; leave it out of the features."
+        message = (
+            f"{path}: {join_names(text)} holds text, which is not read block by block; leave it out of the features."
+        )
         raise ColumnsError(message, "features", "exclude")
 
 
-def _picked(source: Source, called: tuple[str, ...], roles: Roles) -> Source:
+def _pick(source: Source, called: tuple[str, ...], roles: Roles) -> Source:
     if isinstance(source, ParquetRows):
         return ParquetRows(source.path, called)
     return PickedRows(source, roles.features)
 
 
-def _without_identifiers(chosen: BlockColumns) -> BlockColumns:
-    """Leave out columns that only number the rows, as far as the first rows and the last tell."""
+def _drop_identifiers(chosen: BlockColumns) -> BlockColumns:
+    """Drop columns that only number the rows, judged by the first and the last rows."""
     if not isinstance(chosen.rows, ParquetRows):
         return chosen  # columns without names
     n, head = chosen.rows.shape[0], chosen.head()
@@ -91,7 +93,7 @@ def _without_identifiers(chosen: BlockColumns) -> BlockColumns:
         return chosen
     kept = tuple(name for c, name in enumerate(chosen.columns) if c not in found)
     notes = [note for note in chosen.notes if not note.startswith("features:")]
-    notes.insert(0, f"features: {listed(kept)} (the columns with numbers)")
+    notes.insert(0, f"features: {join_names(kept)} (the columns with numbers)")
     about = "it only numbers the rows; ask for it as a feature to use it"
     notes += [f"no feature: {chosen.columns[c]} ({about})" for c in found]
     rows = ParquetRows(chosen.rows.path, kept)
@@ -99,7 +101,7 @@ def _without_identifiers(chosen: BlockColumns) -> BlockColumns:
 
 
 def _codes_of_text(column: Any) -> Ints:
-    """By dictionary, so that no text is ever held for each row."""
+    """Return integer codes by dictionary encoding, without a string for each row."""
     encoded = column.cast("string").dictionary_encode().combine_chunks()
     words = encoded.dictionary.to_pylist()
     kept = np.cumsum([0 if is_blank(word) else 1 for word in words]) - 1

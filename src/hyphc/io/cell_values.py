@@ -1,4 +1,4 @@
-"""Tables whose cells are not text: Excel's sheets and lines of JSON, row by row."""
+"""Readers of tables with typed cells, Excel sheets and JSON lines, row by row."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from importlib.util import find_spec
 from typing import Any
 
 from .._runtime.numpy_files import require_members
-from .arrays import reading
+from .arrays import explain_damage
 from .columns import find_column
-from .sources import Source, decoded
+from .sources import InputFile, decode
 from .text_lines import NumberedRow
 
 MOST_ROWS = 1 << 20  # of a sheet
 
 
-def excel_rows(
-    source: Source, sheet: str | None, header: int | None = None
+def read_excel_rows(
+    source: InputFile, sheet: str | None, header: int | None = None
 ) -> tuple[Iterator[NumberedRow], tuple[str, ...]]:
-    """The rows of a sheet, by its name or its number from 1, by default the first; and a note where there are several.
+    """Return the rows of a sheet, by name or by number from 1 (default the first), and a note where there are several.
 
     Rows above the ``header``, a number from 1, are passed over.
     """
@@ -32,21 +32,21 @@ def excel_rows(
     with source.open() as file:
         content = io.BytesIO(file.read())
     _require_unpackable(source, content)
-    with reading(source, "excel"):
+    with explain_damage(source, "excel"):
         book = load_workbook(content, read_only=True, data_only=True)
     sheets = list(book.sheetnames)
     if not sheets:
         raise ValueError(f"{source.label} has no sheet; add one with the data.")
     name = sheets[0] if sheet is None else sheets[find_column(f"{source.label} (its sheets)", sheets, sheet)]
-    with reading(source, "excel"):
-        rows = [row for row in _filled_rows(book[name]) if row[0] >= (header or 1)]
+    with explain_damage(source, "excel"):
+        rows = [row for row in _nonempty_rows(book[name]) if row[0] >= (header or 1)]
     book.close()
-    why = "as asked for" if sheet is not None else f"the first of {len(sheets)}"
-    return iter(_trimmed(rows)), (f"sheet: {name} ({why})",) if len(sheets) > 1 else ()
+    why = "as requested" if sheet is not None else f"the first of {len(sheets)}"
+    return iter(_trim(rows)), (f"sheet: {name} ({why})",) if len(sheets) > 1 else ()
 
 
-def _filled_rows(sheet: Any) -> list[NumberedRow]:
-    """The rows that hold something, with their numbers."""
+def _nonempty_rows(sheet: Any) -> list[NumberedRow]:
+    """Yield the rows that are not empty, with their numbers."""
     sheet.reset_dimensions()  # what a sheet says of its size is often wrong, and may be a million rows of nothing
     rows: list[NumberedRow] = []
     for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
@@ -57,21 +57,21 @@ def _filled_rows(sheet: Any) -> list[NumberedRow]:
     return rows
 
 
-def _require_unpackable(source: Source, content: io.BytesIO) -> None:
-    """A sheet is packed: refuse one that unpacks to more than a table of its size may hold."""
-    with reading(source, "excel"), zipfile.ZipFile(content) as archive:
+def _require_unpackable(source: InputFile, content: io.BytesIO) -> None:
+    """Raise for a workbook that decompresses to more than a table of its size may hold."""
+    with explain_damage(source, "excel"), zipfile.ZipFile(content) as archive:
         require_members(archive, len(content.getvalue()))
 
 
-def _trimmed(rows: list[NumberedRow]) -> list[NumberedRow]:
-    """Without empty rows, and without the empty columns right of the table."""
+def _trim(rows: list[NumberedRow]) -> list[NumberedRow]:
+    """Return the rows without empty rows and without empty columns at the right."""
     filled = [(number, cells) for number, cells in rows if any(cells)]
     width = max((c + 1 for _, cells in filled for c, cell in enumerate(cells) if cell), default=0)
     return [(number, (cells + [""] * width)[:width]) for number, cells in filled]
 
 
 def _text(cell: Any) -> str:
-    """A cell as a table of text would have it."""
+    """Return a cell as it would stand in a text table."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -79,9 +79,9 @@ def _text(cell: Any) -> str:
     return str(cell)
 
 
-def json_rows(source: Source) -> Iterator[NumberedRow]:
-    """A header of all keys, and a row for each line, which holds an object of plain values or a list of them."""
-    records, _ = decoded(source, lambda file: list(_records(source, file)))
+def read_json_rows(source: InputFile) -> Iterator[NumberedRow]:
+    """Yield a header of all keys, then a row for each line, which holds an object of plain values or a list of them."""
+    records, _ = decode(source, lambda file: list(_records(source, file)))
     if records and isinstance(records[0][1], list):
         return iter([(number, [_text(cell) for cell in record]) for number, record in records])
     keys = list(dict.fromkeys(key for _, record in records for key in record))
@@ -89,7 +89,7 @@ def json_rows(source: Source) -> Iterator[NumberedRow]:
     return iter([(0, keys), *rows])
 
 
-def _records(source: Source, file: Any) -> Iterator[tuple[int, Any]]:
+def _records(source: InputFile, file: Any) -> Iterator[tuple[int, Any]]:
     kind: type | None = None
     for number, line in enumerate(file, start=1):
         if not line.strip():

@@ -1,4 +1,4 @@
-"""Which columns of a table are features, labels and names: as asked for, or inferred and said so."""
+"""Assignment of roles (features, labels, names) to columns, as selected or inferred with a note."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .._runtime.sanitize import cut_short, visible
 
 Kind = Literal["number", "text", "empty"]
 
-# A text column whose values differ in more than this share of the rows names them; with fewer it is a grouping.
+# A text column with distinct values in more than this share of the rows names them; with fewer it is a grouping.
 NAMES_DIFFER = 0.5
 LONGEST_NAME = 100  # characters of a column's name in a message
 LISTED = 8  # columns that a message lists before it only counts them
 
 
 class ColumnsError(ValueError):
-    """A mistake that another choice of columns mends; ``arguments`` names those of ``read_points`` that make the choice."""
+    """Error that another choice of columns avoids; ``arguments`` names the parameters of ``read_points`` that make it."""
 
     def __init__(self, message: str, *arguments: str) -> None:
         super().__init__(message)
@@ -27,8 +27,8 @@ class ColumnsError(ValueError):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Columns asked for, by name or by number from 1, several also by a range or a pattern; None is to be inferred.
+class ColumnSelection:
+    """Columns selected by name or number from 1, several also by a range or a pattern; None is inferred.
 
     ``known`` are columns that say what is known of the rows, by what they say.
     """
@@ -43,19 +43,19 @@ class Wanted:
     in_memory: bool = True  # False: rows are read block by block; then there are no names and no categories
 
     @property
-    def asked(self) -> tuple[str, ...]:
-        """The arguments that were given."""
+    def given_arguments(self) -> tuple[str, ...]:
+        """Names of the arguments that were given."""
         several = {"features": self.features, "exclude": self.exclude, "categories": self.categories}
         given = several | {"labels": self.labels, "names": self.names}
         return (*(argument for argument, value in given.items() if value is not None), *self.known)
 
     def __bool__(self) -> bool:
-        return bool(self.asked)
+        return bool(self.given_arguments)
 
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of a column before its role is chosen; ``n_different`` counts values among the rows looked at.
+    """Description of a column before its role is chosen; ``n_different`` counts distinct values among the rows inspected.
 
     ``unit`` is what follows the numbers of a column of text.
     """
@@ -69,7 +69,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Roles:
-    """Positions of the columns, and a note for each choice; ``categories`` are those of the features that hold such."""
+    """Positions of the columns by role, and a note for each choice; ``categories`` are the categorical features."""
 
     features: tuple[int, ...]
     labels: int | None
@@ -79,8 +79,9 @@ class Roles:
     known: Mapping[str, int] = field(default_factory=dict)
 
 
-def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Roles:
-    """The columns asked for; the others by default: numbers are features, the first text that tells rows apart names them."""
+def assign_roles(source: str, columns: Sequence[Column], wanted: ColumnSelection) -> Roles:
+    """Return the roles selected; by default numeric columns are features and the first text column with distinct values names
+    rows."""
     header = [column.name for column in columns]
     labels = None if wanted.labels is None else find_column(source, header, wanted.labels)
     names = None if wanted.names is None else find_column(source, header, wanted.names)
@@ -102,9 +103,9 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: Wanted) -> Role
     features = tuple(c for c in features if c not in excluded)
     if not features:
         units = [f"{column.name} has numbers followed by {column.unit!r}" for column in columns if column.unit]
-        hint = f" ({listed(units)}: remove the unit)" if units else ""
+        hint = f" ({join_names(units)}: remove the unit)" if units else ""
         raise ColumnsError(
-            f"{source} has no column of numbers to cluster by{hint}; its columns are {listed(header)}: choose features.",
+            f"{source} has no column of numbers to cluster by{hint}; its columns are {join_names(header)}: choose features.",
             "features",
         )
     chosen = inferred_names if names is None else names
@@ -117,7 +118,7 @@ def _tells_apart(column: Column) -> bool:
 
 
 def find_columns(source: str, header: Sequence[str], wanted: str) -> list[int]:
-    """The positions of the columns given by a name or number, a range of numbers (``2-61``), or a pattern (``sample_*``).
+    """Return the positions of columns given by name or number, a range of numbers (``2-61``), or a pattern (``sample_*``).
 
     Examples
     --------
@@ -134,7 +135,7 @@ def find_columns(source: str, header: Sequence[str], wanted: str) -> list[int]:
 
 
 def find_column(source: str, header: Sequence[str], wanted: str) -> int:
-    """The position of a column given by its name, or by its number from 1."""
+    """Return the position of a column given by its name, or by its number from 1."""
     found = [c for c, name in enumerate(header) if name == wanted]
     if len(found) > 1:
         raise ValueError(f"{source} has {len(found)} columns {wanted!r}; give the number of the one you mean.")
@@ -144,28 +145,28 @@ def find_column(source: str, header: Sequence[str], wanted: str) -> int:
         return int(wanted) - 1
     close = get_close_matches(wanted, header, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise ValueError(f"{source} has no column {wanted!r}{hint}; its columns are {listed(header)}.")
+    raise ValueError(f"{source} has no column {wanted!r}{hint}; its columns are {join_names(header)}.")
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names separated by commas, on one line; the middle of a long list is only counted."""
+def join_names(names: Sequence[str]) -> str:
+    """Return names joined by commas; the middle of a long list is replaced by a count."""
     few = len(names) <= LISTED
     shown = [visible(cut_short(name, LONGEST_NAME)) for name in (names if few else [*names[: LISTED - 2], names[-1]])]
     return ", ".join(shown) if few else f"{', '.join(shown[:-1])}, … ({len(names)} in all), {shown[-1]}"
 
 
-def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]:
-    why = "as asked for" if wanted.features or wanted.exclude else "the columns with numbers"
+def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection) -> list[str]:
+    why = "as requested" if wanted.features or wanted.exclude else "the columns with numbers"
     why += " and the categories" if roles.categories and not wanted.features else ""
-    notes = [f"features: {listed([columns[c].name for c in roles.features])} ({why})"]
+    notes = [f"features: {join_names([columns[c].name for c in roles.features])} ({why})"]
     if roles.categories:
-        notes.append(f"categories: {listed([columns[c].name for c in sorted(roles.categories)])} (as asked for)")
+        notes.append(f"categories: {join_names([columns[c].name for c in sorted(roles.categories)])} (as requested)")
     if roles.names is not None:
-        why = "the first column of text that tells rows apart" if wanted.names is None else "as asked for"
+        why = "the first text column with distinct values" if wanted.names is None else "as requested"
         notes.append(f"names: {columns[roles.names].name or 'a column without name'} ({why})")
     if roles.labels is not None:
-        notes.append(f"labels: {columns[roles.labels].name} (as asked for, not used for clustering)")
-    notes += [f"{what}: {columns[c].name} (as asked for, not clustered by)" for what, c in roles.known.items()]
+        notes.append(f"labels: {columns[roles.labels].name} (as requested, not used for clustering)")
+    notes += [f"{what}: {columns[c].name} (as requested, not clustered by)" for what, c in roles.known.items()]
     used = {*roles.features, roles.labels, roles.names, *roles.known.values()}
     for c, column in enumerate(columns):
         if c in used:
@@ -178,6 +179,6 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: Wanted) -> list[str]
             )
             about += ", or as categories to cluster by" if wanted.in_memory else ""
         else:
-            about = {"text": "text", "empty": "empty", "number": "not asked for"}[column.kind]
+            about = {"text": "text", "empty": "empty", "number": "not selected"}[column.kind]
         notes.append(f"not used: {column.name} ({about})")
     return notes

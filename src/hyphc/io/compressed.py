@@ -1,4 +1,4 @@
-"""Files packed by gzip, bzip2, xz or Zstandard, unpacked while they are read, no further than one of their size may hold."""
+"""Streaming decompression of gzip, bzip2, xz and Zstandard files, with a limit on the decompressed size."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from .._runtime.atomic_write import MOST_TIMES, most_bytes
 
 
 class _Zstandard(io.RawIOBase):
-    """A stream of Zstandard's frames; unlike the package's own it tells of one that is cut short."""
+    """Stream of Zstandard frames that raises for a truncated file, unlike the package's own."""
 
-    AT_ONCE = 4_096  # bytes: a frame may unpack to thousands of times as much
+    AT_ONCE = 4_096  # bytes: a frame may decompress to thousands of times as much
 
     def __init__(self, path: Path) -> None:
         if find_spec("zstandard") is None:
-            raise ValueError(f"{path} is packed by Zstandard, which needs zstandard; run: pip install 'hyphc[zstd]'.")
+            raise ValueError(
+                f"{path} is compressed by Zstandard, which needs zstandard; run: pip install 'hyphc[zstd]'."
+            )
         import zstandard
 
         self._packed, self._new = path.open("rb"), zstandard.ZstdDecompressor().decompressobj
@@ -42,7 +44,7 @@ class _Zstandard(io.RawIOBase):
         return self._place
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Forwards only."""
+        """Seek forwards only."""
         while self._place < offset and self.read(min(offset - self._place, 1 << 20)):
             pass
         return self._place
@@ -53,7 +55,7 @@ class _Zstandard(io.RawIOBase):
         super().close()
 
 
-# What each kind of packed file begins with, its usual endings, and how it is opened.
+# Magic bytes, usual extensions and opener of each kind of compressed file.
 _PACKERS: dict[bytes, tuple[tuple[str, ...], Any]] = {
     b"\x1f\x8b": ((".gz", ".gzip"), gzip.open),
     b"BZh": ((".bz2",), bz2.open),
@@ -64,21 +66,21 @@ SUFFIXES = tuple(suffix for suffixes, _ in _PACKERS.values() for suffix in suffi
 HEAD = max(map(len, _PACKERS))
 
 
-def is_packed(head: bytes) -> bool:
-    """Whether a file that begins so is packed."""
+def is_compressed(head: bytes) -> bool:
+    """Return whether a file that begins with these bytes is compressed."""
     return any(head.startswith(magic) for magic in _PACKERS)
 
 
-def unpacked(path: Path) -> IO[bytes]:
-    """What the file holds."""
+def decompress(path: Path) -> IO[bytes]:
+    """Open a compressed file for reading its decompressed bytes."""
     with path.open("rb") as file:
         head = file.read(HEAD)
     opener = next(opener for magic, (_, opener) in _PACKERS.items() if head.startswith(magic))
-    return io.BufferedReader(_Unpacked(path, opener))
+    return io.BufferedReader(_Decompressed(path, opener))
 
 
-class _Unpacked(io.RawIOBase):
-    """A stream that says in one sentence what is wrong with it."""
+class _Decompressed(io.RawIOBase):
+    """Raw stream that converts decompression errors to one sentence and enforces the size limit."""
 
     def __init__(self, path: Path, opener: Any) -> None:
         self._path, self._opener, self._file = path, opener, opener(path)
@@ -94,11 +96,11 @@ class _Unpacked(io.RawIOBase):
         try:
             data = self._file.read(len(buffer))
         except Exception as error:  # every packer has errors of its own
-            raise ValueError(f"{self._path} cannot be unpacked ({error}); fetch or write it again.") from None
+            raise ValueError(f"{self._path} cannot be decompressed ({error}); fetch or write it again.") from None
         if self._file.tell() > self._most:
             raise ValueError(
-                f"{self._path} unpacks to more than {MOST_TIMES} times its size, which no table does; unpack it yourself if it "
-                "is one."
+                f"{self._path} decompresses to more than {MOST_TIMES} times its size, which no table does; decompress it "
+                "yourself if it is one."
             )
         buffer[: len(data)] = data
         return len(data)

@@ -1,4 +1,4 @@
-"""Tables of text, in blocks: numbers never wait as text."""
+"""Reader of delimited text, in blocks, so that numbers are not held as text."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import numpy as np
 
 from .._runtime.arrays import Floats
 from .._runtime.sanitize import is_blank, is_number
-from ..similarity.inputs.mixed_types import Table, coded
-from .columns import Column, ColumnsError, Kind, Wanted, assign_roles
-from .number_formats import AmbiguousNumbers, Notation, notation_of, unit_of, with_commas
-from .sources import Source, decoded
-from .text_lines import COMMENT, NumberedRow, rows_of_text
+from ..similarity.inputs.mixed_types import MixedTable, encode_categories
+from .columns import Column, ColumnSelection, ColumnsError, Kind, assign_roles
+from .number_formats import AmbiguousNumbers, Notation, infer_notation, infer_unit, uses_commas
+from .sources import InputFile, decode
+from .text_lines import COMMENT, NumberedRow, split_rows
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
 LARGEST = 1e100  # squares and products of three such numbers still fit a float64 with room for a sum over all rows
 
 
 @dataclass
-class Rows:
-    """Some rows of cells, and the line of the file on which each ends."""
+class CellRows:
+    """Rows of cells, and the line of the file on which each ends."""
 
     cells: list[list[str]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Delimited:
-    """What a table of text holds once its columns have their roles."""
+    """Contents of a text table after its columns were assigned roles."""
 
     header: tuple[str, ...]
     features: Any  # an array, or a Table where some columns hold categories
@@ -45,24 +45,24 @@ class Delimited:
     known: dict[str, list[str]]
 
 
-def read_delimited(source: Source, wanted: Wanted, header: int | None = None) -> Delimited:
-    """Read a table of text; the first line is its header unless the columns of numbers have numbers there too.
+def read_delimited(source: InputFile, wanted: ColumnSelection, header: int | None = None) -> Delimited:
+    """Read a text table; its first line is the header unless the numeric columns hold numbers there too.
 
     ``header`` says which line it is, from 1; those above it are passed over.
     """
     try:
-        table, note = decoded(
-            source, lambda file: read_rows(source, rows_of_text(source, file, header), wanted, header)
-        )
+        table, note = decode(source, lambda file: read_rows(source, split_rows(source, file, header), wanted, header))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a table of text ({error}); save it as CSV with UTF-8.") from None
     return replace(table, notes=note + table.notes)
 
 
-def read_rows(source: Source, rows: Iterator[NumberedRow], wanted: Wanted, at: int | None = None) -> Delimited:
-    """A table of rows of cells, whatever they come from; the first is the header if somebody has said ``at`` which line it is."""
+def read_rows(
+    source: InputFile, rows: Iterator[NumberedRow], wanted: ColumnSelection, at: int | None = None
+) -> Delimited:
+    """Return the table of rows of cells from any reader; the first row is the header if ``at`` gives its line."""
     blocks = _blocks(source, rows)
-    first = next(blocks, Rows())
+    first = next(blocks, CellRows())
     if at is None:
         _refuse_title(source, first)
     written, commas = _notation(source, first)
@@ -70,7 +70,7 @@ def read_rows(source: Source, rows: Iterator[NumberedRow], wanted: Wanted, at: i
     header, columns = _describe(source, first, at is not None)
     roles = assign_roles(source.label, columns, wanted)
     if header:
-        first = Rows(first.cells[1:], first.lines[1:])
+        first = CellRows(first.cells[1:], first.lines[1:])
     numbers = tuple(c for c in roles.features if c not in roles.categories)
     of_text = (*roles.categories, *roles.known.values(), roles.names, roles.labels)
     words: dict[int, list[str]] = {c: [] for c in of_text if c is not None}
@@ -80,14 +80,14 @@ def read_rows(source: Source, rows: Iterator[NumberedRow], wanted: Wanted, at: i
         for c, cells in words.items():
             cells += map(itemgetter(c), block.cells)
     notes = roles.notes if header else ("header: none, so columns are called 1, 2, 3, …", *roles.notes)
-    notes = notes if written is None else (written.words, *notes)
+    notes = notes if written is None else (written.description, *notes)
     called = tuple(columns[c].name for c in roles.features)
     grouped: dict[int, list[Any]] = {
         roles.features.index(c): [cell.strip() for cell in words[c]] for c in roles.categories
     }
     return Delimited(
         tuple(column.name for column in columns),
-        assembled(source.label, np.concatenate(parts), grouped, called),
+        assemble_table(source.label, np.concatenate(parts), grouped, called),
         called,
         None if roles.names is None else words[roles.names],
         None if roles.labels is None else words[roles.labels],
@@ -96,8 +96,8 @@ def read_rows(source: Source, rows: Iterator[NumberedRow], wanted: Wanted, at: i
     )
 
 
-def assembled(source: str, numbers: Floats, grouped: dict[int, list[Any]], called: tuple[str, ...]) -> Any:
-    """The numbers as they are, or a table of them and of columns of categories in their places; blank categories are missing."""
+def assemble_table(source: str, numbers: Floats, grouped: dict[int, list[Any]], called: tuple[str, ...]) -> Any:
+    """Return the numbers, or a ``MixedTable`` of them and of the categorical columns; blank categories are missing."""
     if not grouped:
         return numbers
     values = np.empty((len(numbers), len(called)))
@@ -106,15 +106,15 @@ def assembled(source: str, numbers: Floats, grouped: dict[int, list[Any]], calle
     for k, words in grouped.items():
         try:
             present = [None if word is None or is_blank(str(word)) else word for word in words]
-            values[:, k], kinds[k] = coded(present, called[k])
+            values[:, k], kinds[k] = encode_categories(present, called[k])
         except ValueError as error:
             raise ValueError(f"{source}, {error}") from None
-    return Table(values, tuple(kinds), called)
+    return MixedTable(values, tuple(kinds), called)
 
 
-def _blocks(source: Source, numbered: Iterator[NumberedRow]) -> Iterator[Rows]:
-    """Blocks of rows of one length."""
-    rows, width = Rows(), 0
+def _blocks(source: InputFile, numbered: Iterator[NumberedRow]) -> Iterator[CellRows]:
+    """Yield blocks of rows of equal length."""
+    rows, width = CellRows(), 0
     for line, cells in numbered:
         if (
             len(rows.cells) == 1
@@ -137,13 +137,13 @@ def _blocks(source: Source, numbered: Iterator[NumberedRow]) -> Iterator[Rows]:
         rows.lines.append(line)
         if len(rows.cells) == BLOCK:
             yield rows
-            rows = Rows()
+            rows = CellRows()
     if rows.cells:
         yield rows
 
 
-def _refuse_title(source: Source, first: Rows) -> None:
-    """Raise for a table whose first row has one cell and stands above another that has names and no numbers."""
+def _refuse_title(source: InputFile, first: CellRows) -> None:
+    """Raise for a table with a title line: one cell above a row of names without numbers."""
     filled = [[cell for cell in cells if not is_blank(cell)] for cells in first.cells]
     below = next((k for k, cells in enumerate(filled) if len(cells) > 1), 0)
     if below == 0 or any(map(is_number, chain.from_iterable(filled[: below + 1]))):
@@ -152,7 +152,7 @@ def _refuse_title(source: Source, first: Rows) -> None:
         raise _title(source, first.lines[0], "".join(filled[0]), first.lines[below])
 
 
-def _title(source: Source, line: int, title: str, header: int) -> ColumnsError:
+def _title(source: InputFile, line: int, title: str, header: int) -> ColumnsError:
     place = f"{source.label}, line {line}: {title!r} stands alone, as a title above the table does"
     return ColumnsError(f"{place}; if line {header} is the header, say so.", "header")
 
@@ -161,29 +161,29 @@ def _count(n: int, thing: str) -> str:
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
-def _notation(source: Source, first: Rows) -> tuple[Notation | None, list[int]]:
-    """How numbers with commas are to be read, and the columns that have such; None and none where there are none."""
+def _notation(source: InputFile, first: CellRows) -> tuple[Notation | None, list[int]]:
+    """Return the notation of numbers with commas, and the columns that have them; None and [] where there are none."""
     values = list(zip(*first.cells[1:], strict=True))
-    commas = [c for c, column in enumerate(values) if with_commas(column)]
+    commas = [c for c, column in enumerate(values) if uses_commas(column)]
     cells = [cell for c in commas for cell in values[c] if "," in cell]
     try:
-        return (notation_of(cells), commas) if cells else (None, [])
+        return (infer_notation(cells), commas) if cells else (None, [])
     except AmbiguousNumbers as error:
         name = first.cells[0][commas[0]].strip()
         raise ValueError(f"{source.label}, column {name!r}: {error}.") from None
 
 
-def _plain(rows: Rows, written: Notation | None, commas: list[int]) -> Rows:
-    """The rows with numbers as Python reads them."""
+def _plain(rows: CellRows, written: Notation | None, commas: list[int]) -> CellRows:
+    """Return the rows with numbers in Python's notation."""
     if written is not None:
         for cells in rows.cells:
             for c in commas:
-                cells[c] = written.plain(cells[c])
+                cells[c] = written.to_plain(cells[c])
     return rows
 
 
-def _describe(source: Source, first: Rows, has_header: bool) -> tuple[bool, list[Column]]:
-    """Whether the first row is a header, which somebody may know, and what the columns hold."""
+def _describe(source: InputFile, first: CellRows, has_header: bool) -> tuple[bool, list[Column]]:
+    """Return whether the first row is a header, and a description of each column."""
     if not first.cells:
         raise ValueError(f"{source.label} holds only blank lines; give a file with data.")
     top, body = first.cells[0], first.cells[1:]
@@ -200,13 +200,13 @@ def _describe(source: Source, first: Rows, has_header: bool) -> tuple[bool, list
     called = [name.strip() for name in top] if header else [str(c + 1) for c in range(len(top))]
     described = zip(called, kinds, values, strict=True)
     return header, [
-        Column(name, kind, len(set(column)), len(column), unit_of(column) if kind == "text" else None)
+        Column(name, kind, len(set(column)), len(column), infer_unit(column) if kind == "text" else None)
         for name, kind, column in described
     ]
 
 
 def _kind(cells: Sequence[str]) -> Kind:
-    """What most cells are: a number with a typo among many is a mistake to report, not a column of text."""
+    """Return the kind of most cells, so that a typo among many numbers is reported rather than making the column text."""
     present = [cell for cell in cells if not is_blank(cell)]
     if not present:
         return "empty"
@@ -214,16 +214,16 @@ def _kind(cells: Sequence[str]) -> Kind:
 
 
 def _numbers(
-    source: Source, rows: Rows, columns: Sequence[Column], wanted: tuple[int, ...], keep_missing: bool
+    source: InputFile, rows: CellRows, columns: Sequence[Column], wanted: tuple[int, ...], keep_missing: bool
 ) -> Floats:
-    """The numbers of a block of rows, (rows, columns); NaN where one is missing, if that is allowed."""
+    """Return the numbers of a block, (rows, columns); NaN where one is missing, if that is allowed."""
     if wanted == tuple(range(len(columns))):
         picked: Any = rows.cells
     else:
         picked = [[cells[c] for c in wanted] for cells in rows.cells]
     try:
         numbers = np.array(picked, dtype=np.float64).reshape(len(rows.cells), len(wanted))
-        if max(numbers.max(initial=0.0), -numbers.min(initial=0.0)) <= LARGEST:  # false for NaN
+        if max(numbers.max(initial=0.0), -numbers.min(initial=0.0)) <= LARGEST:  # False for NaN
             return numbers
     except ValueError:
         pass
@@ -233,7 +233,7 @@ def _numbers(
 
 
 def _first_bad_cell(
-    source: Source, rows: Rows, columns: Sequence[Column], wanted: tuple[int, ...], keep_missing: bool
+    source: InputFile, rows: CellRows, columns: Sequence[Column], wanted: tuple[int, ...], keep_missing: bool
 ) -> ValueError:
     for cells, line in zip(rows.cells, rows.lines, strict=True):
         for c in wanted:
@@ -247,11 +247,11 @@ def _first_bad_cell(
 
 
 def _trouble(cell: str) -> str | None:
-    """What is wrong with a cell that should be a number, and what to do."""
+    """Return the error for a cell that should be a number, with a remedy."""
     if is_blank(cell):
         what = "the cell is empty" if not cell.strip() else f"{cell.strip()!r} means that the value is missing"
         return f"{what}; fill it in, or remove the row or the column"
-    unit = unit_of([cell])
+    unit = infer_unit([cell])
     if unit is not None:
         return f"{cell!r} is a number followed by a unit; remove {unit!r}, or leave the column out of the features"
     if not is_number(cell):

@@ -1,4 +1,4 @@
-"""Lists of edges: two nodes a line and, where a third column follows, the weight."""
+"""Reader of edge lists: two nodes a line and an optional weight."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..similarity.symmetrize import DIRECTED
 from .columns import ColumnsError
 from .delimited import LARGEST
-from .sources import Source, decoded
+from .sources import InputFile, decode
 from .text_lines import delimiter_in
 
 _COMMENTS = ("#", "%")
@@ -40,30 +40,30 @@ _HEADER_WORDS = {
 
 @dataclass(frozen=True)
 class EdgeList:
-    """The matrix of the weights, symmetric unless ``directed`` was given; node names are None when nodes are 0 … n − 1."""
+    """Matrix of weights, symmetric unless ``directed`` was given; node names are None when nodes are 0 … n − 1."""
 
     adjacency: sp.csr_array[np.float64]
     names: tuple[str, ...] | None
     notes: tuple[str, ...]
 
 
-def read_edges(source: Source, directed: str | None = None) -> EdgeList:
-    """Read a graph; lines that begin with # or % are comments.
+def read_edges(source: InputFile, directed: str | None = None) -> EdgeList:
+    """Read an edge list; lines that begin with # or % are comments.
 
     A list of which no edge occurs in both directions is one of undirected edges. A list of which some do is directed: all must
     occur in both, with the same weight, unless ``directed`` says how ``as_similarity`` makes the two one. An edge listed again in
     one direction adds to its weight; loops are left out.
     """
     try:
-        edges, note = decoded(source, lambda file: list(_parsed(source, _cells(source, file))))
+        edges, note = decode(source, lambda file: list(_parse(source, _cells(source, file))))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a list of edges ({error}); save it as CSV with UTF-8.") from None
     graph = assemble(source, edges, directed)
     return replace(graph, notes=note + graph.notes)
 
 
-def _cells(source: Source, file: Any) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and cells, separated by the file's delimiter or, where there is none, by blanks."""
+def _cells(source: InputFile, file: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield line numbers and cells, split at the file's delimiter or at blanks."""
     numbered = [(number, line) for number, line in enumerate(file, start=1) if _is_data(line)]
     if not numbered:
         raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
@@ -80,7 +80,7 @@ def _is_data(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
 
 
-def _parsed(source: Source, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, str, str, float]]:
+def _parse(source: InputFile, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, str, str, float]]:
     for position, (line, cells) in enumerate(rows):
         if position == 0 and _is_header(cells):
             continue
@@ -96,7 +96,7 @@ def _is_header(cells: Sequence[str]) -> bool:
     return all(word in _HEADER_WORDS for word in words) or (len(cells) == 3 and cells[2].lower() in ("weight", "w"))
 
 
-def _weight(source: Source, line: int, cell: str) -> float:
+def _weight(source: InputFile, line: int, cell: str) -> float:
     try:
         weight = float(cell)
     except ValueError:
@@ -111,12 +111,12 @@ def _weight(source: Source, line: int, cell: str) -> float:
 
 
 def assemble(
-    source: Source,
+    source: InputFile,
     edges: list[tuple[int, str, str, float]],
     directed: str | None = None,
     is_directed: bool | None = None,
 ) -> EdgeList:
-    """The graph of edges: lines (0 where there are none), both nodes, weights; ``is_directed`` None: the file does not say."""
+    """Return the graph of edges: lines (0 where there are none), both nodes, weights; ``is_directed`` None is unknown."""
     if not edges:
         raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
     names, number = _number_nodes([node for _, a, b, _ in edges for node in (a, b)])
@@ -146,7 +146,7 @@ def assemble(
 
 
 def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, int]]:
-    """Numbers as they are if they count from 0; other nodes get numbers in order, and keep their names."""
+    """Return node numbers: integers from 0 are kept, other nodes are numbered in order and keep their names."""
     found = list(dict.fromkeys(nodes))
     if all(node.isdecimal() and len(node) <= _DIGITS for node in found):
         found.sort(key=int)
@@ -156,7 +156,7 @@ def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, i
 
 
 def _require_symmetric(
-    source: Source, total: dict[tuple[int, int], float], line: dict[tuple[int, int], int], nodes: Sequence[str]
+    source: InputFile, total: dict[tuple[int, int], float], line: dict[tuple[int, int], int], nodes: Sequence[str]
 ) -> None:
     for (i, j), weight in total.items():
         back = total.get((j, i), 0.0)

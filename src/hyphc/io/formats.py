@@ -1,4 +1,4 @@
-"""Which format a file is in: by its first bytes, which do not lie, or else by its extension; and formats that are not read."""
+"""Format detection by the first bytes or else by the extension, and errors for unsupported formats."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import zipfile
 from typing import Literal
 
 from .._runtime.numpy_files import damage_told
-from .compressed import is_packed
-from .sources import FORMAT_NAMES, Source
+from .compressed import is_compressed
+from .sources import FORMAT_NAMES, InputFile
 
 Format = Literal[
     "npy", "npz", "parquet", "feather", "mtx", "excel", "jsonl", "h5ad", "graphml", "fasta", "phylip", "edges", "text"
@@ -45,11 +45,11 @@ _SUFFIXES: dict[str, Format] = {
     ".edges": "edges",
     ".edgelist": "edges",
 }
-# These have first bytes of their own: a file that ends so and begins otherwise is not one.
+# Formats with magic bytes: a file with the extension but other first bytes is not in this format.
 _BINARY = ("npy", "npz", "parquet", "feather", "mtx", "excel", "h5ad")
 
 _ZIP, _HDF5 = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n"
-# What is known and not read, by first bytes and by extension: its name, and what to do.
+# Unsupported formats by first bytes and by extension: name and remedy.
 _FOREIGN_HEADS = {
     b"\xd0\xcf\x11\xe0": ("an old Excel file", "save it as .xlsx or CSV"),
     b"%PDF": ("a PDF", "give the table that it was made from"),
@@ -90,16 +90,16 @@ _FOREIGN_SUFFIXES = {
 }
 
 
-def format_of(source: Source) -> Format:
-    """The format, or an error that names a format that is not read."""
+def detect_format(source: InputFile) -> Format:
+    """Return the format, or raise an error that names an unsupported one."""
     head = source.head()
-    if is_packed(head):
-        raise ValueError(f"{source.label} is packed; give it as a file that is packed once, or unpack it.")
+    if is_compressed(head):
+        raise ValueError(f"{source.label} is compressed; give it as a file that is compressed once, or decompress it.")
     for magic, found in _MAGIC.items():
         if head.startswith(magic):
             return found
     if head.startswith(_ZIP):
-        return _of_archive(source)
+        return _detect_archive(source)
     by_suffix = _SUFFIXES.get(source.suffix)
     if head.startswith(_HDF5) and by_suffix == "h5ad":
         return "h5ad"
@@ -108,11 +108,11 @@ def format_of(source: Source) -> Format:
         raise ValueError(
             f"{source.label} does not begin as a {FORMAT_NAMES[by_suffix]} file does; write it again, or correct its extension."
         )
-    return by_suffix or _of_text(head)
+    return by_suffix or _detect_text(head)
 
 
-def _of_archive(source: Source) -> Format:
-    """NPZ and Excel are ZIP archives."""
+def _detect_archive(source: InputFile) -> Format:
+    """Return the format of a ZIP archive: NPZ or Excel."""
     if source.suffix == ".npz":
         return "npz"
     with source.open() as file:
@@ -131,8 +131,8 @@ def _of_archive(source: Source) -> Format:
     raise ValueError(f"{source.label} is a ZIP archive; unpack it, and give a file in it.")
 
 
-def _refuse_foreign(source: Source, head: bytes) -> None:
-    known = next((told for magic, told in _FOREIGN_HEADS.items() if head.startswith(magic)), None)
+def _refuse_foreign(source: InputFile, head: bytes) -> None:
+    known = next((description for magic, description in _FOREIGN_HEADS.items() if head.startswith(magic)), None)
     if head.startswith(_HDF5):
         known = _FOREIGN_SUFFIXES[".h5"]
     known = known or _FOREIGN_SUFFIXES.get(source.suffix)
@@ -141,8 +141,8 @@ def _refuse_foreign(source: Source, head: bytes) -> None:
         raise ValueError(f"{source.label} is {what} and not read by hyphc; {remedy}.")
 
 
-def _of_text(head: bytes) -> Format:
-    """A file without a telling extension: FASTA, GraphML and JSON lines have telling beginnings."""
+def _detect_text(head: bytes) -> Format:
+    """Return the format of a text file with an unknown extension: FASTA, GraphML and JSON lines by their first characters."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b">"):
         return "fasta"

@@ -1,18 +1,18 @@
-"""Graphs as GraphML, through networkx."""
+"""Reader of GraphML, through networkx."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from typing import Any
 
-from .arrays import reading
+from .arrays import explain_damage
 from .delimited import LARGEST
 from .edges import EdgeList, assemble
-from .sources import Source
+from .sources import InputFile
 
 
-def read_graphml(source: Source, directed: str | None = None) -> EdgeList:
-    """Read a graph; weights are the attribute ``weight`` of the edges, 1 where there is none.
+def read_graphml(source: InputFile, directed: str | None = None) -> EdgeList:
+    """Read a graph; the edge attribute ``weight`` is the weight, 1 where there is none.
 
     The two weights of a pair of nodes in a directed graph must agree, unless ``directed`` says how ``as_similarity`` makes one
     of them. Parallel edges are summed. Names are the attribute ``label`` or ``name`` of the nodes, if all have
@@ -22,7 +22,7 @@ def read_graphml(source: Source, directed: str | None = None) -> EdgeList:
         raise ValueError(f"{source.label} is a GraphML file, which needs networkx; run: pip install 'hyphc[io]'.")
     import networkx
 
-    with reading(source, "graphml"), source.open() as file:
+    with explain_damage(source, "graphml"), source.open() as file:
         graph = networkx.read_graphml(file)
     if graph.number_of_edges() == 0:
         raise ValueError(f"{source.label} has no edge; give a graph with some.")
@@ -42,13 +42,13 @@ def _names(graph: Any) -> dict[Any, str]:
     return {node: str(node) for node in graph}
 
 
-def _weight(source: Source, a: Any, b: Any, data: dict[str, Any]) -> float:
+def _weight(source: InputFile, a: Any, b: Any, data: dict[str, Any]) -> float:
     try:
         weight = float(data.get("weight", 1.0))
     except (TypeError, ValueError):
         raise ValueError(
             f"{source.label}, edge {a}–{b}: weight {data['weight']!r} is not a number; correct it."
         ) from None
-    if not 0 <= weight <= LARGEST:  # false for NaN
+    if not 0 <= weight <= LARGEST:  # False for NaN
         raise ValueError(f"{source.label}, edge {a}–{b}: weight {weight:g} is not from 0 to {LARGEST:g}; correct it.")
     return weight

@@ -1,4 +1,4 @@
-"""AnnData files (.h5ad) of single cells: a table or an embedding in, clusters and tree out."""
+"""Reader and writer of AnnData files (.h5ad): a matrix or an embedding in, clusters and tree out."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ import scipy.sparse as sp
 from .._runtime.atomic_write import most_bytes, replaced_atomically
 from .._runtime.table_columns import is_missing
 from ..tree import Tree
-from .arrays import Arrays, check_numbers, reading
-from .columns import ColumnsError, Wanted, find_column, find_columns, listed
-from .sources import PathLike, Source
+from .arrays import ArrayContents, check_numbers, explain_damage
+from .columns import ColumnSelection, ColumnsError, find_column, find_columns, join_names
+from .sources import InputFile, PathLike
 
 KEY = "hyphc"  # under which results are written
-TIMES = (
-    10  # chunks of one value pack better than tables of text: a file may hold so many times what another packed one may
-)
+TIMES = 10  # constant chunks compress better than text: a file may hold so many times what another compressed one may
 
 
 def _require(label: str) -> None:
@@ -30,14 +28,16 @@ def _require(label: str) -> None:
         raise ValueError(f"{label} is an AnnData file, which needs anndata; run: pip install 'hyphc[anndata]'.")
 
 
-def read_h5ad(source: Source, wanted: Wanted, embedding: str | None) -> Arrays:
-    """The table ``X``, or an embedding in ``obsm``; names are those of the observations, labels a column of ``obs``."""
+def read_h5ad(source: InputFile, wanted: ColumnSelection, embedding: str | None) -> ArrayContents:
+    """Read ``X``, or an embedding in ``obsm``; names are those of the observations, labels a column of ``obs``."""
     _require(source.label)
     import anndata
 
     if source.plain_path is None:
-        raise ValueError(f"{source.label}: an AnnData file cannot come packed or from standard input; give its file.")
-    with reading(source, "h5ad"):
+        raise ValueError(
+            f"{source.label}: an AnnData file cannot be compressed or come from standard input; give its file."
+        )
+    with explain_damage(source, "h5ad"):
         _require_claims(source.plain_path)
         data = anndata.read_h5ad(source.plain_path)
         if sp.issparse(data.X):
@@ -49,13 +49,13 @@ def read_h5ad(source: Source, wanted: Wanted, embedding: str | None) -> Arrays:
     if embedding is not None:
         _refuse_columns(source, data, wanted)
     X, columns, notes = _embedding(source, data, embedding) if embedding is not None else _table(source, data, wanted)
-    labels = None if wanted.labels is None else _observed(source, data, wanted.labels)
-    known = {what: _observed(source, data, column) for what, column in wanted.known.items()}
-    return Arrays(X, tuple(map(str, data.obs_names)), labels, columns, notes, known)
+    labels = None if wanted.labels is None else _read_observations(source, data, wanted.labels)
+    known = {what: _read_observations(source, data, column) for what, column in wanted.known.items()}
+    return ArrayContents(X, tuple(map(str, data.obs_names)), labels, columns, notes, known)
 
 
-def _refuse_columns(source: Source, data: Any, wanted: Wanted) -> None:
-    """The columns of an embedding have no names to choose by; columns of ``obs`` are no features anyway."""
+def _refuse_columns(source: InputFile, data: Any, wanted: ColumnSelection) -> None:
+    """Raise for column selections: embeddings have no column names, and columns of ``obs`` are not features."""
     excluded = {*(wanted.exclude or ())}.difference(map(str, data.obs.columns))
     for argument, given in (("features", wanted.features is not None), ("exclude", bool(excluded))):
         if given:
@@ -63,7 +63,7 @@ def _refuse_columns(source: Source, data: Any, wanted: Wanted) -> None:
 
 
 def _require_claims(path: Path) -> None:
-    """An array of HDF5 may claim any shape, and be full of nothing: raise before memory is."""
+    """Raise before allocation for an HDF5 array whose declared shape is too large for the file."""
     import h5py
 
     size, claimed = path.stat().st_size, [0]
@@ -73,16 +73,16 @@ def _require_claims(path: Path) -> None:
         raise ValueError(f"it claims {sum(claimed)} bytes, more than a file of its size may have")
 
 
-def _table(source: Source, data: Any, wanted: Wanted) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+def _table(source: InputFile, data: Any, wanted: ColumnSelection) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
     if data.X is None:
         raise ColumnsError(
-            f"{source.label} has no X; choose one of its embeddings ({listed(list(data.obsm))}).", "obsm"
+            f"{source.label} has no X; choose one of its embeddings ({join_names(list(data.obsm))}).", "obsm"
         )
     called = [str(name) for name in data.var_names]
     kept = list(range(len(called)))
     if wanted.features is not None:
         kept = list(dict.fromkeys(c for name in wanted.features for c in find_columns(source.label, called, name)))
-    beside = {str(name) for name in data.obs.columns}.difference(called)  # of observations: no features anyway
+    beside = {str(name) for name in data.obs.columns}.difference(called)  # columns of observations are not features
     left_out = [name for name in wanted.exclude or () if name not in beside]
     excluded = {c for name in left_out for c in find_columns(source.label, called, name)}
     kept = [c for c in kept if c not in excluded]
@@ -90,7 +90,7 @@ def _table(source: Source, data: Any, wanted: Wanted) -> tuple[Any, tuple[str, .
     X = np.ascontiguousarray(np.asarray(X)) if not sp.issparse(X) else _rows(X)
     columns = tuple(called[c] for c in kept)
     _check(X, source.label, columns, wanted.keep_missing)
-    hint = f"; embeddings in obsm: {listed(list(data.obsm))}" if len(data.obsm) else ""
+    hint = f"; embeddings in obsm: {join_names(list(data.obsm))}" if len(data.obsm) else ""
     return X, columns, (f"features: X, {len(kept)} variables{hint}",)
 
 
@@ -105,17 +105,19 @@ def _check(X: Any, source: str, columns: tuple[str, ...], keep_missing: bool) ->
         check_numbers(X.data[:, None], f"{source}, entries of X")
 
 
-def _embedding(source: Source, data: Any, key: str) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+def _embedding(source: InputFile, data: Any, key: str) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
     keys = list(data.obsm)
     if key not in keys:
-        raise ColumnsError(f"{source.label} has no embedding {key!r} in obsm; it has {listed(keys) or 'none'}.", "obsm")
+        raise ColumnsError(
+            f"{source.label} has no embedding {key!r} in obsm; it has {join_names(keys) or 'none'}.", "obsm"
+        )
     X = np.ascontiguousarray(np.asarray(data.obsm[key], dtype=np.float64))
     columns = tuple(f"{key.removeprefix('X_')}{c + 1}" for c in range(X.shape[1]))
     check_numbers(X, f"{source.label}, obsm {key}", columns)
     return X, columns, (f"features: embedding {key}, {X.shape[1]} columns",)
 
 
-def _observed(source: Source, data: Any, column: str) -> tuple[str, ...]:
+def _read_observations(source: InputFile, data: Any, column: str) -> tuple[str, ...]:
     header = [str(name) for name in data.obs.columns]
     c = find_column(f"{source.label} (obs)", header, column)
     return tuple("" if is_missing(value) else str(value) for value in data.obs.iloc[:, c])
@@ -124,7 +126,8 @@ def _observed(source: Source, data: Any, column: str) -> tuple[str, ...]:
 def write_h5ad(
     path: PathLike, original: PathLike, clusters: npt.NDArray[np.int64], tree: Tree, facts: dict[str, Any]
 ) -> None:
-    """A copy of the file with results: ``obs["hyphc"]`` the flat clusters, ``uns["hyphc"]`` linkage, leaf order and facts."""
+    """Write a copy of the file with ``obs["hyphc"]``, the flat clusters, and ``uns["hyphc"]``, linkage, leaf order and
+    metadata."""
     _require(str(path))
     import anndata
 

@@ -1,4 +1,4 @@
-"""MatrixMarket text, dense or sparse, read line by line: nothing is allocated because a header claims it."""
+"""Reader of MatrixMarket text, line by line, so that a false header allocates nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Header(NamedTuple):
 
 
 def parse_matrix_market(lines: IO[str], most_rows: int) -> Any:
-    """A csr_array, or an array where the file says "array"; entries that are listed again add up.
+    """Return a csr_array, or an array for the format "array"; duplicate entries are summed.
 
     SciPy's own reader ends the process on some damaged files, so this one is NumPy's text reader and checks around it.
 
@@ -57,7 +57,7 @@ def _header(line: str) -> _Header:
 
 
 def _size(lines: IO[str], count: int) -> list[int]:
-    """The numbers of the first line that is neither blank nor a comment."""
+    """Return the numbers of the first line that is neither blank nor a comment."""
     line = next((line for line in lines if line.strip() and not line.lstrip().startswith("%")), "")
     words = line.split()
     if len(words) != count or not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
@@ -66,10 +66,10 @@ def _size(lines: IO[str], count: int) -> list[int]:
 
 
 def _numbers(lines: IO[str], n_rows: int, n_columns: int) -> Floats:
-    """A table (n_rows, n_columns) from the lines that are left."""
+    """Return a table (n_rows, n_columns) from the remaining lines."""
     if not n_rows:
         return np.empty((0, n_columns))
-    found = np.loadtxt(_filled(lines), dtype=np.float64, comments=None, ndmin=2)
+    found = np.loadtxt(_skip_comments(lines), dtype=np.float64, comments=None, ndmin=2)
     if found.shape != (n_rows, n_columns):
         raise ValueError(
             f"{n_rows} lines of {n_columns} numbers are announced and {len(found)} of {found.shape[1]} there"
@@ -77,14 +77,14 @@ def _numbers(lines: IO[str], n_rows: int, n_columns: int) -> Floats:
     return found
 
 
-def _filled(lines: IO[str]) -> Iterator[str]:
-    """Lines that say something; at least one, since NumPy only warns of none."""
-    told = False
+def _skip_comments(lines: IO[str]) -> Iterator[str]:
+    """Yield lines that are not blank or comments; raise if there is none, where NumPy only warns."""
+    has_lines = False
     for line in lines:
         if line.strip() and not line.startswith("%"):
-            told = True
+            has_lines = True
             yield line
-    if not told:
+    if not has_lines:
         raise ValueError("no line follows its size")
 
 

@@ -1,4 +1,4 @@
-"""What is done to a table once it is read: missing values kept, dropped or filled in and told of; rows and columns swapped."""
+"""Missing values of a table that was read (kept, dropped or imputed, with a note), and transposition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
 from .._runtime.validation import has_gaps
-from ..similarity.inputs.mixed_types import Table
+from ..similarity.inputs.mixed_types import MixedTable
 from .columns import LISTED, ColumnsError
 
 if TYPE_CHECKING:
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
 Holes = npt.NDArray[np.bool_]
 
 
-def settled(points: Points, missing: Missing) -> Points:
-    """The points with their missing values as asked for, and a note on how many there were and where."""
-    values = values_of(points.data)
+def handle_missing(points: Points, missing: Missing) -> Points:
+    """Return the points with missing values kept, dropped or imputed, and a note on how many there were and where."""
+    values = dense_values(points.data)
     if points.kind != "features" or values is None or not has_gaps(values):
         return points
     holes: Holes = np.isnan(values)
-    told = f"missing: {_where(holes, points.columns)}"
+    note = f"missing: {_describe_holes(holes, points.columns)}"
     if missing == "drop":
-        return _dropped(points, holes, told)
+        return _drop_rows(points, holes, note)
     if missing == "impute":
         return replace(
-            points, data=_imputed(points.data), notes=(*points.notes, f"{told}; filled in by means of columns")
+            points, data=_impute(points.data), notes=(*points.notes, f"{note}; filled in by means of columns")
         )
     empty = np.flatnonzero(holes.all(axis=1))
     if len(empty):
         message = f"{points.source}, row {empty[0] + 1} has no value at all; remove it."
         raise ColumnsError(message, "drop-missing")
-    return replace(points, notes=(*points.notes, told))
+    return replace(points, notes=(*points.notes, note))
 
 
-def values_of(data: Any) -> npt.NDArray[Any] | None:
-    """The numbers of dense rows; None for sparse ones, which miss nothing."""
-    return data.values if isinstance(data, Table) else data if isinstance(data, np.ndarray) else None
+def dense_values(data: Any) -> npt.NDArray[Any] | None:
+    """Return the numbers of dense rows; None for sparse rows, which have no missing values."""
+    return data.values if isinstance(data, MixedTable) else data if isinstance(data, np.ndarray) else None
 
 
-def shown_numbers(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | None:
-    """The columns of numbers, NaN where a value is missing, and what they are called."""
-    values = values_of(points.data)
+def numeric_columns(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | None:
+    """Return the numeric columns, NaN where a value is missing, and their names."""
+    values = dense_values(points.data)
     if points.kind != "features" or values is None:
         return None
     called = points.columns or tuple(str(c + 1) for c in range(values.shape[1]))
-    if isinstance(points.data, Table):
+    if isinstance(points.data, MixedTable):
         kept = [c for c, kinds in enumerate(points.data.categories) if kinds is None]
         values, called = values[:, kept], tuple(called[c] for c in kept)
     if values.shape[1] == 0:
@@ -59,7 +59,7 @@ def shown_numbers(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | 
     return values, called
 
 
-def _where(holes: Holes, columns: tuple[str, ...] | None) -> str:
+def _describe_holes(holes: Holes, columns: tuple[str, ...] | None) -> str:
     counts = holes.sum(axis=0)
     most = np.argsort(-counts, kind="stable")
     most = most[counts[most] > 0]
@@ -70,29 +70,29 @@ def _where(holes: Holes, columns: tuple[str, ...] | None) -> str:
     )
 
 
-def _dropped(points: Points, holes: Holes, told: str) -> Points:
-    """Without the rows that miss a value; the others keep the numbers they have in the file."""
+def _drop_rows(points: Points, holes: Holes, note: str) -> Points:
+    """Return the points without rows that miss a value; the others keep their row numbers of the file."""
     kept = np.flatnonzero(~holes.any(axis=1))
     if len(kept) < 2:
         what = f"{len(kept)} of {points.n} rows have all values, and a tree needs two"
         raise ColumnsError(f"{points.source}: {what}; leave out columns, or fill them in.", "exclude", "impute")
     numbers = tuple((kept + 1).tolist())
-    names, labels = (None if t is None else _of(kept, t) for t in (points.names, points.labels))
-    known = {what: _of(kept, cells) for what, cells in points.known.items()}
-    note = f"{told}; {points.n - len(kept)} rows left out"
+    names, labels = (None if t is None else _pick_cells(kept, t) for t in (points.names, points.labels))
+    known = {what: _pick_cells(kept, cells) for what, cells in points.known.items()}
+    note = f"{note}; {points.n - len(kept)} rows left out"
     names = tuple(f"row {number}" for number in numbers) if names is None else names
     left = replace(points, data=points.data[kept], names=names, labels=labels, known=known, rows=numbers)
     return replace(left, notes=(*points.notes, note))
 
 
-def _of(kept: Ints, cells: tuple[str, ...]) -> tuple[str, ...]:
+def _pick_cells(kept: Ints, cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(cells[i] for i in kept.tolist())
 
 
-def _imputed(data: Any) -> Any:
-    """Means of columns in place of what is missing; of categories the commonest."""
-    if isinstance(data, Table):
-        filled = _imputed(data.values)
+def _impute(data: Any) -> Any:
+    """Return the data with column means in place of missing values, and the most frequent category."""
+    if isinstance(data, MixedTable):
+        filled = _impute(data.values)
         for c, values in enumerate(data.categories):
             if values is not None:
                 column = data.values[:, c]
@@ -102,10 +102,10 @@ def _imputed(data: Any) -> Any:
     return np.where(np.isnan(data), np.nanmean(data, axis=0), data)
 
 
-def transposed(points: Points) -> Points:
-    """The columns as rows."""
-    if points.kind != "features" or isinstance(points.data, Table):
-        what = "columns of categories" if isinstance(points.data, Table) else f"a matrix of {points.kind}"
+def transpose_points(points: Points) -> Points:
+    """Return the columns as rows."""
+    if points.kind != "features" or isinstance(points.data, MixedTable):
+        what = "columns of categories" if isinstance(points.data, MixedTable) else f"a matrix of {points.kind}"
         raise ColumnsError(f"{points.source}: {what} cannot be transposed; leave it out.", "transpose")
     if points.labels is not None:
         raise ColumnsError(f"{points.source}: labels are of rows, and columns are clustered; leave them out.", "labels")

@@ -1,4 +1,4 @@
-"""How a file writes numbers: decimal commas and thousands separators, recognised from its cells or refused."""
+"""Detection of decimal commas and thousands separators; ambiguous ones are refused."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _THOUSANDS_DOT = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")  # 1.234 where comma
 _WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)*\s*([^\W\d_]{1,6}(?:/[^\W\d_]{1,6})?\d?|%|°[CF]?|[€$£])")  # 70.3 kg, 12%
 
 
-def unit_of(cells: Sequence[str]) -> str | None:
+def infer_unit(cells: Sequence[str]) -> str | None:
     """Return the unit that follows a number in most of the cells that are not blank; None where none does.
 
     Examples
     --------
-    >>> unit_of(["70.3 kg", "81 kg", "NA"]), unit_of(["1A", "2B", "3C"]), unit_of(["red", "blue"])
+    >>> infer_unit(["70.3 kg", "81 kg", "NA"]), infer_unit(["1A", "2B", "3C"]), infer_unit(["red", "blue"])
     ('kg', None, None)
     """
     present = [cell.strip() for cell in cells if not is_blank(cell)]
@@ -33,17 +33,17 @@ def unit_of(cells: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True)
 class Notation:
-    """What the comma is: a decimal comma (dots then separate thousands), or a separator of thousands."""
+    """Meaning of the comma: a decimal comma (dots then separate thousands), or a thousands separator."""
 
     decimal: bool
 
     @property
-    def words(self) -> str:
-        """For a note."""
+    def description(self) -> str:
+        """Description for a note."""
         return "numbers: with decimal commas" if self.decimal else "numbers: with commas that separate thousands"
 
-    def plain(self, cell: str) -> str:
-        """The cell as Python reads it; cells that are no such number stay as they are."""
+    def to_plain(self, cell: str) -> str:
+        """Return the cell in Python's notation; cells that are not such numbers are returned unchanged."""
         text = cell.strip()
         if not self.decimal:
             return text.replace(",", "") if _THOUSANDS_COMMA.fullmatch(text) else cell
@@ -53,25 +53,25 @@ class Notation:
 
 
 class AmbiguousNumbers(ValueError):
-    """Commas that may be either."""
+    """Error for commas that may be either."""
 
 
-def with_commas(cells: Sequence[str]) -> bool:
-    """Whether most cells that are not empty are numbers written with a comma, or would be if the others were."""
+def uses_commas(cells: Sequence[str]) -> bool:
+    """Return whether most cells that are not empty are numbers with a comma, or would be if the others were."""
     present = [cell.strip() for cell in cells if cell.strip()]
     commas = sum(1 for cell in present if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS_COMMA.fullmatch(cell))
     digits = sum(1 for cell in present if cell.lstrip("+-").replace(".", "").isdecimal())
     return commas > 0 and 2 * (commas + digits) > len(present)
 
 
-def notation_of(cells: Sequence[str]) -> Notation:
-    """The notation in which all these cells, each with a comma, are numbers.
+def infer_notation(cells: Sequence[str]) -> Notation:
+    """Return the notation in which all these cells, each with a comma, are numbers.
 
     Examples
     --------
-    >>> notation_of(["3,14", "1.234,5"]).plain("1.234,5")
+    >>> infer_notation(["3,14", "1.234,5"]).to_plain("1.234,5")
     '1234.5'
-    >>> notation_of(["1,234.5"]).plain("1,234.5")
+    >>> infer_notation(["1,234.5"]).to_plain("1,234.5")
     '1234.5'
     """
     decimal = [cell.strip() for cell in cells if not _THOUSANDS_COMMA.fullmatch(cell.strip())]

@@ -1,4 +1,4 @@
-"""Points to cluster from tables, arrays and graphs."""
+"""Reader of points to cluster from tables, arrays and graphs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .._runtime.sanitize import is_blank
 from ..similarity.inputs.input_warnings import identifier_columns
 from .arrays import read_array_file
 from .arrow import read_arrow
-from .cell_values import excel_rows, json_rows
-from .columns import ColumnsError, Wanted, listed
+from .cell_values import read_excel_rows, read_json_rows
+from .columns import ColumnSelection, ColumnsError, join_names
 from .delimited import Delimited, read_delimited, read_rows
 from .edges import read_edges
-from .formats import Format, format_of
+from .formats import Format, detect_format
 from .graphs import read_graphml
 from .h5ad import read_h5ad
-from .missing import settled, transposed
+from .missing import handle_missing, transpose_points
 from .sequences import read_fasta, read_phylip
-from .sources import PathLike, Source, open_source
+from .sources import InputFile, PathLike, open_source
 
 Kind = Literal["features", "similarities", "distances", "graph"]
 Missing = Literal["keep", "refuse", "drop", "impute"]
@@ -35,15 +35,15 @@ _ENDS = {("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """What a file holds to be clustered.
+    """Contents of a file to be clustered.
 
     Attributes
     ----------
     source : str
         What messages call the file.
-    data : array (n, d), Table, or csr_array
-        Features (n, d), similarities or distances (n, n), or the adjacency matrix of a graph (n, n). NaN is missing; a ``Table``
-        also has columns of categories. An NPY file is memory-mapped.
+    data : array (n, d), MixedTable, or csr_array
+        Features (n, d), similarities or distances (n, n), or the adjacency matrix of a graph (n, n). NaN is missing; a
+        ``MixedTable`` also has columns of categories. An NPY file is memory-mapped.
     kind : {"features", "similarities", "distances", "graph"}
     names, labels : tuples of n str, or None
         As the file writes them; names need not differ. A missing label is "".
@@ -96,13 +96,13 @@ def read_points(
     header: int | None = None,
     sequence_distance: str = "p",
 ) -> Points:
-    """Points from a file: docs/files.md lists what is read, and by which package; ``-`` is standard input.
+    """Read points from a file, or from standard input for ``-``; docs/files.md lists the formats and the packages they need.
 
     Parameters
     ----------
     path : path, or "-"
     features, labels, names, exclude, categories : columns, each by its name or its number from 1
-        By default columns of numbers are features, the first column of text that tells rows apart names them, and there
+        By default columns of numbers are features, the first text column with distinct values names them, and there
         are no labels. Several columns also by a range of numbers (``2-61``) or a pattern (``sample_*``). ``categories`` are
         features too, compared by whether they are equal. In an NPZ archive they are names of arrays.
     known : mapping of str to str, optional
@@ -135,9 +135,9 @@ def read_points(
     source = open_source(os.fspath(path))
     chosen, left_out, grouped = (None if c is None else tuple(c) for c in (features, exclude, categories))
     keep = missing != "refuse" and not (precomputed or distances)
-    wanted = Wanted(chosen, labels, names, left_out, grouped, keep, known or {})
-    own = Options(graph, distances, embedding, sheet, sequence_distance, header, precomputed, directed)
-    found = format_of(source)
+    wanted = ColumnSelection(chosen, labels, names, left_out, grouped, keep, known or {})
+    own = FormatOptions(graph, distances, embedding, sheet, sequence_distance, header, precomputed, directed)
+    found = detect_format(source)
     try:
         points = _read(source, found, wanted, own)
     except ColumnsError as error:
@@ -148,28 +148,28 @@ def read_points(
     if points.kind == "features":
         if not (wanted or precomputed or distances or graph):
             _refuse_edges(points)
-        whole = _squared(points) if distances else points
-        points = _with_kind(whole, precomputed or distances, graph, of_rows=found == "h5ad")
-    points = _as_distances(points) if distances else points
+        whole = _to_square(points) if distances else points
+        points = _set_kind(whole, precomputed or distances, graph, of_rows=found == "h5ad")
+    points = _to_distances(points) if distances else points
     if points.n < 2:
         raise ValueError(f"{points.source} holds one row; a tree needs at least two.")
     if features is None:
         _refuse_matrix(points)
-        points = _without_identifiers(points)
-    points = transposed(points) if transpose else points
+        points = _drop_identifiers(points)
+    points = transpose_points(points) if transpose else points
     if missing in ("drop", "impute") and points.kind != "features":
         message = (
             f"{points.source} relates rows to each other, and no row of it can be left out or filled in; leave it out."
         )
         raise ColumnsError(message, "drop-missing" if missing == "drop" else "impute")
-    points = settled(points, missing)
-    points = _with_missing_labels(points)
+    points = handle_missing(points, missing)
+    points = _clear_missing_labels(points)
     return replace(points, notes=points.notes + _warnings(points))
 
 
 @dataclass(frozen=True)
-class Options:
-    """What belongs to some formats only."""
+class FormatOptions:
+    """Options that only some formats have."""
 
     graph: bool = False
     condensed: bool = False
@@ -180,8 +180,8 @@ class Options:
     precomputed: bool = False
     directed: str | None = None
 
-    def require(self, source: Source, found: Format) -> None:
-        """Raise for what a file of this format has no place for."""
+    def require(self, source: InputFile, found: Format) -> None:
+        """Raise for options that this format does not have."""
         of_text = found in ("text", "excel") and not self.graph
         sequences = found in ("fasta", "phylip")
         for argument, given, has, what in (
@@ -201,11 +201,11 @@ class Options:
                 raise ColumnsError(f"{source.label} {what}; leave it out.", argument)
 
 
-def _read(source: Source, found: Format, wanted: Wanted, own: Options) -> Points:
-    """The file as its format has it."""
+def _read(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
+    """Read the file with the reader of its format."""
     own.require(source, found)
     if found in ("edges", "graphml", "fasta", "phylip") or (found == "text" and own.graph):
-        return _without_columns(source, found, wanted, own)
+        return _read_without_columns(source, found, wanted, own)
     if found in ("text", "excel", "jsonl"):
         table, notes = _table(source, found, wanted, own)
         called, groups = (None if cells is None else tuple(cells) for cells in (table.names, table.labels))
@@ -222,12 +222,12 @@ def _read(source: Source, found: Format, wanted: Wanted, own: Options) -> Points
     return replace(points, known=arrays.known)
 
 
-def _without_columns(source: Source, found: Format, wanted: Wanted, own: Options) -> Points:
-    """Graphs and sequences."""
+def _read_without_columns(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
+    """Read a format without columns: graphs and sequences."""
     if wanted:
         what = {"fasta": "holds sequences", "phylip": "holds distances"}.get(found, "is a list of edges")
         message = f"{source.label} {what} and has no columns to choose; leave the choice out."
-        raise ColumnsError(message, *wanted.asked)
+        raise ColumnsError(message, *wanted.given_arguments)
     if found in ("fasta", "phylip"):
         apart = read_phylip(source) if found == "phylip" else read_fasta(source, own.sequence_distance)
         return Points(source.label, apart.matrix, "distances", apart.names, notes=apart.notes)
@@ -235,22 +235,24 @@ def _without_columns(source: Source, found: Format, wanted: Wanted, own: Options
     return Points(source.label, edges.adjacency, "graph", names=edges.names, notes=edges.notes)
 
 
-def _table(source: Source, found: Format, wanted: Wanted, own: Options) -> tuple[Delimited, tuple[str, ...]]:
+def _table(
+    source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions
+) -> tuple[Delimited, tuple[str, ...]]:
     if found == "text":
         return read_delimited(source, wanted, own.header), ()
-    rows, notes = excel_rows(source, own.sheet, own.header) if found == "excel" else (json_rows(source), ())
+    rows, notes = read_excel_rows(source, own.sheet, own.header) if found == "excel" else (read_json_rows(source), ())
     return read_rows(source, rows, wanted, own.header), notes
 
 
-def _as_distances(points: Points) -> Points:
+def _to_distances(points: Points) -> Points:
     if points.kind == "graph":
         message = f"{points.source} is a graph, whose absent entries are no distances; write all of them."
         raise ColumnsError(message, "distances")
     return replace(points, kind="distances")
 
 
-def _squared(points: Points) -> Points:
-    """Distances in SciPy's condensed form, one column or one row of them, as a square."""
+def _to_square(points: Points) -> Points:
+    """Return condensed distances, in one column or one row, as a square matrix."""
     numbers = np.asarray(points.data) if isinstance(points.data, np.ndarray) else np.empty((2, 2))
     if 1 not in numbers.shape or not is_valid_y(numbers.ravel()) or numbers.size == 1:
         return points
@@ -259,8 +261,9 @@ def _squared(points: Points) -> Points:
     return Points(points.source, square, "features", notes=(note,))
 
 
-def _with_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = False) -> Points:
-    """Square sparse matrices are graphs unless the format is ``of_rows``; other numbers are features unless the caller knows."""
+def _set_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = False) -> Points:
+    """Return the kind of data: square sparse matrices are graphs unless the format is ``of_rows``; others are features by
+    default."""
     n, d = points.data.shape
     sparse = sp.issparse(points.data)
     kind: Kind = "similarities" if precomputed else "features"
@@ -278,7 +281,7 @@ def _with_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = F
 
 
 def _refuse_edges(points: Points) -> None:
-    """A list of edges has a tree of its own, not one of its weights."""
+    """Raise for a table that looks like an edge list."""
     header = points.header or ()
     ends = tuple(name.lower() for name in header[:2])
     if ends in _ENDS and len(header) <= 3:
@@ -288,14 +291,14 @@ def _refuse_edges(points: Points) -> None:
 
 
 def _refuse_matrix(points: Points) -> None:
-    """A square table with one name for each row and column relates the rows to each other."""
+    """Raise for a square table with the same names for rows and columns: it holds similarities or distances."""
     if points.kind == "features" and points.columns is not None and points.columns == points.names:
         message = f"{points.source} is a square table with the same names for rows and columns: say what it holds."
         raise ColumnsError(message, "precomputed", "distances", "features")
 
 
-def _without_identifiers(points: Points) -> Points:
-    """Columns that only number the rows are no features; the first of them names the rows, if nothing else does."""
+def _drop_identifiers(points: Points) -> Points:
+    """Drop columns that only number the rows; the first of them names the rows, if nothing else does."""
     called = points.columns
     if not isinstance(points.data, np.ndarray) or points.kind != "features" or called is None:
         return points
@@ -305,7 +308,7 @@ def _without_identifiers(points: Points) -> Points:
     kept = [c for c in range(len(called)) if c not in found]
     columns = tuple(called[c] for c in kept)
     names, notes = points.names, [note for note in points.notes if not note.startswith("features:")]
-    notes.insert(0, f"features: {listed(columns)} (the columns with numbers)")
+    notes.insert(0, f"features: {join_names(columns)} (the columns with numbers)")
     if names is None:
         names = tuple(str(int(number)) for number in points.data[:, found[0]])
         notes.insert(1, f"names: {called[found[0]] or 'a column without name'} (it numbers the rows)")
@@ -316,8 +319,8 @@ def _without_identifiers(points: Points) -> Points:
     return replace(points, data=data, columns=columns, names=names, notes=tuple(notes))
 
 
-def _with_missing_labels(points: Points) -> Points:
-    """Labels that say they are missing, as a number would, are empty; how many is told."""
+def _clear_missing_labels(points: Points) -> Points:
+    """Return labels with markers of missing values replaced by empty ones, and a note with their number."""
     if points.labels is None:
         return points
     labels = tuple("" if is_blank(label) else label for label in points.labels)
@@ -327,7 +330,7 @@ def _with_missing_labels(points: Points) -> Points:
 
 
 def _warnings(points: Points) -> tuple[str, ...]:
-    """What looks odd and may be meant: names that repeat."""
+    """Return notes on oddities that may be intended: duplicate names."""
     n_again = 0 if points.names is None else points.n - len(set(points.names))
     if not n_again:
         return ()

@@ -1,4 +1,4 @@
-"""Sequences and distances of biology: aligned FASTA, and PHYLIP's matrices of distances."""
+"""Readers of aligned FASTA sequences and of PHYLIP distance matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._runtime.arrays import Floats
 from .._runtime.sanitize import is_number
 from .._runtime.validation import require_choice, require_memory
 from .delimited import LARGEST
-from .sources import Source, decoded
+from .sources import InputFile, decode
 
 SEQUENCE_DISTANCES = ("p", "jukes-cantor")
 _UNKNOWN = (
@@ -24,21 +24,21 @@ _NUCLEOTIDES = frozenset(b"ACGTUNacgtun-.?")
 
 @dataclass(frozen=True)
 class Distances:
-    """A square matrix of distances, and what its rows are called."""
+    """Square matrix of distances with row names."""
 
     matrix: Floats
     names: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def read_fasta(source: Source, distance: str = "p") -> Distances:
-    """Distances between aligned sequences.
+def read_fasta(source: InputFile, distance: str = "p") -> Distances:
+    """Read aligned sequences and return the distances between them.
 
     "p" is the share of sites that differ, of those that both sequences have; "jukes-cantor" −¾·ln(1 − 4p/3), of nucleotides, the
     expected number of changes a site. Gaps and unknown letters are skipped pair by pair. O(n²·length) time, n² memory.
     """
     require_choice("sequence_distance", distance, SEQUENCE_DISTANCES)
-    sequences, _ = decoded(source, lambda file: _sequences(source, file.read()))
+    sequences, _ = decode(source, lambda file: _sequences(source, file.read()))
     names = tuple(name for name, _ in sequences)
     letters = _alignment(source, sequences)
     require_memory(16 * len(names) ** 2, f"The distances of {len(names)} sequences", "take fewer of them")
@@ -50,7 +50,7 @@ def read_fasta(source: Source, distance: str = "p") -> Distances:
     return Distances(shares, names, tuple(notes))
 
 
-def _sequences(source: Source, text: str) -> list[tuple[str, str]]:
+def _sequences(source: InputFile, text: str) -> list[tuple[str, str]]:
     found: list[tuple[str, list[str]]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith(">"):
@@ -64,7 +64,7 @@ def _sequences(source: Source, text: str) -> list[tuple[str, str]]:
     return [(name, "".join(parts).upper()) for name, parts in found]
 
 
-def _alignment(source: Source, sequences: list[tuple[str, str]]) -> npt.NDArray[np.uint8]:
+def _alignment(source: InputFile, sequences: list[tuple[str, str]]) -> npt.NDArray[np.uint8]:
     lengths = {len(sequence) for _, sequence in sequences}
     if len(lengths) > 1 or not sequences:
         what = f"sequences of {min(lengths)} to {max(lengths)} letters" if lengths else "no sequences"
@@ -73,7 +73,7 @@ def _alignment(source: Source, sequences: list[tuple[str, str]]) -> npt.NDArray[
 
 
 def _differing(letters: npt.NDArray[np.uint8]) -> tuple[Floats, int]:
-    """The share of differing sites of each pair, and how many pairs have no site in common: they are at the largest share."""
+    """Return the p-distance of each pair, and the number of pairs without a common site, which get the largest distance."""
     n = len(letters)
     unknown = _UNKNOWN if frozenset(np.unique(letters).tolist()) <= _NUCLEOTIDES else b"-.?X*"
     known = ~np.isin(letters, np.frombuffer(unknown, np.uint8))
@@ -89,7 +89,7 @@ def _differing(letters: npt.NDArray[np.uint8]) -> tuple[Floats, int]:
     return shares, int(alone.sum()) // 2
 
 
-def _jukes_cantor(source: Source, shares: Floats, names: tuple[str, ...]) -> Floats:
+def _jukes_cantor(source: InputFile, shares: Floats, names: tuple[str, ...]) -> Floats:
     if shares.max(initial=0.0) >= 0.75:
         i, j = np.unravel_index(int(shares.argmax()), shares.shape)
         raise ValueError(
@@ -99,11 +99,11 @@ def _jukes_cantor(source: Source, shares: Floats, names: tuple[str, ...]) -> Flo
     return np.asarray(-0.75 * np.log1p(-4.0 / 3.0 * shares)) + 0.0
 
 
-def read_phylip(source: Source) -> Distances:
-    """A matrix of distances as PHYLIP writes it: the number of rows, then names and distances, square or lower triangular."""
-    words, _ = decoded(source, lambda file: [line.split() for line in file if line.strip()])
+def read_phylip(source: InputFile) -> Distances:
+    """Read a PHYLIP distance matrix: the number of rows, then names and distances, square or lower triangular."""
+    words, _ = decode(source, lambda file: [line.split() for line in file if line.strip()])
     n = _count(source, words)
-    rows = _joined(source, words[1:], n)
+    rows = _join_lines(source, words[1:], n)
     names, numbers = tuple(row[0] for row in rows), [row[1:] for row in rows]
     shape = [len(row) for row in numbers]
     kind = "square" if shape == [n] * n else "lower triangle"
@@ -117,7 +117,7 @@ def read_phylip(source: Source) -> Distances:
     return Distances(matrix, names, (f"distances: a matrix in PHYLIP's format, {kind}",))
 
 
-def _count(source: Source, words: list[list[str]]) -> int:
+def _count(source: InputFile, words: list[list[str]]) -> int:
     first = words[0] if words else []  # a file may hold nothing but white space
     if len(first) == 2 and all(word.isdecimal() for word in first):
         raise ValueError(f"{source.label} is an alignment in PHYLIP's format; save it as FASTA.")
@@ -126,8 +126,8 @@ def _count(source: Source, words: list[list[str]]) -> int:
     return int(first[0])
 
 
-def _joined(source: Source, lines: list[list[str]], n: int) -> list[list[str]]:
-    """Rows that go on over several lines: one that begins with a number continues the row above."""
+def _join_lines(source: InputFile, lines: list[list[str]], n: int) -> list[list[str]]:
+    """Return rows with their continuation lines, those that begin with a number."""
     rows: list[list[str]] = []
     for words in lines:
         if rows and is_number(words[0]) and len(lines) > n:
@@ -139,7 +139,7 @@ def _joined(source: Source, lines: list[list[str]], n: int) -> list[list[str]]:
     return rows
 
 
-def _number(source: Source, cell: str) -> float:
-    if not is_number(cell) or not math.fabs(float(cell)) <= LARGEST:  # false for NaN
+def _number(source: InputFile, cell: str) -> float:
+    if not is_number(cell) or not math.fabs(float(cell)) <= LARGEST:  # False for NaN
         raise ValueError(f"{source.label}: {cell!r} is no distance of at most {LARGEST:g}; correct it.")
     return float(cell)

@@ -1,4 +1,4 @@
-"""Where bytes come from: a file, or standard input; and what text they are."""
+"""Input files and standard input: opening, decompression and text encoding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TypeVar
 
-from .compressed import HEAD, SUFFIXES, is_packed, unpacked
+from .compressed import HEAD, SUFFIXES, decompress, is_compressed
 
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
@@ -29,8 +29,8 @@ FORMAT_NAMES = {
 
 
 @dataclass(frozen=True)
-class Source:
-    """A file, or the content of standard input; ``label`` is what messages call it."""
+class InputFile:
+    """A file, or the content of standard input; ``label`` is its name in messages."""
 
     label: str
     path: Path | None
@@ -38,41 +38,41 @@ class Source:
     packed: bool = False
 
     def open(self) -> IO[bytes]:
-        """The bytes from their beginning, unpacked."""
+        """Open the bytes for reading from the start, decompressed."""
         if self.path is None:
             return io.BytesIO(self.content)
-        return unpacked(self.path) if self.packed else self.path.open("rb")
+        return decompress(self.path) if self.packed else self.path.open("rb")
 
     @property
     def n_bytes(self) -> int:
-        """The size of the file, packed if it is."""
+        """Size of the file on disk, compressed if it is."""
         return len(self.content) if self.path is None else self.path.stat().st_size
 
     @property
     def plain_path(self) -> Path | None:
-        """The file, if its bytes stand in it as they are."""
+        """Path of the file, if it is not compressed."""
         return None if self.packed else self.path
 
     def head(self, n_bytes: int = 64) -> bytes:
-        """The first bytes."""
+        """Return the first bytes."""
         with self.open() as file:
             return file.read(n_bytes)
 
     @property
     def suffix(self) -> str:
-        """The file's extension in lower case, with its dot; of a packed file the one before that of the packing."""
+        """Extension in lower case, with its dot; of a compressed file the one before that of the compression."""
         if self.path is None:
             return ""
         *_, last = ["", *(suffix.lower() for suffix in self.path.suffixes if suffix.lower() not in SUFFIXES)]
         return last
 
 
-def open_source(name: str | Path) -> Source:
-    """The file of that name, or standard input for ``-``; an error that says why it cannot be read."""
+def open_source(name: str | Path) -> InputFile:
+    """Return the file of that name, or standard input for ``-``; raise an error that says why it cannot be read."""
     if str(name) == STANDARD_INPUT:
-        source = Source("standard input", None, sys.stdin.buffer.read())
+        source = InputFile("standard input", None, sys.stdin.buffer.read())
     else:
-        source = Source(str(name), Path(name))
+        source = InputFile(str(name), Path(name))
     try:
         head = source.head(HEAD)
     except FileNotFoundError:
@@ -83,16 +83,16 @@ def open_source(name: str | Path) -> Source:
         raise ValueError(f"{name} may not be read by you; change its permissions.") from None
     if not head:
         raise ValueError(f"{source.label} is empty; give a file with data.")
-    if source.path is None or not is_packed(head):
+    if source.path is None or not is_compressed(head):
         return source
     source = replace(source, packed=True)
     if not source.head(1):
-        raise ValueError(f"{source.label} holds nothing once unpacked; give a file with data.")
+        raise ValueError(f"{source.label} holds nothing once decompressed; give a file with data.")
     return source
 
 
-def decoded(source: Source, read: Callable[[io.TextIOWrapper], T]) -> tuple[T, tuple[str, ...]]:
-    """What ``read`` makes of the source as text, and a note where that is not UTF-8; line ends are left to the reader."""
+def decode(source: InputFile, read: Callable[[io.TextIOWrapper], T]) -> tuple[T, tuple[str, ...]]:
+    """Return what ``read`` makes of the source as text, and a note where it is not UTF-8; line ends are left to the reader."""
     for encoding, note in _encodings(source):
         try:
             with io.TextIOWrapper(source.open(), encoding=encoding, newline="") as file:
@@ -102,8 +102,8 @@ def decoded(source: Source, read: Callable[[io.TextIOWrapper], T]) -> tuple[T, t
     raise encoding_error(source)
 
 
-def _encodings(source: Source) -> list[tuple[str, tuple[str, ...]]]:
-    """Encodings in which to read, in order, and what is said of each."""
+def _encodings(source: InputFile) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the encodings to try, in order, with a note for each."""
     head = source.head()
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return [("utf-16", ("encoding: UTF-16, as its first bytes say",))]
@@ -112,8 +112,8 @@ def _encodings(source: Source) -> list[tuple[str, tuple[str, ...]]]:
     return [("utf-8-sig", ()), ("cp1252", ("encoding: not UTF-8, so read as Windows-1252 (cp1252)",))]
 
 
-def encoding_error(source: Source) -> ValueError:
-    """The error for bytes that are not UTF-8, with the line of the first of them."""
+def encoding_error(source: InputFile) -> ValueError:
+    """Return the error for bytes that are not UTF-8, with the line of the first of them."""
     with source.open() as lines:
         for number, line in enumerate(lines, start=1):
             try:

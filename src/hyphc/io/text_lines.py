@@ -1,4 +1,4 @@
-"""Lines of text to rows of cells: which separator, and which lines are comments."""
+"""Splitting of text lines into cells: delimiter detection and comments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import IO
 
 from .._runtime.sanitize import is_number
-from .sources import Source
+from .sources import InputFile
 
 NumberedRow = tuple[int, list[str]]  # the line on which a row ends, and its cells
 
@@ -17,12 +17,12 @@ SEPARATORS = ",;\t"
 
 
 def delimiter_in(line: str) -> str:
-    """The one of comma, semicolon and tab that the line has most of."""
+    """Return the most frequent of comma, semicolon and tab in the line."""
     return max(SEPARATORS, key=line.count)
 
 
-def rows_of_text(source: Source, file: IO[str], header: int | None = None) -> Iterator[NumberedRow]:
-    """Rows of cells; blank lines and comments before the table are passed over, or all lines before the ``header``, from 1.
+def split_rows(source: InputFile, file: IO[str], header: int | None = None) -> Iterator[NumberedRow]:
+    """Yield rows of cells; blank lines and comments before the table are skipped, or all lines before the ``header``, from 1.
 
     The separator is the one of comma, semicolon and tab that the first line has most of; without any, blanks separate. The last
     of the lines that begin with # is the header if it has as many cells as the line below it, and that one has numbers.

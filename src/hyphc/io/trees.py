@@ -1,4 +1,4 @@
-"""Trees as NPZ, Newick, JSON and linkage NPY, and their leaves in the order of the data."""
+"""Readers and writers of trees (NPZ, Newick, JSON, linkage NPY), and matching of their leaves to the data."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .._runtime.numpy_files import damage_told
 from ..tree import Tree
 from ..tree.multifurcating import MultiTree
 from .columns import ColumnsError
-from .sources import PathLike, Source, encoding_error, open_source
+from .sources import InputFile, PathLike, encoding_error, open_source
 
 TREE_SUFFIXES = (".npz", ".nwk", ".newick", ".json", ".npy")
 _NPZ, _NPY = b"PK\x03\x04", b"\x93NUMPY"
 
 
 def read_tree(path: PathLike) -> Tree:
-    """A tree from NPZ, Newick, JSON or a linkage matrix in NPY, told apart by content; ``-`` is standard input.
+    """Read a tree from NPZ, Newick, JSON or a linkage matrix in NPY, detected by content; ``-`` is standard input.
 
     Leaves of Newick text with names are numbered as they appear there: ``match_leaves`` brings them into the order of the data.
     """
@@ -39,14 +39,14 @@ def read_tree(path: PathLike) -> Tree:
         if head[:1] == b"{":
             return Tree.from_json(_text(source))
         if head[:1] in (b"(", b"["):
-            return _without_row_numbers(Tree.from_newick(_text(source)))
+            return _drop_row_numbers(Tree.from_newick(_text(source)))
     except ValueError as error:
         raise ValueError(f"{source.label} is not a tree: {error}") from None
     raise ValueError(f"{source.label} is not a tree; expected NPZ, Newick, JSON, or a linkage matrix in NPY.")
 
 
-def read_family(path: PathLike) -> Tree | MultiTree:
-    """A tree as ``read_tree`` reads it, of Newick text with nodes of several children as they are."""
+def read_multifurcating(path: PathLike) -> Tree | MultiTree:
+    """Read a tree as ``read_tree`` does, but keep nodes of several children in Newick text."""
     source = open_source(os.fspath(path))
     if source.head().removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"(", b"["):
         return read_tree(path)
@@ -64,25 +64,25 @@ def _linkage(file: IO[bytes]) -> Floats:
     return np.asarray(array, dtype=np.float64)
 
 
-def _load_npz(source: Source) -> Tree:
+def _load_npz(source: InputFile) -> Tree:
     if source.plain_path is None:
-        raise ValueError("an NPZ archive cannot come packed or from standard input; give the name of its file.")
+        raise ValueError("an NPZ archive cannot be compressed or come from standard input; give the name of its file.")
     if not is_zipfile(source.plain_path):  # numpy would leave the file open
         raise ValueError("the archive is damaged; write it again.")
     return Tree.load(source.plain_path)
 
 
-def _without_row_numbers(tree: Tree) -> Tree:
-    """Leaves that are called 1 … n are the rows of a file without names, as ``write_tree`` calls them."""
+def _drop_row_numbers(tree: Tree) -> Tree:
+    """Return the tree without names if its leaves are called 1 … n, as ``write_tree`` calls rows without names."""
     return tree.with_names(None) if tree.names == row_numbers(tree.n_leaves) else tree
 
 
 def row_numbers(n: int) -> tuple[str, ...]:
-    """What files call rows without names: their numbers from 1."""
+    """Return the names in files of rows without names: their numbers from 1."""
     return tuple(str(row) for row in range(1, n + 1))
 
 
-def _text(source: Source) -> str:
+def _text(source: InputFile) -> str:
     with source.open() as file:
         try:
             return file.read().decode("utf-8-sig")
@@ -119,7 +119,7 @@ def require_tree_suffix(path: PathLike) -> None:
 
 
 def match_leaves(tree: Tree, names: Sequence[str] | None, *, source: str, by_order: bool) -> tuple[Tree, str]:
-    """The tree with its leaves in the order of the data, and how they were matched: "by name" or "by order".
+    """Return the tree with its leaves in the order of the data, and how they were matched: "by name" or "by order".
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def match_leaves(tree: Tree, names: Sequence[str] | None, *, source: str, by_ord
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names that tell leaves apart: a repeated name gets a number, an empty one the number of its row.
+    """Return unique leaf names: a duplicate name gets a number, an empty one its row number.
 
     Examples
     --------

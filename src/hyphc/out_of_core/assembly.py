@@ -28,7 +28,7 @@ def compute_degrees(job: Job, part: int) -> Degrees:
         own = np.einsum("ij,ij->i", rows, rows)
         degrees = 0.5 * (job.n - 1) + 0.5 * (rows @ row_sum - own)
         return Degrees(degrees=np.maximum(degrees, 0.0)[leaf], radius=np.array(radius), strongest=np.array(1.0))
-    graph, across = load_part_similarity(job, part).near, job.shard(PartGraph, part)
+    graph, across = load_part_similarity(job, part).local_part, job.shard(PartGraph, part)
     assert isinstance(graph, Graph)
     weight = graph.degrees() + np.bincount(across.leaf, across.weight, minlength=len(sizes))
     copied = 1.0 if sizes.max() > 1 else 0.0  # duplicates have similarity 1

@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import CHUNK_BYTES
 from ..similarity.knn.edge_weights import many_memberships
-from ..similarity.knn.nn_descent import Lists, empty_lists, nearer_lists
+from ..similarity.knn.nn_descent import Lists, empty_lists, nn_descent_step
 from ..similarity.knn.row_preparation import large_exponent
-from ..similarity.knn.search import Index, closest_of, nearest
+from ..similarity.knn.search import NeighborIndex, nearest, query_rows
 from .job import Job
 from .npy_source import Rows
 from .partition import count_rows_before, sum_leaves
@@ -54,7 +54,7 @@ def search_candidates(job: Job, part: int, round_number: int) -> Candidates:
     )
 
 
-def _nearest(rows: Rows, queries: Rows | None, k: int, index: Index | None) -> tuple[Ints, Floats]:
+def _nearest(rows: Rows, queries: Rows | None, k: int, index: NeighborIndex | None) -> tuple[Ints, Floats]:
     """Return the k nearest leaves of each query, or of each leaf among the others, and distances; −1 if there are fewer."""
     points = rows if queries is None else queries
     kept = min(k, len(rows) - (queries is None))
@@ -62,9 +62,9 @@ def _nearest(rows: Rows, queries: Rows | None, k: int, index: Index | None) -> t
     if kept == 0 or len(points) == 0:
         return neighbors, distances
     if queries is None:
-        found = nearest(rows, kept)[0] if index is None else index.among()
+        found = nearest(rows, kept)[0] if index is None else index.neighbors()
     else:
-        found = closest_of(rows, queries, kept, "euclidean", index)[0]
+        found = query_rows(rows, queries, kept, "euclidean", index)[0]
     found_distances = compute_distances(points, rows, found)
     order = np.argsort(found_distances, axis=1, kind="stable")
     neighbors[:, :kept] = np.take_along_axis(found, order, axis=1)
@@ -251,7 +251,7 @@ def _search_neighborhood(neighborhood: _Neighborhood, distances_before: Floats) 
     exponent = large_exponent(all_rows)
     rows = np.ldexp(all_rows, -exponent) if exponent else all_rows
     lists = _make_lists(neighborhood.positions, np.ldexp(distances_before, -exponent))
-    positions = nearer_lists(rows, lists, n_own, 1)[0]
+    positions = nn_descent_step(rows, lists, n_own, 1)[0]
     missing = positions < 0
     distances = compute_distances(all_rows[:n_own], all_rows, np.where(missing, 0, positions))
     distances[missing] = np.inf

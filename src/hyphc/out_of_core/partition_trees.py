@@ -149,7 +149,7 @@ def _find_frontier(job: Job, part: int, tree: Tree, similarity: Similarity) -> I
     if job.has_edges:
         graph = job.shard(PartGraph, part)
         across = np.bincount(graph.leaf, graph.weight, minlength=tree.n_leaves)
-        strays[across > STRAY * similarity.near.degrees()] = 1.0
+        strays[across > STRAY * similarity.local_part.degrees()] = 1.0
     children = np.array(tree.children)
     size = frontier_size(*job.source.shape, job.has_edges, job.settings.top_size)
     small = subtree_sums(children, similarity.sizes) <= size
@@ -173,7 +173,9 @@ def _merges_below_frontier(
     merged = full.children[:n_copies]
     copied = leaf[full.leaf_order()[full._first[n : n + n_copies]]]
     pairs, alike = full.sizes[merged].prod(axis=1), _duplicate_similarity(similarity)[copied]
-    graph_splits = np.concatenate([pairs * (1.0 if similarity.has_edges else alike), splits(similarity.near, tree)])
+    graph_splits = np.concatenate(
+        [pairs * (1.0 if similarity.has_edges else alike), splits(similarity.local_part, tree)]
+    )
     all_splits = np.concatenate([pairs * alike, splits(similarity, tree)])
     return number[full.children[own]], graph_splits[own], all_splits[own], tops
 

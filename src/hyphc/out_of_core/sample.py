@@ -20,9 +20,9 @@ from ..similarity import Background, Blend, Features, Graph, Similarity, unit_ro
 from ..similarity.blend import BlendRows
 from ..similarity.group_sums import indicator
 from ..similarity.knn.edge_weights import fuzzy_memberships
-from ..similarity.knn.search import EXACT_LIMIT, Index, closest_of
+from ..similarity.knn.search import EXACT_LIMIT, NeighborIndex, query_rows
 from ..similarity.neighbor_metrics import Auto
-from ..similarity.scaling import ColumnScaling, Moments, moments_of, scaling_of
+from ..similarity.scaling import ColumnScaling, Moments, compute_moments, scaling_from_moments
 from ..tree import Tree
 from .job import Job
 from .npy_source import Rows
@@ -41,7 +41,7 @@ MOMENTS = ("centre", "squares", "smallest", "largest", "binary")
 def collect_statistics(job: Job, number: int) -> Statistics:
     """Return the moments of a block's columns, and its candidates for the sample."""
     rows, start = job.block(number)
-    moments = moments_of(rows)
+    moments = compute_moments(rows)
     ids = np.arange(start, start + len(rows))
     hashes = hash_ids(ids, job.settings.seed)
     m, n = job.sample_size, job.n
@@ -92,7 +92,7 @@ def compute_scaling(job: Job) -> ColumnScaling:
         start = number * job.block_rows
         columns = {name: getattr(shard, name) for name in MOMENTS}
         found.append(Moments(float(min(job.block_rows, job.n - start)), **columns))
-    return scaling_of(reduce(Moments.together, found), job.settings.scale)
+    return scaling_from_moments(reduce(Moments.merge, found), job.settings.scale)
 
 
 def fit_sample(job: Job, _: int = 0) -> SampleTree:
@@ -150,9 +150,9 @@ class Sample:
     columns: ColumnScaling | None
     similarity: Similarity
     rows: Rows
-    index: Index | None
+    index: NeighborIndex | None
     centres: Floats
-    centre_index: Index | None
+    centre_index: NeighborIndex | None
     edge_weights: str
 
     def extend(self, rows: Rows, neighbors: Ints | None, distances: Floats | None) -> Similarity:
@@ -174,11 +174,11 @@ class Sample:
         Fewer misses than with the cells of the nearest sampled rows: a mean has less noise than a row.
         """
         k = min(k, len(self.centres))
-        return closest_of(self.centres, rows.astype(np.float64), k, "euclidean", self.centre_index)[0].astype(np.int32)
+        return query_rows(self.centres, rows.astype(np.float64), k, "euclidean", self.centre_index)[0].astype(np.int32)
 
     def find_neighbors(self, rows: Rows, k: int) -> tuple[Ints, Floats]:
         """Return the nearest sampled rows of each row, and their distances: (m, k)."""
-        return closest_of(self.rows, rows, min(k, len(self.rows)), "euclidean", self.index)
+        return query_rows(self.rows, rows, min(k, len(self.rows)), "euclidean", self.index)
 
 
 def load_sample(job: Job) -> Sample:
@@ -205,6 +205,6 @@ def _load_sample(digest: str, job: Job) -> Sample:
     return Sample(tree, cells, columns, similarity, rows, index, centres, centre_index, settings.edge_weights)
 
 
-def build_index(rows: Rows, k: int) -> Index | None:
+def build_index(rows: Rows, k: int) -> NeighborIndex | None:
     """Return an index for the k nearest neighbours, to be searched by one thread; None for few rows, which need none."""
-    return Index(rows, k, "euclidean", 1) if len(rows) > max(EXACT_UP_TO, k) else None
+    return NeighborIndex(rows, k, "euclidean", 1) if len(rows) > max(EXACT_UP_TO, k) else None

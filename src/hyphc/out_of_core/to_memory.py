@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from .._runtime.validation import require_memory
 from ..similarity import Background, Blend, Graph, Similarity
 from ..similarity.metrics import Cosine
-from ..similarity.neighbor_metrics import Auto, Placed, repeated
+from ..similarity.neighbor_metrics import Auto, ScaledRows, repeat_leaves
 from .job import Job
 from .partition_trees import load_background
 from .records import Leaves, PartGraph
@@ -58,5 +58,5 @@ def _blend(
     )
     blend = Blend(Graph(graph, sizes=sizes), background)
     blend.metric = Auto(settings.n_neighbors, settings.edge_weights, settings.scale, settings.background)
-    blend.source = Placed(load_sample(job).columns, None, rows)
-    return repeated(blend, group, np.ones(len(group)))
+    blend.source = ScaledRows(load_sample(job).columns, None, rows)
+    return repeat_leaves(blend, group, np.ones(len(group)))

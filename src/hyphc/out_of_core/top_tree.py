@@ -92,7 +92,7 @@ def fit_top_tree(job: Job, _: int = 0) -> TopTree:
     tree = _repair_across_parts(job, frontier) if job.has_edges else _search_frontier(job, similarity)
     return TopTree(
         children=tree.children,
-        graph_splits=splits(similarity.near, tree),
+        graph_splits=splits(similarity.local_part, tree),
         splits=splits(similarity, tree),
         sizes=similarity.sizes,
         starts=frontier.starts,

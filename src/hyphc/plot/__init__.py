@@ -1,4 +1,4 @@
-"""Pictures of trees, embeddings and fits, with matplotlib.
+"""Plots of trees, embeddings and fits, with matplotlib.
 
 Every function draws into ``ax``, or into a new figure, and returns the axes; ``animate`` returns the animation. Colours are safe
 for colour-blind readers and dark enough for white paper. Wherever a tree is taken, a ``Tree``, a SciPy linkage matrix, a fitted

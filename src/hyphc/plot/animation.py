@@ -1,4 +1,4 @@
-"""Embeddings and decoded trees during a run, as in the paper's figure, but moving."""
+"""Animation of embeddings and decoded trees during a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .._runtime.progress import Progress
 from ..continuous.solver import EmbedResult, embed
 from ..hyperbolic.decode import decode
 from ..similarity import SimilarityLike
-from .common import add_legend, axes_or_new, groups_of, settle_layout
+from .common import add_legend, apply_layout, axes_or_new, groups_of
 from .disk import Artists
 
 # Points move most at first: frames are taken at iterations that grow like a power of the frame's number.
@@ -27,12 +27,12 @@ EARLY = 1.5
 
 
 class Recorder:
-    """A callback of ``embed`` and ``HypHC`` that keeps what ``animate`` needs: the leaves at about ``n_frames`` iterations.
+    """Callback of ``embed`` and ``HypHC`` that records what ``animate`` needs: the leaves at about ``n_frames`` iterations.
 
     Parameters
     ----------
     n_frames : int
-        Frames are denser at the beginning of a run, where most happens. A run that starts over (``n_init``) is recorded anew.
+        Frames are denser at the beginning of a run, where points move most. A restart (``n_init``) replaces the recording.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Recorder:
         self.frames: list[Progress] = []
 
     def __call__(self, progress: Progress) -> None:
-        """Take in what a callback is told; the search's progress, which has no leaves, passes by."""
+        """Record a frame of the continuous stage; progress of the search, which has no leaves, is ignored."""
         if progress.iteration is None or progress.max_iter is None:
             return
         if progress.iteration == 0:
@@ -63,7 +63,7 @@ class Recorder:
             self.frames.append(progress)
 
     def _due(self, last: int) -> int:
-        """The iteration of the next frame; the last one of the run is always among them."""
+        """Return the iteration of the next frame; the last one of the run is always recorded."""
         share = len(self.frames) / max(1, self.n_frames - 1)
         return min(last, int(last * share**EARLY))
 
@@ -119,9 +119,9 @@ def animate(
 
     figure: Any = ax.figure
     show(frames[-1])
-    settle_layout(ax)
+    apply_layout(ax)
     if own_figure:
-        figure.set_layout_engine("none")  # it is settled; to lay out every frame anew would take most of the time
+        figure.set_layout_engine("none")  # laying out every frame again would take most of the time
     animation = FuncAnimation(figure.figure, show, frames=frames, interval=1000 / fps, cache_frame_data=False)
     if path is not None:
         with TemporaryDirectory() as folder, replaced_atomically(path) as file:
@@ -156,7 +156,7 @@ def _leaves(frame: Progress) -> Floats:
 
 
 def _still(result: EmbedResult | None) -> list[Progress]:
-    """One frame for a run without iterations, as for two points."""
+    """Return one frame for a run without iterations, as for two points."""
     if result is None:
         return []
     leaves = result.embedding

@@ -1,4 +1,4 @@
-"""A table in leaf order beside its tree, with strips of annotations: of many rows, the means of neighbouring ones."""
+"""Heat map of a table in leaf order beside its tree, with annotation strips; many rows are averaged in runs."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from .common import (
     MISSING_COLOR,
     Groups,
     Scale,
-    colours_of,
+    apply_layout,
+    color_column,
     groups_of,
     height_label,
     names_of,
     note_thinned,
-    settle_layout,
-    tree_of,
+    tree_from,
 )
 from .glyphs import printable
 
-# About the pixels of a figure: more rows, and more branches, could not be told apart.
+# About the pixels of a figure: more rows, and more branches, could not be distinguished.
 MAX_ROWS, MAX_TIPS = 1000, 400
 MOST_NAMES = 110  # rows whose names are written
 # Columns that are put in order by their correlations, which takes all pairs of them.
@@ -68,7 +68,7 @@ def clustermap(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a table with its rows in leaf order, the tree to the left, and what else is known of the rows in strips between.
+    """Draw a table with its rows in leaf order, the tree to the left, and annotation strips between.
 
     Parameters
     ----------
@@ -105,19 +105,19 @@ def clustermap(
         raise ValueError(f"columns={columns!r} is unknown; choose 'similar' or 'given'.")
     if max_rows < 1:
         raise ValueError(f"max_rows={max_rows} shows nothing; choose max_rows >= 1.")
-    source, tree = tree, tree_of(tree)
+    source, tree = tree, tree_from(tree)
     called, values = _table(X, tree.n_leaves)
-    shown = _standardized(values) if standardize else values
-    ordered = _column_tree(_standardized(values)) if columns == "similar" else None
+    shown = _zscore(values) if standardize else values
+    ordered = _column_tree(_zscore(values)) if columns == "similar" else None
     order = np.arange(len(called)) if ordered is None else ordered.leaf_order()
     strips = [groups_of(source, tree, labels)]
     if annotations is not None:
         beside = columns_of(annotations, tree.n_leaves, "annotations")
-        strips += [colours_of(column, k) for k, column in enumerate(beside, labels is not None)]
+        strips += [color_column(column, k) for k, column in enumerate(beside, labels is not None)]
     leaves, rows = tree.leaf_order(), names_of(tree, names)
     unnamed = rows is not None and tree.n_leaves > MOST_NAMES
     left_out = _left_out(tree.n_leaves, max_rows, unnamed)
-    frame = Frame(
+    frame = TableAxes(
         _new_axes() if ax is None else ax,
         tree=TREE_SHARE,
         left=len(strips) * STRIP,
@@ -146,7 +146,7 @@ def clustermap(
 
 
 def _left_out(n: int, max_rows: int, unnamed: bool) -> str:
-    """What the picture says of rows that are not shown one by one, or not by name."""
+    """Return the caption on rows that are averaged or not named."""
     run = f"a line is the mean of about {n / max_rows:.3g} rows, a strip shows one of them" if n > max_rows else ""
     names = f"names are shown of up to {MOST_NAMES} rows" if unnamed else ""
     return "; ".join(filter(None, (run, names)))
@@ -158,7 +158,7 @@ def _new_axes() -> Axes:
 
 
 def _length(names: Sequence[str]) -> float:
-    """Points that the longest of the names takes."""
+    """Return the length of the longest name, in points."""
     return LETTER * FONT * min(LONGEST_NAME, max(map(len, names), default=0)) + GAP
 
 
@@ -167,13 +167,13 @@ def _legend_widths(strips: Sequence[Groups]) -> float:
     return max(_length([*entries, *(groups.title for groups in strips)]) + 24.0, 70.0)
 
 
-class Frame:
-    """The axes of the table within the room that was given, and what stands around it, all in points of print."""
+class TableAxes:
+    """The axes of the table and the space around it, in points."""
 
     def __init__(
         self, ax: Axes, *, tree: float, left: float, above: float, below: float, right: float, legends: float
     ) -> None:
-        settle_layout(ax)
+        apply_layout(ax)
         figure: Any = ax.figure
         self.figure = figure
         room, scale = ax.get_position(), 72.0 / figure.dpi * np.array(figure.bbox.size)
@@ -186,7 +186,7 @@ class Frame:
         ax.set_position((*corner, self.width / scale[0], self.height / scale[1]))
 
     def inset(self, x: float, y: float, width: float, height: float) -> Axes:
-        """Axes whose corner lies at (x, y) from that of the table."""
+        """Return axes whose corner lies at (x, y) from that of the table."""
         return self.ax.inset_axes((x / self.width, y / self.height, width / self.width, height / self.height))
 
 
@@ -201,8 +201,8 @@ def _table(X: Any, n: int) -> tuple[list[str], Floats]:
     return [column.name for column in found], np.column_stack(numbers).astype(np.float64)  # type: ignore[arg-type]
 
 
-def _standardized(values: Floats) -> Floats:
-    """Deviations from the columns' means in standard deviations; 0 in a column that does not vary, NaN stays."""
+def _zscore(values: Floats) -> Floats:
+    """Return z-scores of the columns; 0 in a constant column, NaN stays."""
     known = np.isfinite(values)
     counts = np.maximum(known.sum(axis=0), 1)
     away = np.where(known, values, 0.0)
@@ -212,7 +212,7 @@ def _standardized(values: Floats) -> Floats:
 
 
 def _column_tree(values: Floats) -> Tree | None:
-    """Average linkage of the columns by correlation; None for few columns, and for very many."""
+    """Return the average-linkage tree of the columns by correlation; None for few columns, and for very many."""
     if not 3 <= values.shape[1] <= MOST_ORDERED or len(values) < 3:
         return None
     rows = np.nan_to_num(values).T
@@ -221,7 +221,7 @@ def _column_tree(values: Floats) -> Tree | None:
 
 
 def run_means(values: Floats, max_rows: int) -> Floats:
-    """Means of runs of neighbouring rows, at most ``max_rows`` of them; NaN where a run has no value."""
+    """Return means of runs of adjacent rows, at most ``max_rows`` of them; NaN where a run has no value."""
     n = len(values)
     if n <= max_rows:
         return values
@@ -245,7 +245,7 @@ def _draw_table(ax: Axes, cells: Floats, n: int, standardize: bool) -> Any:
 
 
 def _ends(cells: Floats, standardize: bool) -> tuple[float, float]:
-    """Where the colours end: even around 0 for numbers of either sign."""
+    """Return the limits of the colour scale: symmetric around 0 for numbers of either sign."""
     known = cells[np.isfinite(cells)]
     if len(known) == 0:
         return 0.0, 1.0
@@ -258,8 +258,8 @@ def _ends(cells: Floats, standardize: bool) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
-def _draw_strips(frame: Frame, strips: Sequence[Groups], leaves: Ints, max_rows: int) -> None:
-    """Columns of colour to the left of the table, the first one, the clusters, farthest out; names below them."""
+def _draw_strips(frame: TableAxes, strips: Sequence[Groups], leaves: Ints, max_rows: int) -> None:
+    """Draw columns of colour to the left of the table, the clusters outermost; names below them."""
     n = len(leaves)
     lines = min(n, max_rows)
     middle = (np.arange(lines) * 2 + 1) * n // (2 * lines)
@@ -274,7 +274,7 @@ def _draw_strips(frame: Frame, strips: Sequence[Groups], leaves: Ints, max_rows:
         strip.set_yticks([])
 
 
-def _draw_tree(frame: Frame, tree: Tree, strips: Sequence[Groups]) -> None:
+def _draw_tree(frame: TableAxes, tree: Tree, strips: Sequence[Groups]) -> None:
     beside = frame.inset(-2 * GAP - len(strips) * STRIP - frame.tree, 0.0, frame.tree, frame.height)
     part = layout(tree, MAX_TIPS, to_scale=True)
     colours: Any = strips[0].branch_colors(tree, part.ends)
@@ -287,7 +287,7 @@ def _draw_tree(frame: Frame, tree: Tree, strips: Sequence[Groups]) -> None:
     beside.spines[["top", "left", "right"]].set_visible(False)
 
 
-def _draw_column_tree(frame: Frame, tree: Tree) -> None:
+def _draw_column_tree(frame: TableAxes, tree: Tree) -> None:
     above = frame.inset(0.0, frame.height + 2.0, frame.width, COLUMN_TREE - GAP)
     part = layout(tree)
     above.add_collection(LineCollection(list(part.lines), colors=[BRANCH_COLOR], linewidths=0.7), autolim=False)
@@ -295,8 +295,8 @@ def _draw_column_tree(frame: Frame, tree: Tree) -> None:
     above.axis("off")
 
 
-def _write(frame: Frame, names: Sequence[str], axis: Literal["x", "y"]) -> None:
-    """Names along an axis in a font that fits; where even the smallest does not, every second, third, … of them."""
+def _write(frame: TableAxes, names: Sequence[str], axis: Literal["x", "y"]) -> None:
+    """Write names along an axis in a font that fits; where even the smallest does not, every second, third, … of them."""
     room = (frame.width if axis == "x" else frame.height) / len(names)
     size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, FONT))
     step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
@@ -312,8 +312,8 @@ def _write(frame: Frame, names: Sequence[str], axis: Literal["x", "y"]) -> None:
     note_thinned(frame.ax, axis, step)
 
 
-def _draw_legends(frame: Frame, strips: Sequence[Groups], picture: Any, label: str) -> None:
-    """To the right, from the top down: the scale of the table, then that of each strip."""
+def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str) -> None:
+    """Draw legends at the right, from the top down: the scale of the table, then that of each strip."""
     x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * FONT * LINE_HEIGHT
     scale = min(6 * line, 0.25 * frame.height)
     bar = _bar(frame, (x, y), scale, label)
@@ -330,8 +330,8 @@ def _draw_legends(frame: Frame, strips: Sequence[Groups], picture: Any, label: s
             y -= (len(entries) + 2) * line
 
 
-def _bar(frame: Frame, corner: tuple[float, float], height: float, label: str) -> Axes:
-    """Axes for a bar of colours, below its name."""
+def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: str) -> Axes:
+    """Return axes for a colour bar, below its name."""
     (name,), style = printable(shortened([label], LONGEST_NAME))
     bar = frame.inset(corner[0], corner[1] - height - FONT * LINE_HEIGHT, BAR, height)
     bar.set_title(name, loc="left", fontsize=FONT, pad=3.0, **style)
@@ -339,7 +339,7 @@ def _bar(frame: Frame, corner: tuple[float, float], height: float, label: str) -
     return bar
 
 
-def _legend(frame: Frame, groups: Groups, entries: list[Line2D], corner: tuple[float, float]) -> Legend:
+def _legend(frame: TableAxes, groups: Groups, entries: list[Line2D], corner: tuple[float, float]) -> Legend:
     (title,), _ = printable(shortened([groups.title], LONGEST_NAME))
     families = printable(groups.names)[1]["fontfamily"]
     return Legend(

@@ -1,4 +1,4 @@
-"""How good the best cut into k clusters is, for every k."""
+"""Score of the best cut into k clusters, for every k."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from .._runtime.palette import CLUSTERS
 from ..tree.prunings import CONDENSED, NodeScores, cut_scores, default_score
-from .common import axes_or_new, tree_of
+from .common import axes_or_new, tree_from
 
 _AXES = {
     "dasgupta": "cost saved, share of the most",
@@ -29,7 +29,7 @@ def cluster_scores(
     n_clusters: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the score of the best cut into k clusters against k, the chosen number marked.
+    """Draw the score of the best cut into k clusters against k, with the chosen number marked.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def cluster_scores(
     The number of clusters that a fit finds is not where this curve is highest: it asks of every split whether chance could have
     made it (``hyphc.scores.cluster_number``), while the curve compares cuts.
     """
-    source, tree = tree, tree_of(tree)
+    source, tree = tree, tree_from(tree)
     criterion = criterion or getattr(source, "criterion", None)
     criterion = default_score(tree) if criterion in (None, CONDENSED) else criterion
     least = getattr(source, "min_size", None) if min_size is None else min_size
@@ -67,7 +67,7 @@ def cluster_scores(
     others = [other for other, _ in found.runners_up if other <= len(scores)] if found is not None else []
     if chosen <= len(scores):
         mark: dict[str, Any] = {"color": CLUSTERS.base[5], "linestyle": "", "markersize": 9}
-        ax.plot([chosen], scores[[chosen - 1]], marker="o", label=_called(chosen, found is not None), **mark)
+        ax.plot([chosen], scores[[chosen - 1]], marker="o", label=_cluster_label(chosen, found is not None), **mark)
         if others:
             places = np.array(others) - 1
             ax.plot(others, scores[places], marker="o", fillstyle="none", label="came next", **mark)
@@ -79,5 +79,5 @@ def cluster_scores(
     return ax
 
 
-def _called(k: int, found: bool) -> str:
+def _cluster_label(k: int, found: bool) -> str:
     return f"{k} cluster{'s' * (k > 1)}{' found' if found else ''}"

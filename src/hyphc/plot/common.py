@@ -1,4 +1,4 @@
-"""What the pictures share: the tree of what was passed, groups of leaves, their colours, the legend, fresh axes."""
+"""Helpers that plots share: the tree of the argument, groups of leaves, colours, legends, axes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..tree.prunings import own_clusters
 from ..tree.validation import check_names
 from .glyphs import printable
 
-# From the eighth group on the colours come again, in other shades and with another marker.
+# From the eighth group on colours repeat, in other shades and with another marker.
 MARKERS = ("o", "s", "^")
 BRANCH_COLOR, OTHERS_COLOR, MISSING_COLOR = ((grey,) * 3 for grey in (palette.BRANCH, palette.OTHERS, palette.MISSING))
 MIXED_COLOR = (palette.MIXED,) * 3
@@ -100,7 +100,7 @@ class Scale(Groups):
         return MARKERS[0]
 
     def colorbar(self, figure: Any, **options: Any) -> None:
-        """Draw a bar of the scale beside the axes; below it is said when values are missing."""
+        """Draw a colour bar beside the axes, with a note below if values are missing."""
         colours = ListedColormap(self.colors()[:-2].tolist())
         bar = figure.colorbar(
             ScalarMappable(Normalize(self.low, self.high), colours), **{"label": self.title, **options}
@@ -110,29 +110,29 @@ class Scale(Groups):
 
 
 def _steps(values: Floats, low: float, high: float) -> Ints:
-    """The step of each value, −1 where there is none."""
+    """Return the step of each value, −1 where there is none."""
     share = (values - low) / (high - low) if high > low else np.zeros_like(values)
     known, steps = np.isfinite(share), palette.STEPS
     return np.where(known, np.clip(np.where(known, share, 0.0) * steps, 0, steps - 1), -1).astype(np.int64)
 
 
 def scale_of(name: str, numbers: Floats, column: int = 0) -> Scale:
-    """The scale of a column of numbers, from its smallest to its largest."""
+    """Return the scale of a numeric column, from its minimum to its maximum."""
     known = numbers[np.isfinite(numbers)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     return Scale(_steps(numbers, low, high), ("",) * palette.STEPS, name, 0, column, numbers, low, high)
 
 
-def colours_of(column: Column, number: int) -> Groups:
-    """A column as groups, or as a scale, in the colours of the column with this number."""
+def color_column(column: Column, number: int) -> Groups:
+    """Return a column as groups, or as a scale, in the colours of the column with this number."""
     if column.numbers is not None:
         return scale_of(column.name, column.numbers, number)
     assert column.codes is not None
-    return _in_groups(column.codes, column.classes, column.name, number)
+    return _group_codes(column.codes, column.classes, column.name, number)
 
 
-def tree_of(source: Any) -> Tree:
-    """The tree of a fitted model, a result of ``embed``, a linkage matrix, or the tree itself."""
+def tree_from(source: Any) -> Tree:
+    """Return the tree of a fitted model, a result of ``embed``, a linkage matrix, or the tree itself."""
     for attribute in ("tree_", "tree"):
         if isinstance(found := getattr(source, attribute, None), Tree):
             return found
@@ -143,40 +143,40 @@ def tree_of(source: Any) -> Tree:
 
 
 def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
-    """Groups by label; without labels, the clusters of the model or of an automatic cut of the tree."""
+    """Return groups by label; without labels, the clusters of the model or of an automatic cut of the tree."""
     if labels is not None:
         name, values = getattr(labels, "name", None) or "label", np.asarray(labels)
         if values.dtype.kind == "f" and _measures(values):
-            return scale_of(str(name), _checked(values, tree.n_leaves).astype(np.float64))
-        return _grouped(values, tree.n_leaves, str(name), 0)
+            return scale_of(str(name), _check_labels(values, tree.n_leaves).astype(np.float64))
+        return _group(values, tree.n_leaves, str(name), 0)
     clusters = getattr(source, "labels_", None)
     return cluster_groups(tree, own_clusters(tree).labels if clusters is None else clusters)
 
 
 def cluster_groups(tree: Tree, clusters: npt.ArrayLike) -> Groups:
     """Return flat clusters, one label a leaf, as groups in the palette of clusters."""
-    return _grouped(np.asarray(clusters), tree.n_leaves, "cluster", None)
+    return _group(np.asarray(clusters), tree.n_leaves, "cluster", None)
 
 
 def _measures(values: npt.NDArray[Any]) -> bool:
-    """Whether numbers measure something: more of them than a palette has colours, and not all whole."""
+    """Return whether numbers are quantitative: more distinct values than a palette has colours, and not all integers."""
     known = np.unique(values[np.isfinite(values)])
     return len(known) > len(palette.CLUSTERS.base) and bool((known != np.round(known)).any())
 
 
-def _checked(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
+def _check_labels(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
     if labels.shape != (n,):
         raise ValueError(f"labels have shape {labels.shape} and the tree {n} leaves; give one label for each leaf.")
     return labels
 
 
-def _grouped(labels: npt.NDArray[Any], n: int, title: str, column: int | None) -> Groups:
-    codes, classes = label_classes(_checked(labels, n))
-    return _in_groups(codes, classes, title, column)
+def _group(labels: npt.NDArray[Any], n: int, title: str, column: int | None) -> Groups:
+    codes, classes = label_classes(_check_labels(labels, n))
+    return _group_codes(codes, classes, title, column)
 
 
-def _in_groups(codes: Ints, classes: Sequence[str], title: str, column: int | None) -> Groups:
-    """Classes by number, −1 missing, as groups: the most frequent have colours, the others share one."""
+def _group_codes(codes: Ints, classes: Sequence[str], title: str, column: int | None) -> Groups:
+    """Return class codes, −1 missing, as groups: the most frequent have colours, the others share one."""
     counts = np.bincount(codes[codes >= 0], minlength=len(classes))
     present = int((counts > 0).sum())
     slots = palette.slots(counts)
@@ -185,12 +185,12 @@ def _in_groups(codes: Ints, classes: Sequence[str], title: str, column: int | No
 
 
 def names_of(tree: Tree, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names given, or the tree's own, or None."""
+    """Return the names given, or the tree's own, or None."""
     return tree.names if names is None else check_names(names, tree.n_leaves)
 
 
 def note_thinned(ax: Axes, axis: Literal["x", "y"], step: int) -> None:
-    """Say along the axis of names that only every ``step``-th is written; nothing where all are."""
+    """Write along the axis of names that only every ``step``-th is shown; nothing where all are."""
     if step > 1:
         text = f"every {ordinal(step)} name is shown"
         (ax.set_xlabel if axis == "x" else ax.set_ylabel)(text, fontsize=8, color=BRANCH_COLOR)
@@ -210,12 +210,12 @@ def height_label(part: Layout) -> str:
 
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes given, or those of a new figure of this size in inches."""
+    """Return the axes given, or those of a new figure of this size in inches."""
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
 def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right") -> None:
-    """A legend beside the axes, in columns when it is long; none for a single group."""
+    """Draw a legend beside the axes, in columns when it is long; none for a single group."""
     if isinstance(groups, Scale):
         groups.colorbar(ax.figure, ax=ax, shrink=0.6, location=side, pad=0.02)
         return
@@ -233,7 +233,7 @@ def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right
 
 
 def mark_support(ax: Axes, places: npt.ArrayLike, support: npt.ArrayLike, area: float = 22.0) -> None:
-    """A dot at each of the places (m, 2): black where support is high, grey where it is fair, hollow where it is low.
+    """Draw a dot at each of the positions (m, 2): black where support is high, grey where it is fair, hollow where it is low.
 
     Where nothing is known there is none. A line above the axes says what they mean.
     """
@@ -243,18 +243,18 @@ def mark_support(ax: Axes, places: npt.ArrayLike, support: npt.ArrayLike, area: 
         chosen = (values >= least) & (values < (steps[k - 1] if k else np.inf))
         style: Any = {"facecolors": SUPPORT_FILLS[k], "edgecolors": "0.25", "linewidths": 0.7, "zorder": 3}
         ax.scatter(points[chosen, 0], points[chosen, 1], s=area, **style)
-    told = f"● support ≥ {SUPPORT_STEPS[0]}   ◐ ≥ {SUPPORT_STEPS[1]}   ○ less"
-    ax.text(0.0, 1.0, told, transform=ax.transAxes, ha="left", va="bottom", fontsize=8, color=BRANCH_COLOR)
+    legend_text = f"● support ≥ {SUPPORT_STEPS[0]}   ◐ ≥ {SUPPORT_STEPS[1]}   ○ less"
+    ax.text(0.0, 1.0, legend_text, transform=ax.transAxes, ha="left", va="bottom", fontsize=8, color=BRANCH_COLOR)
 
 
-def settle_layout(ax: Axes) -> None:
-    """Let the figure place its axes now, so that room for text can be measured."""
+def apply_layout(ax: Axes) -> None:
+    """Apply the figure's layout now, so that room for text can be measured."""
     figure: Any = ax.figure
     figure.figure.draw_without_rendering()  # the figure of a subfigure is the whole one
 
 
 def points_per_unit(ax: Axes, axis: str) -> float:
-    """Printer's points for one data unit along the axis "x" or "y", as the axes stand now."""
+    """Return typographic points per data unit along the axis "x" or "y", for the current layout."""
     low, high = ax.get_xlim() if axis == "x" else ax.get_ylim()
     pixels = ax.bbox.width if axis == "x" else ax.bbox.height
     return float(pixels / abs(high - low) * 72.0 / ax.figure.dpi)

@@ -1,4 +1,4 @@
-"""The condensed tree: one icicle a group, as wide as the group has points, the flat clusters in their colours."""
+"""Icicle plot of the condensed tree, flat clusters in their colours."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .common import (
     BRANCH_COLOR,
     MIXED_COLOR,
     add_legend,
+    apply_layout,
     axes_or_new,
     cluster_groups,
     points_per_unit,
-    settle_layout,
-    tree_of,
+    tree_from,
 )
 
 SIZE_FONT = 8.0
@@ -71,7 +71,7 @@ def condensed_tree(
     Groups of less than 1 / 2 000 of all points are drawn as points that fall out, unless they are clusters. Leaves count by
     their ``leaf_sizes``. A group of one leaf is drawn down to height 0, others to the height at which their last points leave.
     """
-    source, tree = tree, tree_of(tree)
+    source, tree = tree, tree_from(tree)
     min_size = getattr(source, "min_size", None) if min_size is None else min_size
     require_size(tree, min_size)
     labels, cores = _clusters(source, tree, min_size, n_clusters)
@@ -147,7 +147,7 @@ def _draw_cut(ax: Axes, level: float, n_clusters: int) -> None:
 
 def _write_sizes(ax: Axes, picture: Icicles, of_cluster: Ints) -> None:
     """Write above the group of each cluster how many points it has, where the group is wide enough for that."""
-    settle_layout(ax)
+    apply_layout(ax)
     room = picture.points * points_per_unit(ax, "x")
     parents = np.append(-1, of_cluster[picture.parents[1:]])
     for k in np.flatnonzero((of_cluster >= 0) & (parents < 0)).tolist():

@@ -1,4 +1,4 @@
-"""How the continuous cost fell during a run."""
+"""Continuous cost against iterations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .common import axes_or_new
 
 
 def training_curve(fit: Any, ax: Axes | None = None) -> Axes:
-    """Draw the continuous cost at each iteration, and the cost of the tree that was kept.
+    """Draw the continuous cost at each iteration, and the cost of the best decoded tree.
 
     Parameters
     ----------

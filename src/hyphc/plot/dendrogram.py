@@ -1,4 +1,4 @@
-"""Dendrograms of any size: the top of the tree, cut by number of tips and by depth, in a single pass without recursion."""
+"""Dendrograms of any size, truncated by number of tips and by depth in one pass without recursion."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .common import (
     LONGEST_NAME,
     Groups,
     add_legend,
+    apply_layout,
     axes_or_new,
     groups_of,
     height_label,
@@ -26,8 +27,7 @@ from .common import (
     names_of,
     note_thinned,
     points_per_unit,
-    settle_layout,
-    tree_of,
+    tree_from,
 )
 from .glyphs import printable
 
@@ -47,7 +47,7 @@ def dendrogram(
     support: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a dendrogram, or the top of one: a cluster whose inside is not shown is a triangle with its size in brackets.
+    """Draw a dendrogram, or the top of one: a collapsed cluster is a triangle with its size in brackets.
 
     When all that is shown lies high up, the axis of heights begins just below it. Duplicates are joined at height 0; other merges
     are drawn a little above it however low they are, and the axis then says from which height on it is to scale.
@@ -80,7 +80,7 @@ def dendrogram(
     _check_at_least("max_depth", max_depth, 0)
     if orientation not in ("top", "bottom", "left", "right"):
         raise ValueError(f"orientation={orientation!r} is unknown; choose 'top', 'bottom', 'left' or 'right'.")
-    source, tree = tree, tree_of(tree)
+    source, tree = tree, tree_from(tree)
     part, groups = layout(tree, max_leaves, max_depth), groups_of(source, tree, labels)
     upright = orientation in ("top", "bottom")
     long_side = float(np.clip(0.14 * len(part.tips), 6.0, 12.0))
@@ -101,7 +101,7 @@ def dendrogram(
 
 
 def _base(tree: Tree, part: Layout) -> float:
-    """Where the axis of heights begins: at 0, or a little below what is shown when the rest of the tree is not."""
+    """Return the start of the height axis: 0, or a little below what is shown when the rest of the tree is not."""
     closed = part.tips[part.tips >= tree.n_leaves]
     if len(closed) == 0:
         return 0.0
@@ -125,7 +125,7 @@ def _draw_triangles(ax: Axes, tree: Tree, part: Layout, groups: Groups, base: fl
 
 
 def _commonest(tree: Tree, tips: Ints, groups: Groups) -> Ints:
-    """The group of most leaves below each tip; tips together hold all leaves, in leaf order."""
+    """Return the most frequent group below each tip; tips together hold all leaves, in leaf order."""
     n_codes = len(groups.colors())
     tip_of_leaf = np.repeat(np.arange(len(tips)), tree.sizes[tips])
     codes = groups.codes[tree.leaf_order()] % n_codes  # negative codes count from the end
@@ -146,11 +146,11 @@ def _set_limits(ax: Axes, tree: Tree, part: Layout, base: float, orientation: Or
 
 
 def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None, orientation: Orientation) -> None:
-    """Names as tick labels in a font that fits the slots, thinned out when even the smallest does not."""
+    """Write names as tick labels in a font that fits the slots, thinned out when even the smallest does not."""
     upright = orientation in ("top", "bottom")
     axis = ax.xaxis if upright else ax.yaxis
     axis.set_ticks([])
-    settle_layout(ax)
+    apply_layout(ax)
     room = points_per_unit(ax, "x" if upright else "y")
     size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, LARGEST_FONT))
     step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
@@ -158,7 +158,7 @@ def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None,
     written, style = printable(names_shown)
     axis.set_ticks(np.arange(0, len(tips), step), written, **style)
     sides = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
-    axis.set_ticks_position(sides[orientation])  # type: ignore[arg-type]  # each axis knows its own two sides
+    axis.set_ticks_position(sides[orientation])  # type: ignore[arg-type]  # each axis accepts its own two sides
     axis.set_tick_params(labelsize=size, length=0, rotation=90 if upright else 0)
     axis.set_label_position(sides[orientation])  # type: ignore[arg-type]
     note_thinned(ax, "x" if upright else "y", step)
@@ -171,7 +171,7 @@ def _tip_name(tree: Tree, v: int, names: tuple[str, ...] | None) -> str:
 
 
 def _turn(corners: Floats, upright: bool) -> Floats:
-    """(slot, height) as (x, y), or as (y, x)."""
+    """Return (slot, height) as (x, y), or as (y, x)."""
     return corners if upright else corners[..., ::-1]
 
 

@@ -1,4 +1,4 @@
-"""The Poincaré disk: leaves, and the tree as geodesic arcs through hyperbolic LCAs."""
+"""The tree in the Poincaré disk, as geodesic arcs through hyperbolic LCAs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .common import (
     LONGEST_NAME,
     Groups,
     add_legend,
+    apply_layout,
     axes_or_new,
     groups_of,
     mark_support,
     names_of,
     points_per_unit,
-    settle_layout,
-    tree_of,
+    tree_from,
 )
 from .glyphs import printable
 
@@ -75,7 +75,7 @@ def disk(
     -----
     O(n) time and memory, not recursive.
     """
-    shown = tree_of(tree)
+    shown = tree_from(tree)
     points = _positions(tree, shown, embedding)
     groups = groups_of(tree, shown, labels)
     ax = axes_or_new(ax, (7.0, 6.0))
@@ -93,7 +93,7 @@ def disk(
 
 
 def _mark_support(ax: Axes, tree: Tree, points: Floats) -> None:
-    """Marks at the largest clusters, but the root."""
+    """Mark the support of the largest clusters except the root."""
     assert tree.support is not None
     n = tree.n_leaves
     largest = n + np.argsort(-tree.sizes[n:-1], kind="stable")[:MARKED]
@@ -101,7 +101,7 @@ def _mark_support(ax: Axes, tree: Tree, points: Floats) -> None:
 
 
 class Artists:
-    """The branches and leaves of a disk, to be placed anew for each frame of an animation."""
+    """The branches and leaves of a disk, redrawn for each frame of an animation."""
 
     def __init__(self, ax: Axes, groups: Groups) -> None:
         self._groups = groups
@@ -122,14 +122,14 @@ class Artists:
         """Move leaves to ``points``, (n, 2), and draw the tree between them."""
         nodes = klein_nodes(tree, points)
         self._branches.set_segments(arcs(tree, nodes))
-        colors: Any = self._groups.branch_colors(tree, tree.children.ravel())  # matplotlib's hints know no arrays
+        colors: Any = self._groups.branch_colors(tree, tree.children.ravel())  # matplotlib's type hints lack arrays
         self._branches.set_color(colors)
         for members, leaves in self._leaves:
             leaves.set_offsets(points[members])
 
 
 def klein_nodes(tree: Tree, points: Floats) -> Floats:
-    """Every node in the Klein model, k = 2z / (1 + |z|²), (2n − 1, 2): a merge at the LCA of its two children.
+    """Return every node in the Klein model, k = 2z / (1 + |z|²), (2n − 1, 2): a merge at the LCA of its two children.
 
     Geodesics of the Klein model are chords, so the LCA is the point of a straight segment nearest the origin. Plain numbers:
     each merge needs its children's, and a chain of merges leaves nothing to vectorise.
@@ -146,13 +146,14 @@ def klein_nodes(tree: Tree, points: Floats) -> Floats:
 
 
 def poincare(klein: Floats) -> Floats:
-    """z = k / (1 + √(1 − |k|²)); points that rounding put on or beyond the circle stay on it."""
+    """Return z = k / (1 + √(1 − |k|²)); points that rounding put on or beyond the circle stay on it."""
     rest = np.sqrt(np.maximum(0.0, 1.0 - np.sum(klein**2, axis=-1, keepdims=True)))
     return np.asarray(klein / (1.0 + rest))
 
 
 def arcs(tree: Tree, nodes: Floats) -> list[Floats]:
-    """The 2n − 2 branches as polylines in the Poincaré disk, in the order of ``tree.children``; short ones are straight."""
+    """Return the 2n − 2 branches as polylines in the Poincaré disk, in the order of ``tree.children``; short ones are
+    straight."""
     start = np.repeat(nodes[tree.n_leaves :], 2, axis=0)
     end = nodes[tree.children.ravel()]
     ends = poincare(np.stack([start, end], axis=1))  # (branches, 2, 2)
@@ -179,8 +180,8 @@ def _positions(source: Any, tree: Tree, embedding: npt.ArrayLike | None) -> Floa
 
 
 def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
-    """Names around the circle, each turned to point away from the centre, and left out where it would touch the last one."""
-    settle_layout(ax)
+    """Write names around the circle, rotated to point outwards, and left out where they would overlap."""
+    apply_layout(ax)
     size = 7.0
     side = min(points_per_unit(ax, "x"), points_per_unit(ax, "y")) * 2.08
     written, style = printable(shortened(names, LONGEST_NAME))

@@ -1,4 +1,4 @@
-"""Names in letters that the font of a picture lacks: another installed font has them, or a box stands for them."""
+"""Font fallback for names with letters that matplotlib's font lacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.ft2font import FT2Font
 from .._runtime.sanitize import visible
 
 BOX = "\u25a1"
-# Fonts that are looked for, in this order: most letters of most scripts are in one of them.
+# Fonts tried, in this order: they cover most letters of most scripts.
 FALLBACKS = (
     "Noto Sans CJK JP",
     "Noto Sans CJK SC",
@@ -30,7 +30,7 @@ FALLBACKS = (
 
 
 def printable(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """Texts of which every letter can be drawn, and options for matplotlib's texts: without its warning of missing glyphs.
+    """Return texts without missing glyphs, and font options for matplotlib's texts, which avoid its warnings.
 
     Letters that the present font lacks come from another that is installed; where none has them a box stands for them. Dollars
     are dollars and open no formula; what a picture cannot hold, as control characters, is spelled out.
@@ -51,7 +51,8 @@ def _families() -> list[str]:
 
 @cache
 def _letters(families: tuple[str, ...], some: bool = False) -> frozenset[str]:
-    """Letters of the first of these fonts that is installed; of none, those of matplotlib's own if there must be ``some``."""
+    """Return the letters of the first of these fonts that is installed; if none is, those of matplotlib's own where ``some``
+    is set."""
     wanted = font_manager.FontProperties(family=list(families))
     try:
         path = font_manager.findfont(wanted, fallback_to_default=some)

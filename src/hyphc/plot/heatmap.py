@@ -1,4 +1,4 @@
-"""The similarity matrix in leaf order, in blocks when there are many points."""
+"""The similarity matrix in leaf order, averaged in blocks when there are many points."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from .._runtime.arrays import Floats, Ints
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree.ordering import order_leaves
-from .common import axes_or_new, tree_of
+from .common import axes_or_new, tree_from
 
-# About the pixels of a figure: more blocks could not be told apart.
+# About the pixels of a figure: more blocks could not be distinguished.
 MAX_BLOCKS = 1000
 # Few pairs are much more alike than all others: the colours end at this quantile of the mean similarities.
 BRIGHTEST = 0.998
@@ -51,7 +51,7 @@ def heatmap(
         raise ValueError(f"order={order!r} is unknown; choose 'similar' or 'tree'.")
     if max_blocks < 1:
         raise ValueError(f"max_blocks={max_blocks} shows nothing; choose max_blocks >= 1.")
-    points, shown = check_similarity(similarity), tree_of(tree)
+    points, shown = check_similarity(similarity), tree_from(tree)
     if points.n != shown.n_leaves:
         raise ValueError(f"The tree has {shown.n_leaves} leaves and the similarity {points.n} points; they must match.")
     leaves = (order_leaves(shown, points) if order == "similar" else shown).leaf_order()
@@ -69,7 +69,7 @@ def heatmap(
 
 
 def block_means(similarity: Similarity, leaves: Ints, n_blocks: int) -> Floats:
-    """Mean similarity, for each pair of points, between runs of ``leaves``: (n_blocks, n_blocks), NaN where there is no pair.
+    """Return the mean similarity of pairs of points between runs of ``leaves``: (n_blocks, n_blocks), NaN without a pair.
 
     Runs differ in length by at most one leaf.
     """

@@ -1,4 +1,4 @@
-"""Two trees face to face, equal leaves joined by lines."""
+"""Two trees side by side, equal leaves joined by lines."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .common import (
     BRANCH_COLOR,
     LINE_HEIGHT,
     add_legend,
+    apply_layout,
     axes_or_new,
     groups_of,
     names_of,
     points_per_unit,
-    settle_layout,
-    tree_of,
+    tree_from,
 )
 from .dendrogram import LARGEST_FONT, SMALLEST_FONT
 from .glyphs import printable
@@ -48,7 +48,7 @@ def tanglegram(
     mark_differences: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw two trees of the same leaves face to face; children are flipped so that few of the lines between them cross.
+    """Draw two trees of the same leaves side by side; children are flipped to reduce crossings.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def tanglegram(
     -----
     O(n log² n). Each tree has its own scale of heights.
     """
-    source, left, right = tree, tree_of(tree), tree_of(other)
+    source, left, right = tree, tree_from(tree), tree_from(other)
     left, right, n_crossings = untangle(left, matched(left, right))
     groups = groups_of(source, left, labels)
     ax = axes_or_new(ax, (7.5, float(np.clip(0.14 * left.n_leaves, 3.5, 9.0))))
@@ -113,7 +113,7 @@ def _highest(tree: Tree) -> float:
 
 
 def _place(tree: Tree, heights: Floats, flip: bool) -> Floats:
-    """Where heights stand on the x axis."""
+    """Return the positions of heights on the x axis."""
     share = heights / _highest(tree)
     return np.asarray(1.0 + GAP + share if flip else 1.0 - share)
 
@@ -141,8 +141,8 @@ def _headings(ax: Axes, titles: tuple[str, str] | None, n_crossings: int) -> Non
 
 
 def _write_names(ax: Axes, tree: Tree, slots: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> None:
-    """Names to the right of the left tree's leaves; none when the slots are too narrow for text."""
-    settle_layout(ax)
+    """Write names to the right of the left tree's leaves; none when the slots are too narrow for text."""
+    apply_layout(ax)
     room = points_per_unit(ax, "y") / LINE_HEIGHT
     if room < SMALLEST_FONT:
         note = f"names need a figure {SMALLEST_FONT / room:.1f} times as high"

@@ -118,11 +118,11 @@ def _(graph: Graph, tree: Tree, min_size: float | None = None) -> ClusterNumber:
 def _test_splits(tree: Tree, graph: Graph, rows: Floats | None, min_size: float | None) -> ClusterNumber:
     if tree.n_leaves < 2:
         return ClusterNumber(1, "there is one point")
-    if graph.crowding is None:
+    if graph.local_density is None:
         return _most_modular(graph, tree, min_size)
     evidence = split_evidence(tree, graph, min_size)
     if rows is not None:
-        if graph.crowding.dimension >= CURVES_AND_SURFACES:
+        if graph.local_density.dimension >= CURVES_AND_SURFACES:
             evidence = _with_lines(tree, rows, evidence, min_size)
         if min_size is None:
             evidence = _without_near_pockets(tree, graph, rows, evidence)
@@ -183,7 +183,7 @@ def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
     fall = np.minimum(_density_depths(tree, graph), DEEPEST)
     by_density = np.where((fall >= DENSITY_FALL) & ~wide, fall, 0.0)
     depth = np.where(narrowing > 0, np.hypot(np.maximum(narrowing, 0.0), fall), by_density)
-    is_thin = graph.crowding is not None and graph.crowding.dimension < THIN_CURVES
+    is_thin = graph.local_density is not None and graph.local_density.dimension < THIN_CURVES
     evidence = valley_evidence(depth, carriers, total, LOST_ON_CURVES if is_thin else LOST_POINTS)
     return np.where(tested, evidence, np.where(is_group, -np.inf, np.nan))
 
@@ -329,8 +329,8 @@ def _density_depths(tree: Tree, graph: Graph) -> Floats:
 
 def _smooth_density(graph: Graph) -> Floats:
     """Return the log density, averaged ``STEPS`` times over each point, its copies and its neighbours."""
-    assert graph.crowding is not None
-    density, sizes = graph.crowding.density, graph.sizes
+    assert graph.local_density is not None
+    density, sizes = graph.local_density.density, graph.sizes
     weights = graph.degrees() / sizes + sizes
     for _ in range(STEPS):
         density = (graph.product(density) / sizes + sizes * density) / weights

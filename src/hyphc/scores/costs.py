@@ -207,7 +207,7 @@ def tree_sampling_divergence(tree: TreeLike, similarity: SimilarityLike, *, norm
     blend has that of its graph.
     """
     tree, similarity = check_pair(tree, similarity)
-    similarity = similarity.near  # probabilities are not negative
+    similarity = similarity.local_part  # probabilities are not negative
     degrees = similarity.degrees()
     volume = float(degrees.sum())
     if volume == 0:

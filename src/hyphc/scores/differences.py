@@ -13,7 +13,7 @@ from .._kernels.scores import moments as kernels
 from .._runtime.arrays import Floats, Ints, Records
 from .._runtime.lazy_import import require_package
 from .._runtime.table_columns import Column, columns_of
-from ..similarity.inputs.foreign_inputs import as_given, is_annotated
+from ..similarity.inputs.foreign_inputs import convert_input, is_annotated
 from ..tree import Tree, TreeLike, as_tree
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def differences(
         raise ValueError(f"top={top} keeps no column; choose top >= 1.")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha} is no level of a test; choose one between 0 and 1, such as 0.05.")
-    X = as_given(X, "auto") if is_annotated(X) else X
+    X = convert_input(X, "auto") if is_annotated(X) else X
     read = [numbers for column in columns_of(X, shown.n_leaves, "X", classes=False) for numbers in _as_numbers(column)]
     if not read:
         raise ValueError("X has no columns; pass at least one.")

@@ -62,7 +62,7 @@ def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
 
 def _carried(tree: Tree, similarity: Similarity) -> dict[str, Any]:
     """Return what a tree carries of its similarity, by name; below 0 lies nothing but rounding."""
-    near, apart = similarity.near, similarity.squared_distances()
+    near, apart = similarity.local_part, similarity.squared_distances()
     # the points of a blend's leaf have equal rows, which an edge of weight 1 joins
     within = None if near is similarity else similarity.sizes * np.maximum(similarity.sizes - 1, 0) / 2
     return {

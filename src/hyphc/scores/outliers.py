@@ -6,7 +6,7 @@ import numpy as np
 
 from .._runtime.arrays import Floats, Ints
 from ..similarity import Graph, Similarity
-from ..similarity.graph import Crowding
+from ..similarity.graph import LocalDensity
 from ..tree import Tree, membership
 from ..tree.condense import FlatClusters
 
@@ -19,13 +19,13 @@ def outlier_scores(similarity: Similarity, tree: Tree, clusters: FlatClusters, m
     Neighbour graphs know densities (``density_scores``); their weights are relative to the distances around each point, so
     heights would not show a point in a sparse region. For other similarities the heights do (``membership.outlier_scores``).
     """
-    graph = similarity.near
-    if isinstance(graph, Graph) and graph.crowding is not None:
-        return density_scores(graph.crowding, clusters.labels)
+    graph = similarity.local_part
+    if isinstance(graph, Graph) and graph.local_density is not None:
+        return density_scores(graph.local_density, clusters.labels)
     return membership.outlier_scores(tree, clusters, min_size)
 
 
-def density_scores(crowding: Crowding, labels: Ints) -> Floats:
+def density_scores(crowding: LocalDensity, labels: Ints) -> Floats:
     """Return 1 − r₀ / r, at least 0, r the distance to a point's furthest neighbour in the graph: (n,).
 
     r₀ is the radius that the densest tenth of the points of its cluster stay within. This is GLOSH with the radius of a
@@ -33,7 +33,7 @@ def density_scores(crowding: Crowding, labels: Ints) -> Floats:
 
     Examples
     --------
-    >>> density_scores(Crowding(density=-2 * np.log([1.0, 1.0, 4.0, 3.0]), dimension=2.0), np.array([0, 0, 0, 1])).round(2)
+    >>> density_scores(LocalDensity(density=-2 * np.log([1.0, 1.0, 4.0, 3.0]), dimension=2.0), np.array([0, 0, 0, 1])).round(2)
     array([0.  , 0.  , 0.75, 0.  ])
     """
     log_radius = -crowding.density / crowding.dimension

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._runtime.parallel import thread_map
 from ..similarity import Graph, Similarity
-from ..similarity.metric_base import counted
+from ..similarity.metric_base import with_weights
 from ..tree import Tree
 from .search_context import Run
 from .spr_sweep import swept
@@ -29,7 +29,7 @@ EDGES_OF_A_LEAF = 5
 def n_rounds(similarity: Similarity, effort: float) -> int:
     """Rounds of a search without a time budget: fewer where they take longer, in proportion to the effort."""
     n = similarity.n
-    work = n + len(similarity.near.data) if isinstance(similarity.near, Graph) else EDGES_OF_A_LEAF * n
+    work = n + len(similarity.local_part.data) if isinstance(similarity.local_part, Graph) else EDGES_OF_A_LEAF * n
     least = 1 if similarity.has_edges else 0  # features are close to the best after their sweeps
     return int(effort * min(max(WORK / work, least), MOST_ROUNDS))
 
@@ -48,5 +48,5 @@ def _perturbed(tree: Tree, similarity: Similarity, run: Run, seed: int, share: f
     """The tree swept under other weights of its points, then under the true ones."""
     rng = np.random.default_rng(seed)
     factors = np.where(rng.random(similarity.n) < share, rng.choice(FACTORS, similarity.n), 1.0)
-    moved = swept(tree, counted(similarity, factors), run, rounds=1)
+    moved = swept(tree, with_weights(similarity, factors), run, rounds=1)
     return swept(moved, similarity, run, rounds=2)

@@ -123,7 +123,7 @@ def state_of(tree: Tree, similarity: Similarity) -> State:
     nodes["region"][m:n] = -1
     if not isinstance(state, FeatureState):
         joined = similarity if m == n else similarity.subset(np.arange(m))
-        nodes["edges" if isinstance(state, BlendState) else "cut"][inner] = split_weights(tree, joined.near)
+        nodes["edges" if isinstance(state, BlendState) else "cut"][inner] = split_weights(tree, joined.local_part)
     if isinstance(state, DenseState):
         nodes["order"][:m] = tree.leaf_order()
         nodes["first"][number] = tree._first

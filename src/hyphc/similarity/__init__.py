@@ -1,4 +1,4 @@
-"""What is clustered: similarities of all kinds behind one interface, and the metrics that make them."""
+"""Similarities of all kinds behind one interface, and the metrics that build them from data."""
 
 from .background import Background
 from .base import Similarity

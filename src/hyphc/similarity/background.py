@@ -1,4 +1,4 @@
-"""A weak similarity of all pairs, linear in their squared distance, in closed form on features."""
+"""A weak similarity of all pairs, linear in their squared distance, evaluated in closed form from features."""
 
 from __future__ import annotations
 
@@ -66,23 +66,23 @@ class Background(Similarity):
         self.level = self.mean_square() if level is None else float(level)
 
     def mean_square(self) -> float:
-        """The mean squared distance of two points in different leaves."""
+        """Return the mean squared distance of two points in different leaves."""
         n_points = float(self.sizes.sum())
         pairs = (n_points**2 - float(self.sizes @ self.sizes)) / 2
         return self.total_square() / pairs if pairs > 0 else 0.0
 
     def total_square(self) -> float:
-        """Σ ‖x − y‖² over pairs of points in different leaves."""
+        """Return Σ ‖x − y‖² over pairs of points in different leaves."""
         whole = self.sizes.sum() * self.squares.sum() - _square(self.X.sum(axis=0))
         inside = float(np.sum(self.sizes * self.squares)) - float(np.einsum("ij,ij->", self.X, self.X))
         return max(0.0, float(whole - inside))
 
     def shift(self) -> float:
-        """What must be added to the similarity of two points, at least, so that none is negative."""
+        """Return the least constant that makes the similarity of every two points non-negative."""
         return max(0.0, self.from_furthest())
 
     def from_furthest(self) -> float:
-        """What must be added so that similarities count from the furthest pair there can be, whatever the level."""
+        """Return the constant that makes similarities count from the largest possible distance, whatever the level."""
         centre = self.X.sum(axis=0) / self.sizes.sum()
         means = self.X / self.sizes[:, None]
         # ‖x − mean‖² summed over the points of a leaf: none of them is further from it than all together
@@ -93,14 +93,14 @@ class Background(Similarity):
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
-        """Numbers that a leaf carries: the columns of X."""
+        """Number of values stored for a leaf: the columns of X."""
         return int(self.X.shape[1])
 
     def features(self) -> npt.NDArray[Any]:
         return self.X
 
     def _weights(self, counts: Floats, crossed: Floats, products: Floats) -> Floats:
-        """Similarities from s_i·s_j, s_j·q_i + s_i·q_j and ⟨x_i, x_j⟩."""
+        """Return similarities from s_i·s_j, s_j·q_i + s_i·q_j and ⟨x_i, x_j⟩."""
         return np.asarray(self.slope * (self.level * counts - crossed + 2.0 * products))
 
     def pairs(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""``Similarity``: what everything else asks of a similarity, whatever it is made of: w_ij ≥ 0 for i ≠ j.
+"""``Similarity``, the abstract base class of all kinds of similarity: w_ij ≥ 0 for i ≠ j.
 
 | kind | what it holds | memory |
 |---|---|---|
@@ -66,58 +66,61 @@ class Similarity(ABC):
 
     @abstractmethod
     def pairs(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Floats:
-        """w_ij for arrays of leaves i and j; 0 where i = j."""
+        """Return w_ij for arrays of leaves i and j; 0 where i = j."""
 
     @abstractmethod
     def rows(self, index: npt.ArrayLike) -> Floats:
-        """The rows ``index`` of the similarity matrix, (len(index), n) float64, with zeros where i = j."""
+        """Return the rows ``index`` of the similarity matrix, (len(index), n) float64, with zeros where i = j."""
 
     @abstractmethod
     def degrees(self) -> Floats:
-        """Σ_j w_ij for each leaf, without n² memory for features and graphs."""
+        """Return Σ_j w_ij for each leaf, without n² memory for features and graphs."""
 
     @abstractmethod
     def maximum(self) -> float:
-        """An upper bound on the largest similarity of two points: attained for matrices, by Cauchy–Schwarz for features."""
+        """Return an upper bound on the largest similarity of two points: attained for matrices, by Cauchy–Schwarz for
+        features."""
 
     @abstractmethod
     def subset(self, index: npt.ArrayLike) -> Self:
-        """The similarity of the leaves ``index`` alone, of the same kind."""
+        """Return the similarity of the leaves ``index`` alone, of the same kind."""
 
     @abstractmethod
     def product(self, v: Floats) -> Floats:
-        """W·v with a zero diagonal, without n² memory for features and graphs."""
+        """Return W·v with a zero diagonal, without n² memory for features and graphs."""
 
     @abstractmethod
     def combined(self, mix: sp.csr_array[np.float64], sizes: Floats) -> Self:
-        """Leaves that are the sums of leaves: row g of ``mix`` (g, n) says of which, how often; ``sizes`` are theirs."""
+        """Return the similarity of sums of leaves: row g of ``mix`` (g, n) holds the multiplicity of each old leaf in new leaf
+        g, which stands for ``sizes[g]`` points."""
 
     @abstractmethod
     def extended(self, rows: Any) -> Self:
-        """Old and new points together.
+        """Return the similarity of old and new points together.
 
         ``rows`` (k, d) of features, or (k, n) similarities to the old points; the new ones then have none among themselves.
         """
 
     @abstractmethod
     def signatures(self) -> Callable[[Ints], Any]:
-        """Leaves → rows of a matrix, dense or sparse, that are equal just for twins (``fit.weighted_leaves.twins``)."""
+        """Return a function from leaves to rows of a matrix, dense or sparse, that are equal just for twins
+        (``fit.weighted_leaves.twins``)."""
 
     @abstractmethod
     def group_sums(self, group: Ints, n_groups: int) -> Floats:
-        """Σ w_ij over ordered pairs i ≠ j, i in one group and j in another or in the same: (n_groups, n_groups)."""
+        """Return Σ w_ij over ordered pairs i ≠ j, i in one group and j in another or in the same: (n_groups, n_groups)."""
 
     @property
-    def near(self) -> Similarity:
-        """The part that says what is near: of a blend its graph, otherwise all of it."""
+    def local_part(self) -> Similarity:
+        """The part that describes neighbourhoods: the graph of a blend, otherwise the similarity itself."""
         return self
 
     def squared_distances(self) -> Similarity | None:
-        """Minus the squared distances of the points, as a similarity; None where there are no points in space."""
+        """Return minus the squared distances of the points, as a similarity; None where there are no points in space."""
         return None
 
     def features(self) -> npt.NDArray[Any] | None:
-        """The rows (n, d) behind the similarity, sums where leaves stand for several points; None where there are none."""
+        """Return the rows (n, d) behind the similarity, sums where leaves stand for several points; None where there are none."""
         return None
 
     @property
@@ -126,39 +129,40 @@ class Similarity(ABC):
         return comb(self.n, 2)
 
     def range_of_leaves(self) -> float:
-        """How much the similarities of two pairs of leaves, all their points counted, can differ at most."""
+        """Return an upper bound on the difference between the similarities of two pairs of leaves, summed over all their
+        points."""
         return self.maximum()
 
     def total(self) -> float:
-        """Σ_{i<j} w_ij."""
+        """Return Σ_{i<j} w_ij."""
         return float(self.degrees().sum() / 2)
 
     def block(self, index: npt.ArrayLike) -> Floats:
-        """The square matrix of the leaves ``index``, (B, B) float64, zero on the diagonal."""
+        """Return the square matrix of the leaves ``index``, (B, B) float64, zero on the diagonal."""
         index = np.asarray(index)
         return self.pairs(index[:, None], index[None, :])
 
     def blocks(self, parts: Ints) -> Floats:
-        """Similarities within each of b blocks of m leaves, (b, m, m) float64; what is on the diagonals means nothing."""
+        """Return the similarities within each of b blocks of m leaves, (b, m, m) float64; the diagonals are undefined."""
         return self.pairs(parts[:, :, None], parts[:, None, :])
 
     def reordered(self, leaves: Ints) -> tuple[Self, Ints]:
-        """The leaves in this order, where it pays to copy them, and the order that was taken."""
+        """Return the similarity with its leaves in this order, where copying pays, and the order that was applied."""
         return self.subset(leaves), leaves
 
     def weighted_pairs(self) -> Iterator[tuple[Ints, Ints, Floats]]:
-        """Ordered pairs of positive similarity in chunks: arrays i, j and w."""
+        """Yield ordered pairs of positive similarity in chunks: arrays i, j and w."""
         for rows, weights in self.row_chunks():
             i, j = np.nonzero(weights > 0)
             yield i + rows.start, j, weights[i, j]
 
     def to_dense(self) -> Floats:
-        """All similarities, (n, n) float64; raises MemoryError when that does not fit."""
+        """Return all similarities, (n, n) float64; raise MemoryError when they do not fit."""
         require_memory(8 * self.n**2, f"The {self.n} x {self.n} matrix", "use a subset or a neighbour graph")
         return self.rows(np.arange(self.n))
 
     def row_chunks(self) -> Iterator[tuple[slice, Floats]]:
-        """Slices of rows and their similarities, about 64 MB at a time."""
+        """Yield slices of rows and their similarities, about 64 MB at a time."""
         step = max(1, CHUNK_BYTES // (8 * self.n))
         for start in range(0, self.n, step):
             rows = slice(start, min(start + step, self.n))
@@ -169,7 +173,7 @@ class Similarity(ABC):
 
 
 def is_rounding(weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Where a weight is below 0 by rounding alone, as (1 + cosine) / 2 of opposite rows can be."""
+    """Return where a weight is negative by rounding alone, as (1 + cosine) / 2 of opposite rows can be."""
     return np.asarray((weights < 0) & (weights >= -NEGATIVE_RTOL * weights.max(initial=0.0)))
 
 
@@ -177,7 +181,7 @@ BY_KIND: dict[str, Any] = {}  # every function that is chosen by the kind of its
 
 
 def by_kind(function: Callable[..., T]) -> _SingleDispatchCallable[T]:
-    """A function that each kind of similarity may have its own version of: the one table of what a new kind must bring.
+    """Decorate a function to dispatch on the kind of similarity; the registry lists what a new kind must implement.
 
     The function itself serves kinds that register none.
     """

@@ -1,4 +1,5 @@
-"""A graph with a weak background: the graph says what is near, the background how its pieces are put together."""
+"""A neighbour graph plus a weak background: the graph describes neighbourhoods, the background orders merges of its
+components."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from .graph import Graph
 
 @dataclass(frozen=True)
 class BlendRows:
-    """New points beside a blend: their edges (k, n) to the fitted ones, and their features (k, d)."""
+    """New points for a blend: their edges (k, n) to the fitted points, and their features (k, d)."""
 
     edges: sp.csr_array[np.float64]
     features: Floats
@@ -56,21 +57,21 @@ class Blend(Similarity):
 
     @property
     def parts(self) -> tuple[Graph, Background]:
-        """What is added up."""
+        """The two summands."""
         return self.graph, self.background
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
-        """Numbers that a leaf carries: the background's columns."""
+        """Number of values stored for a leaf: the background's columns."""
         return self.background.n_columns
 
     @property
     def recall_(self) -> float:  # type: ignore[override]
-        """The share of true nearest neighbours that the graph has."""
+        """Fraction of true nearest neighbours that the graph holds."""
         return self.graph.recall_
 
     @property
-    def near(self) -> Graph:
+    def local_part(self) -> Graph:
         return self.graph
 
     def squared_distances(self) -> Background:

@@ -1,4 +1,4 @@
-"""From what people have (features, similarities, distances) to the ``Similarity`` that everything else takes."""
+"""Construction of a ``Similarity`` from features, similarities or distances."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .base import Similarity
-from .inputs.foreign_inputs import as_given
+from .inputs.foreign_inputs import convert_input
 from .inputs.frames import is_frame
 from .inputs.input_warnings import warn_of_named_columns
 from .knn.other_distances import is_distance
@@ -36,7 +36,7 @@ def as_similarity(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Similarity:
-    """The similarity to cluster, from features or from similarities.
+    """Return the similarity to cluster, from features or from similarities.
 
     Which similarity one clusters decides more than the optimiser whether known groups come out. ``"auto"`` follows groups of any
     shape and scales to millions of points; ``docs/which_similarity.md`` has the study. ``"cosine"`` is the paper's, on
@@ -66,7 +66,7 @@ def as_similarity(
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         Weights of the graph, see ``hyphc.similarity.knn.search.neighbor_graph``.
     scale : "auto" or bool
-        For "auto": whether columns are brought to deviation 1. "auto" decides from the columns, see
+        For "auto": whether columns are standardised. "auto" decides from the columns, see
         ``hyphc.similarity.scaling.column_scaling``.
     background : float, optional
         For "auto": the strength β of the background, by default 0.0001; 0 is the graph alone.
@@ -87,14 +87,14 @@ def as_similarity(
            [0.5, 0. , 0.5],
            [0. , 0.5, 0. ]])
     """
-    X = as_given(X, metric, directed)
+    X = convert_input(X, metric, directed)
     settings: dict[str, Any] = {"n_neighbors": n_neighbors, "edge_weights": edge_weights, "scale": scale}
     settings |= {"background": background, "offset": offset, "gamma": gamma}
     if isinstance(X, Similarity):
         require_no_metric(metric, settings)
         return X
     chosen = metric_named(metric, **settings, directed=directed, n_jobs=n_jobs, random_state=random_state)
-    rows = chosen.admitted(X)
+    rows = chosen.validate(X)
     if is_frame(X) and chosen.takes_rows:
         warn_of_named_columns(tuple(map(str, X.columns)), getattr(rows, "values", rows))
     return chosen.similarity(rows)
@@ -113,7 +113,7 @@ def metric_named(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Metric:
-    """The metric of a name, or of a function, with the settings that it has; parameters as of ``as_similarity``."""
+    """Return the metric of a name, or of a function, with its settings; parameters as of ``as_similarity``."""
     if not callable(metric) and metric not in METRICS:
         raise ValueError(f"metric={metric!r} is unknown; choose one of {choices()}.")
     require_directed(directed)
@@ -154,13 +154,13 @@ def metric_named(
 
 
 def require_no_metric(metric: MetricLike, settings: dict[str, Any]) -> None:
-    """Raise for a metric, or settings of one, where similarities are given and no metric makes them."""
+    """Raise for a metric, or for settings of one, where similarities are given and no metric is used."""
     if metric not in ("auto", "precomputed"):
         raise ValueError(f"X holds similarities, and metric={metric!r} makes them of rows; leave the metric out.")
     metric_named("precomputed", **settings)
 
 
 def check_similarity(similarity: SimilarityLike) -> Similarity:
-    """A Similarity of what functions take as one: a Similarity, a dense or sparse matrix of them, or a graph of networkx."""
-    given = as_given(similarity, "precomputed")
+    """Return a Similarity from anything accepted as one: a Similarity, a dense or sparse matrix, or a networkx graph."""
+    given = convert_input(similarity, "precomputed")
     return given if isinstance(given, Similarity) else Precomputed().similarity(given)

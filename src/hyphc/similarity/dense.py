@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import CHUNK_BYTES, as_floats, require_finite, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
-from .symmetrize import refuse, symmetrise
+from .symmetrize import raise_asymmetric, symmetrise
 
 
 class Dense(Similarity):
@@ -90,7 +90,7 @@ class Dense(Similarity):
 
 
 def _non_negative_matrix(W: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The matrix, with 0 for what rounding put below it; its diagonal may be anything."""
+    """Return the matrix with entries that rounding made negative set to 0; the diagonal is not checked."""
     if W.min(initial=0.0) >= 0:
         return W
     apart = W - np.diag(np.diag(W))
@@ -115,4 +115,4 @@ def _require_symmetric(W: npt.NDArray[Any]) -> None:
         if difference.max() > tolerance:
             i, j = np.unravel_index(int(difference.argmax()), difference.shape)
             a, b = int(i) + start, int(j)
-            refuse(a, b, float(W[a, b]), float(W[b, a]))
+            raise_asymmetric(a, b, float(W[a, b]), float(W[b, a]))

@@ -1,4 +1,4 @@
-"""Similarities from distances."""
+"""Conversion of distances to similarities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .dense import Dense
 def similarity_from_distances(
     distances: npt.ArrayLike, method: str = "reverse", *, sigma: float | None = None
 ) -> Dense:
-    """Similarities from distances, square or in SciPy's condensed form.
+    """Convert distances, square or in SciPy's condensed form, to similarities.
 
     ``"reverse"``: w = (largest distance) − distance. ``"gaussian"``: w = exp(−d² / (2·sigma²)), sigma the median distance by
     default. ``"inverse"``: w = 1 / (1 + d).

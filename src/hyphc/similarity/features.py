@@ -1,4 +1,4 @@
-"""Similarities in closed form on features: never an n × n array."""
+"""Similarities evaluated in closed form from features, without an n × n array."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Features(Similarity):
     array(0.5)
     """
 
-    # Checking every pair costs n²·d; above this only the Cauchy–Schwarz condition can vouch for w ≥ 0.
+    # Checking every pair costs n²·d; above this only the Cauchy–Schwarz condition is checked for w ≥ 0.
     MAX_CHECKED = 5_000
 
     def __init__(self, X: npt.ArrayLike, *, offset: float, scale: float, sizes: npt.ArrayLike | None = None) -> None:
@@ -72,7 +72,7 @@ class Features(Similarity):
         return np.asarray(np.where(i == j, 0.0, weights))
 
     def _products(self, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> Floats:
-        """⟨x_i, x_j⟩ for vectors of leaves, few rows at a time: they stay in the cache, and memory does not grow with d."""
+        """Return ⟨x_i, x_j⟩ for vectors of leaves, in blocks of rows that fit the cache; memory does not grow with d."""
         products = np.empty(len(i))
         step = max(1, CACHED_ENTRIES // max(1, self.X.shape[1]))
         for at in range(0, len(i), step):
@@ -121,7 +121,7 @@ class Features(Similarity):
         return self.maximum() * float(self.sizes.max()) ** 2
 
     def squared_distances(self) -> Background | None:
-        # of a leaf of several points only the sum of their rows is known, not how far apart they lie
+        # a leaf of several points stores only the sum of their rows, not the distances between them
         return Background(self.X, slope=1.0, level=0.0) if (self.sizes == 1).all() else None
 
     def features(self) -> npt.NDArray[Any]:
@@ -129,7 +129,7 @@ class Features(Similarity):
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
-        """Numbers that a leaf carries: the columns of X."""
+        """Number of values stored for a leaf: the columns of X."""
         return int(self.X.shape[1])
 
     def product(self, v: Floats) -> Floats:
@@ -148,7 +148,7 @@ class Features(Similarity):
 
     def signatures(self) -> Callable[[Ints], Any]:
         own = self.offset * self.sizes**2 + self.scale * self._squares
-        # a row more similar to others than to its copies has no twin: its own number tells it apart
+        # a row more similar to others than to its copies has no twin: its number makes its signature unique
         apart = np.where(own >= self.maximum() * self.sizes**2 * (1 - 1e-6), 0.0, 1.0 + np.arange(self.n))
         return lambda index: np.column_stack([self.X[index] / self.sizes[index, None], apart[index]])
 

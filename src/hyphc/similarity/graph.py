@@ -17,9 +17,8 @@ from .symmetrize import require_symmetric, symmetrise
 
 
 @dataclass(frozen=True, eq=False)
-class Crowding:
-    """How crowded the neighbourhood of each point is, where a graph was made of rows: the logarithm of the density there, up to
-    a constant, and the dimension in which neighbourhoods grow."""
+class LocalDensity:
+    """Log density around each point of a neighbour graph, up to a constant, and the intrinsic dimension of the neighbourhoods."""
 
     density: Floats
     dimension: float
@@ -29,11 +28,11 @@ class Graph(Similarity):
     """A sparse symmetric matrix: both directions stored, no diagonal, absent edges are 0. It need not be connected.
 
     ``directed`` says how a matrix with two weights for a pair becomes symmetric: "sum", "max" or "mean" of both; None refuses
-    it. Entries that a sparse matrix holds several times are summed. ``crowding`` is known where the graph was made of rows.
+    it. Entries that a sparse matrix holds several times are summed. ``local_density`` is known where the graph was made of rows.
     """
 
     is_sparse = has_edges = True
-    crowding: Crowding | None = None
+    local_density: LocalDensity | None = None
 
     def __init__(self, adjacency: Any, *, sizes: npt.ArrayLike | None = None, directed: str | None = None) -> None:
         matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)
@@ -52,8 +51,8 @@ class Graph(Similarity):
         self._store(matrix, sizes)
 
     @classmethod
-    def _known(cls, matrix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
-        """A graph made of a graph: symmetric, without a diagonal, nothing to check again."""
+    def _unchecked(cls, matrix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
+        """Build a graph from the matrix of another: symmetric, without a diagonal, not checked again."""
         graph = cls.__new__(cls)
         matrix.sort_indices()
         graph._store(matrix, sizes)
@@ -71,11 +70,11 @@ class Graph(Similarity):
         return len(self.data) // 2
 
     def to_csr(self) -> sp.csr_array[np.float64]:
-        """The graph as a SciPy CSR array that shares its memory."""
+        """Return the graph as a SciPy CSR array that shares its memory."""
         return sp.csr_array((self.data, self.indices, self.indptr), shape=(self.n, self.n))
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
-        """Each undirected edge once: arrays i < j and w."""
+        """Return each undirected edge once: arrays i < j and w."""
         i = np.repeat(np.arange(self.n), np.diff(self.indptr))
         once = i < self.indices
         return i[once], self.indices[once].astype(np.int64), self.data[once]
@@ -100,7 +99,7 @@ class Graph(Similarity):
 
     def subset(self, index: npt.ArrayLike) -> Graph:
         index = np.asarray(index)
-        return Graph._known(self.to_csr()[index][:, index], self.sizes[index])
+        return Graph._unchecked(self.to_csr()[index][:, index], self.sizes[index])
 
     @property
     def n_pairs(self) -> int:
@@ -114,7 +113,7 @@ class Graph(Similarity):
 
     def combined(self, mix: sp.csr_array[np.float64], sizes: Floats) -> Graph:
         upper = sp.triu(mix @ self.to_csr() @ mix.T, 1, format="csr")
-        return Graph._known(upper + upper.T, sizes)
+        return Graph._unchecked(upper + upper.T, sizes)
 
     def extended(self, rows: Any) -> Graph:
         across = sp.csr_array(rows) @ sp.diags_array(self.sizes)

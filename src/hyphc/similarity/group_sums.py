@@ -1,4 +1,4 @@
-"""Groups of points as a matrix: its products with rows, sizes or similarities are their sums over the members of each group."""
+"""Indicator matrices of groups, whose products with rows, sizes or similarities are sums over the members."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._runtime.arrays import Ints
 
 
 def indicator(groups: Ints, n_groups: int | None = None) -> sp.csr_array[np.float64]:
-    """(n_groups, n): 1 where a point belongs to a group. By default there are as many groups as the largest number says.
+    """Return the (n_groups, n) matrix with 1 where a point belongs to a group; n_groups defaults to the largest label plus 1.
 
     Examples
     --------

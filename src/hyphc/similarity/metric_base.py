@@ -1,4 +1,4 @@
-"""What a metric is: it makes a similarity of rows, and says what new rows are to a similarity that it made."""
+"""Abstract base class of metrics: a metric builds a similarity from rows, and relates new rows to it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Seed = int | np.random.RandomState | None
 
 
 class Metric(ABC):
-    """How similar two rows are."""
+    """Abstract similarity measure between two rows."""
 
     name: ClassVar[str]
-    words: ClassVar[str]  # what it is, for people
+    words: ClassVar[str]  # description for messages
     takes_rows: ClassVar[bool] = True  # False: X is square, the similarities themselves
     takes_sparse: ClassVar[bool] = False
     takes_missing: ClassVar[bool] = False  # whether entries may be NaN, and columns categories
@@ -29,41 +29,41 @@ class Metric(ABC):
     stands_alone: ClassVar[bool] = True  # whether it makes a similarity without a neighbour graph
 
     def similarity(self, X: Any, weights: Floats | None = None) -> Similarity:
-        """The similarity of the rows, each counted ``weights`` times; it keeps this metric and what it needs of the rows."""
-        rows = self.checked(X)
+        """Return the similarity of the rows, with multiplicities ``weights``; it stores this metric and what new rows need."""
+        rows = self.check_rows(X)
         self.warn(rows)
         made = self.build(rows)
         made.metric = self
-        return made if weights is None else counted(made, weights)
+        return made if weights is None else with_weights(made, weights)
 
-    def told(self, similarity: Similarity) -> str:
-        """What it decided by itself when it made the similarity, in words; empty if nothing."""
+    def describe(self, similarity: Similarity) -> str:
+        """Describe the decisions taken while the similarity was built; empty if none."""
         return ""
 
     def warn(self, X: Any) -> None:
-        """Warn of rows that are likely to be something else than what this metric takes."""
+        """Warn if the rows probably are not what this metric takes."""
         warn_of_one_wide_column(X)
 
     @abstractmethod
     def build(self, X: Any) -> Similarity:
-        """The similarity of rows that have been checked."""
+        """Return the similarity of checked rows."""
 
     @abstractmethod
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        """What ``Similarity.extended`` takes, for new rows given like those of ``build``."""
+        """Return the argument of ``Similarity.extended`` for new rows, given like those of ``build``."""
 
-    def grown(self, fitted: Similarity, new: Any) -> Similarity:
-        """Old and new rows together, as if all had been there at first where that is not too dear."""
-        rows = self.checked(new)
-        whole = self.build(stacked(fitted.source, rows)) if fitted.source is not None else self._extended(fitted, rows)
+    def extend(self, fitted: Similarity, new: Any) -> Similarity:
+        """Return the similarity of old and new rows together, rebuilt from all rows where they are stored."""
+        rows = self.check_rows(new)
+        whole = self.build(stack_rows(fitted.source, rows)) if fitted.source is not None else self._append(fitted, rows)
         whole.metric = self
         return whole
 
-    def _extended(self, fitted: Similarity, new: Any) -> Similarity:
+    def _append(self, fitted: Similarity, new: Any) -> Similarity:
         return fitted.extended(self.rows(fitted, new))
 
-    def checked(self, X: Any) -> Any:
-        """The rows as a finite array (n, d)."""
+    def check_rows(self, X: Any) -> Any:
+        """Return the rows as a finite array (n, d)."""
         if sp.issparse(X):
             raise ValueError(
                 f"Sparse features cannot be used with metric={self.name!r}; give n_neighbors, reduce them with "
@@ -74,13 +74,13 @@ class Metric(ABC):
         require_finite(features, "X")
         return features
 
-    def admitted(self, X: Any, new: bool = False) -> Any:
-        """What a door lets in: checked rows that have some value each, as has each column unless these are new rows."""
-        return self.checked(X)
+    def validate(self, X: Any, new: bool = False) -> Any:
+        """Return checked rows in which each row has a value and, unless they are new rows, each column too."""
+        return self.check_rows(X)
 
 
 def as_rows(X: Any) -> npt.NDArray[Any]:
-    """X as an array (n, d) of floats."""
+    """Return X as an array (n, d) of floats."""
     features = as_floats(X, "X")
     if features.ndim != 2:
         remedy = (
@@ -93,7 +93,7 @@ def as_rows(X: Any) -> npt.NDArray[Any]:
 
 
 def require_no_gaps(metric: Metric, X: npt.NDArray[Any]) -> None:
-    """Raise for the first missing entry, and say which metric takes such."""
+    """Raise for the first missing entry, and suggest a metric that accepts it."""
     if has_gaps(X):
         i, j = np.argwhere(np.isnan(X))[0].tolist()
         raise ValueError(
@@ -106,17 +106,17 @@ def require_no_gaps(metric: Metric, X: npt.NDArray[Any]) -> None:
 LARGEST_WEIGHT = 1e20
 
 
-def counted(similarity: Similarity, weights: npt.ArrayLike) -> Similarity:
-    """Each leaf taken ``weights[i]`` times; what made the similarity is kept."""
-    factor = positive_weights(weights, similarity.n)
+def with_weights(similarity: Similarity, weights: npt.ArrayLike) -> Similarity:
+    """Return the similarity with leaf i counted ``weights[i]`` times; its metric and source are kept."""
+    factor = check_weights(weights, similarity.n)
     taken = similarity.combined(sp.diags_array(factor).tocsr(), factor * similarity.sizes)
     taken.metric, taken.source = similarity.metric, similarity.source
-    taken.near.recall_ = similarity.near.recall_
+    taken.local_part.recall_ = similarity.local_part.recall_
     return taken
 
 
-def positive_weights(weights: npt.ArrayLike, n: int) -> Floats:
-    """The weights of n points, if there are as many and all are positive."""
+def check_weights(weights: npt.ArrayLike, n: int) -> Floats:
+    """Return the weights of n points; raise unless there are n of them, all positive."""
     factor = np.asarray(weights, dtype=np.float64)
     if factor.shape != (n,):
         raise ValueError(f"{n} points need as many weights; got shape {factor.shape}.")
@@ -134,13 +134,13 @@ def positive_weights(weights: npt.ArrayLike, n: int) -> Floats:
     return factor
 
 
-def stacked(old: Any, new: Any) -> Any:
-    """Rows of both, dense or sparse."""
+def stack_rows(old: Any, new: Any) -> Any:
+    """Return the rows of both, dense or sparse."""
     return np.concatenate([old, new]) if isinstance(old, np.ndarray) else sp.csr_array(sp.vstack([old, new]))
 
 
-def of_width(new: Any, fitted: Similarity) -> Any:
-    """New rows, if they have as many columns as the fitted ones."""
+def check_width(new: Any, fitted: Similarity) -> Any:
+    """Return new rows; raise unless they have as many columns as the fitted ones."""
     old: Any = fitted.features() if fitted.source is None else fitted.source
     if new.shape[1] != old.shape[1]:
         raise ValueError(

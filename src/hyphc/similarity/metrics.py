@@ -1,4 +1,4 @@
-"""Metrics: how similar two rows are, each told in one place.
+"""Metrics on rows in closed form or dense, and the registry of all metrics.
 
 The similarity keeps the metric that made it. ``METRICS`` names them: every list of choices, help text and error derives from it.
 """
@@ -22,7 +22,7 @@ from .features import Features
 from .graph import Graph
 from .inputs.input_warnings import warn_of_distances, warn_of_similarities
 from .knn.other_distances import DISTANCES
-from .metric_base import Metric, of_width, stacked
+from .metric_base import Metric, check_width, stack_rows
 from .neighbor_metrics import Auto
 from .row_transforms import DIRECTIONS
 from .scaling import unit_rows
@@ -39,7 +39,7 @@ class Cosine(Metric):
         return Features(unit_rows(DIRECTIONS[self.name](X)), offset=0.5, scale=0.5)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        return unit_rows(DIRECTIONS[self.name](of_width(new, fitted)))
+        return unit_rows(DIRECTIONS[self.name](check_width(new, fitted)))
 
 
 class Correlation(Cosine):
@@ -56,7 +56,7 @@ class Spearman(Cosine):
     words = "(1 + Spearman's correlation of two rows) / 2"
 
     def warn(self, X: Any) -> None:
-        """Ranks know nothing of a column's width."""
+        """Do nothing: ranks do not depend on the width of a column."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Linear(Metric):
         return Features(X, offset=longest if self.offset is None else self.offset, scale=1.0)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        return of_width(new, fitted)
+        return check_width(new, fitted)
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class Rbf(Metric):
         if self.gamma is not None and not self.gamma > 0:
             raise ValueError(f"gamma={self.gamma} must be positive.")
         require_squares(X, "X")
-        return _dense_of(lambda rows: self._kernel(rows, rows, X), X)
+        return _to_dense(lambda rows: self._kernel(rows, rows, X), X)
 
     def rows(self, fitted: Similarity, new: Any) -> Floats:
         require_squares(new, "X", smallest=False)
-        return self._kernel(of_width(new, fitted), fitted.source, fitted.source)
+        return self._kernel(check_width(new, fitted), fitted.source, fitted.source)
 
     def _kernel(self, rows: Any, others: Any, fitted: Any) -> Floats:
         from sklearn.metrics.pairwise import rbf_kernel
@@ -120,7 +120,7 @@ class Euclidean(Metric):
 
 
 def _distance(name: str, words: str) -> type[Metric]:
-    """A distance like Euclid's, of another name."""
+    """Return a metric class like ``Euclidean`` for another distance."""
     return type(name.capitalize(), (Euclidean,), {"name": name, "words": words, "__doc__": Euclidean.__doc__})
 
 
@@ -151,7 +151,7 @@ class Precomputed(Metric):
             )
         return new
 
-    def checked(self, X: Any) -> Any:
+    def check_rows(self, X: Any) -> Any:
         return X
 
 
@@ -175,7 +175,7 @@ class PrecomputedDistances(Metric):
             raise ValueError(f"X has {new.shape[1]} columns; pass distances to each of the {fitted.n} fitted points.")
         return np.maximum(fitted.source - new, 0.0)  # further away than any two fitted points: not similar at all
 
-    def checked(self, X: Any) -> Any:
+    def check_rows(self, X: Any) -> Any:
         return X
 
 
@@ -189,10 +189,10 @@ class Custom(Metric):
     words = "similarities of the given function"
 
     def build(self, X: npt.NDArray[Any]) -> Dense:
-        return _dense_of(self.function, X)
+        return _to_dense(self.function, X)
 
     def rows(self, fitted: Similarity, new: Any) -> Floats:
-        whole = stacked(fitted.source, of_width(new, fitted))
+        whole = stack_rows(fitted.source, check_width(new, fitted))
         return np.asarray(self.function(whole))[fitted.n :, : fitted.n]
 
 
@@ -204,25 +204,25 @@ METRICS = {kind.name: kind for kind in _ALL}
 NEIGHBOR_METRICS = tuple(name for name, kind in METRICS.items() if kind.has_neighbors)
 
 
-def metric_of(similarity: Similarity) -> Metric:
-    """The metric that made a similarity; one made by hand takes rows like its own, or similarities."""
+def get_metric(similarity: Similarity) -> Metric:
+    """Return the metric that built a similarity; one built by hand takes rows like its own, or similarities."""
     if similarity.metric is not None:
         return similarity.metric  # type: ignore[no-any-return]
     return Precomputed() if similarity.features() is None else Linear()
 
 
 def choices() -> str:
-    """All that ``metric`` may be, for errors and help texts."""
+    """Return all values of ``metric``, for errors and help texts."""
     return f"{', '.join(map(repr, METRICS))} or a callable: of X, for similarities, or of two rows, for a distance"
 
 
 def default_gamma(X: npt.NDArray[Any]) -> float:
-    """1 / (d·var(X)), as scikit-learn's "scale"."""
+    """Return 1 / (d·var(X)), as scikit-learn's "scale"."""
     variance = float(X.var())
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
-def _dense_of(kernel: Callable[[Floats], npt.ArrayLike], X: npt.NDArray[Any]) -> Dense:
+def _to_dense(kernel: Callable[[Floats], npt.ArrayLike], X: npt.NDArray[Any]) -> Dense:
     n = len(X)
     require_memory(16 * n * n, f"A dense similarity of {n} points", "set n_neighbors for a sparse graph")
     matrix = np.asarray(kernel(X))

@@ -1,4 +1,4 @@
-"""Metrics that look at nearest neighbours: the graph alone, and the default, a graph with a weak background."""
+"""Metrics based on nearest neighbours: the graph alone, and the default "auto", a graph with a weak background."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .._runtime.validation import has_gaps, require_finite_entries, require_memo
 from .background import Background
 from .base import Similarity
 from .blend import Blend, BlendRows
-from .graph import Crowding, Graph
-from .inputs.frames import has_categories, table_of
+from .graph import Graph, LocalDensity
+from .inputs.frames import has_categories, to_table
 from .inputs.input_warnings import warn_of_square_rows
 from .inputs.missing_values import (
-    PartlyKnown,
-    find_with_gaps,
+    MaskedRows,
+    describe_missing,
+    find_masked_neighbors,
     require_not_infinite,
     require_values,
     require_values_below,
-    told_gaps,
 )
-from .inputs.mixed_types import Table, blocks_of, column_shares, mixed_scaling
+from .inputs.mixed_types import MixedTable, column_shares, mixed_scaling, source_columns
 from .knn.other_distances import Distance
-from .metric_base import Metric, Seed, as_rows, of_width, positive_weights, stacked
-from .scaling import ColumnScaling, column_scaling, moments_of, require_scale
+from .metric_base import Metric, Seed, as_rows, check_weights, check_width, stack_rows
+from .scaling import ColumnScaling, column_scaling, compute_moments, require_scale
 
 if TYPE_CHECKING:
-    from .knn.search import Found
+    from .knn.search import NeighborLists
 
 # Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
 N_NEIGHBORS = 15
@@ -42,9 +42,9 @@ BACKGROUND = 1e-4
 # Few points along thin curves, as arms of a spiral, have neighbours beyond the eighth on the next arm. Curves have less than this
 # dimension within eight neighbours; with more rows fifteen neighbours stay on the arm, and bridge gaps in it.
 CURVE_NEIGHBORS, CURVE_DIMENSION, CURVE_ROWS = 8, 1.25, 500
-# Distances this small beside the median of the furthest neighbours' are ties: they say nothing of a dimension or a density.
+# Distances below this fraction of the median distance to the k-th neighbour are ties, and are left out of dimension and density.
 TIED = 1e-6
-# Sparse rows are seen by the background through so many singular vectors.
+# Singular vectors of sparse rows that the background uses.
 N_COMPONENTS = 50
 
 
@@ -63,76 +63,76 @@ class Neighbors(Metric):
     takes_sparse = True
 
     def build(self, X: Any) -> Graph:
-        self.check()
-        return self.graph_of_found(X, self.found(X))
+        self.check_settings()
+        return self.build_graph(X, self.find_neighbors(X))
 
-    def check(self) -> None:
-        """Raise for edge weights that are unknown, before neighbours are searched."""
+    def check_settings(self) -> None:
+        """Raise for unknown edge weights, before neighbours are searched."""
         from .knn.edge_weights import require_edge_weights
 
         require_edge_weights(self.edge_weights)
 
-    def graph_of_found(self, X: Any, found: Found) -> Graph:
-        """Return the graph of rows and the neighbours that were found for them."""
-        from .knn.edge_weights import graph_of
+    def build_graph(self, X: Any, found: NeighborLists) -> Graph:
+        """Return the graph of rows and their neighbours."""
+        from .knn.edge_weights import knn_to_graph
 
-        graph = Graph(graph_of(found.neighbours, found.distances, self.edge_weights))
-        graph.source, graph.crowding, graph.recall_ = X, crowding_of(found.distances), found.recall
+        graph = Graph(knn_to_graph(found.neighbours, found.distances, self.edge_weights))
+        graph.source, graph.local_density, graph.recall_ = X, local_density(found.distances), found.recall
         return graph
 
-    def found(self, X: Any) -> Found:
-        """The nearest others of each row."""
+    def find_neighbors(self, X: Any) -> NeighborLists:
+        """Return the nearest other rows of each row."""
         from .knn.search import find
 
         return find(X, self.n_neighbors, metric=self.distance, n_jobs=self.n_jobs, random_state=self.random_state)
 
-    def closest(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
-        """The old rows nearest to each new one, and their distances."""
-        from .knn.search import closest_of, index_of
+    def query(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
+        """Return the old rows nearest to each new one, and their distances."""
+        from .knn.search import build_index, query_rows
 
         if fitted._index is None:
-            fitted._index = index_of(old, k, self.distance, self.n_jobs)
-        return closest_of(old, new, k, self.distance, fitted._index)
+            fitted._index = build_index(old, k, self.distance, self.n_jobs)
+        return query_rows(old, new, k, self.distance, fitted._index)
 
-    def told(self, similarity: Similarity) -> str:
-        return told_recall(similarity)
+    def describe(self, similarity: Similarity) -> str:
+        return describe_recall(similarity)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        return self.ties(fitted, fitted.source, of_width(new, fitted))
+        return self.edges_to_fitted(fitted, fitted.source, check_width(new, fitted))
 
-    def ties(self, fitted: Similarity, old: Any, new: Any) -> sp.csr_array[np.float64]:
-        """Edges from each new row to its nearest old ones: all 1 in a "binary" graph, else as the new row weighs them.
+    def edges_to_fitted(self, fitted: Similarity, old: Any, new: Any) -> sp.csr_array[np.float64]:
+        """Return edges from each new row to its nearest old ones: 1 in a "binary" graph, else fuzzy memberships of the new row.
 
-        An old row's own opinion of the edge would need its neighbours anew; the weights are those of a "fuzzy" graph without it.
+        The reverse memberships would need a new search for the old rows; the weights are those of a "fuzzy" graph without them.
         """
         from .knn.edge_weights import fuzzy_memberships
 
         k = min(self.n_neighbors, old.shape[0])
-        neighbours, distances = self.closest(fitted, old, new, k)
+        neighbours, distances = self.query(fitted, old, new, k)
         weights = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
         starts = np.arange(0, weights.size + 1, weights.shape[1])
         return sp.csr_array((weights.ravel(), neighbours.ravel(), starts), shape=(new.shape[0], old.shape[0]))
 
-    def checked(self, X: Any) -> Any:
-        return checked_rows(self, X)
+    def check_rows(self, X: Any) -> Any:
+        return check_dense_or_sparse(self, X)
 
 
 @dataclass(frozen=True)
-class NeighborsWithGaps(Neighbors):
-    """Nearest neighbours of rows with missing entries, by the columns that two rows share; ``shares`` is what each counts."""
+class MaskedNeighbors(Neighbors):
+    """Nearest neighbours of rows with missing entries, by the columns that both rows have; ``shares`` weighs the columns."""
 
     shares: Any = None
 
-    def found(self, X: Any) -> Found:
-        from .knn.search import EXACT_LIMIT, Found, seed_of, warn_of_poor
+    def find_neighbors(self, X: Any) -> NeighborLists:
+        from .knn.search import EXACT_LIMIT, NeighborLists, to_seed, warn_of_low_recall
 
-        seed = seed_of(self.random_state)
-        found = Found(*find_with_gaps(X, self.shares, self.n_neighbors, EXACT_LIMIT, seed, self.n_jobs))
-        warn_of_poor(found.recall)
+        seed = to_seed(self.random_state)
+        found = NeighborLists(*find_masked_neighbors(X, self.shares, self.n_neighbors, EXACT_LIMIT, seed, self.n_jobs))
+        warn_of_low_recall(found.recall)
         return found
 
-    def closest(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
-        return PartlyKnown(old, self.shares).closest(new, k)
+    def query(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
+        return MaskedRows(old, self.shares).query(new, k)
 
 
 def default_neighbors(n: int) -> int:
@@ -140,8 +140,8 @@ def default_neighbors(n: int) -> int:
     return min(N_NEIGHBORS, max(FEWEST_NEIGHBORS, n // SHARE_OF_ROWS))
 
 
-def crowding_of(distances: Floats) -> Crowding | None:
-    """How crowded each row's neighbourhood is; None where no distance is above 0."""
+def local_density(distances: Floats) -> LocalDensity | None:
+    """Estimate the log density around each row; None where no distance is above 0."""
     if distances.shape[1] == 0:
         return None
     furthest = distances[:, -1]
@@ -150,7 +150,7 @@ def crowding_of(distances: Floats) -> Crowding | None:
         return None
     tied = TIED * float(np.median(positive))
     dimension = _dimension(distances, tied)
-    return Crowding(-dimension * np.log(np.maximum(furthest, tied)), dimension)
+    return LocalDensity(-dimension * np.log(np.maximum(furthest, tied)), dimension)
 
 
 def lies_along_curves(distances: Floats) -> bool:
@@ -161,7 +161,7 @@ def lies_along_curves(distances: Floats) -> bool:
 
 
 def _dimension(distances: Floats, tied: float) -> float:
-    """The dimension in which distances to neighbours grow as they do (Levina & Bickel 2005), pooled over rows; at least 1."""
+    """Estimate the intrinsic dimension from distances to neighbours (Levina & Bickel 2005), pooled over rows; at least 1."""
     k = distances.shape[1]
     nearer = distances[:, :-1]
     counted = nearer > tied
@@ -173,18 +173,18 @@ def _dimension(distances: Floats, tied: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
-    """Distinct rows as the default metric sees them: how columns were scaled, and what the background sees of the rows."""
+class ScaledRows:
+    """Distinct rows prepared by the default metric: the scaling of columns, and the projection used by the background."""
 
-    scaling: ColumnScaling | None  # None: sparse rows are taken as they are
+    scaling: ColumnScaling | None  # None for sparse rows, which are not scaled
     axes: Floats | None  # sparse rows: their singular vectors, (d, components)
     rows: Any  # scaled, one for each leaf; NaN is missing
-    table: Table | None = None  # without rows: the columns, if some of them hold categories
-    n_neighbors: int = N_NEIGHBORS  # of each row: as many as asked for, or those of rows along curves
+    table: MixedTable | None = None  # without rows: the columns, if some of them hold categories
+    n_neighbors: int = N_NEIGHBORS  # of each row: as requested, or fewer for rows along curves
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the rows before columns were dropped or expanded."""
+        """Shape of the rows before columns were dropped or one-hot encoded."""
         if self.table is not None:
             return self.rows.shape[0], self.table.shape[1]
         width = self.rows.shape[1] if self.scaling is None else len(self.scaling.factor)
@@ -192,17 +192,17 @@ class Placed:
 
     @property
     def shares(self) -> Floats:
-        """What each column of the rows counts."""
+        """Weight of each column of the rows."""
         if self.table is None or self.scaling is None:
             return np.ones(self.rows.shape[1])
-        return column_shares(blocks_of(self.table.categories)[self.scaling.factor > 0])
+        return column_shares(source_columns(self.table.categories)[self.scaling.factor > 0])
 
-    def scaled(self, X: Any) -> Any:
-        """Rows as neighbours are found among."""
-        return X if self.scaling is None else self.scaling(X.expanded() if isinstance(X, Table) else X)
+    def transform(self, X: Any) -> Any:
+        """Return rows scaled as for the neighbour search."""
+        return X if self.scaling is None else self.scaling(X.one_hot() if isinstance(X, MixedTable) else X)
 
-    def seen(self, rows: Any) -> Floats:
-        """Scaled rows as the background sees them: with the means of columns, 0, where a value is missing."""
+    def background_features(self, rows: Any) -> Floats:
+        """Return the features of scaled rows for the background: missing values become column means, 0."""
         if self.axes is not None:
             return np.asarray(rows @ self.axes, dtype=np.float64)
         return np.asarray(np.nan_to_num(rows) if has_gaps(rows) else rows, dtype=np.float64)
@@ -231,159 +231,159 @@ class Auto(Metric):
     has_neighbors = True
 
     def similarity(self, X: Any, weights: Floats | None = None) -> Similarity:
-        rows = self.checked(X)
+        rows = self.check_rows(X)
         self.warn(rows)
         n = rows.shape[0]
-        return self._counted(rows, np.ones(n) if weights is None else positive_weights(weights, n))
+        return self._deduplicate(rows, np.ones(n) if weights is None else check_weights(weights, n))
 
-    def told(self, similarity: Similarity) -> str:
-        placed: Placed = similarity.source
-        rows = "sparse rows as they are" if placed.scaling is None else placed.scaling.why
-        gaps = "" if placed.scaling is None else told_gaps(placed.rows)
-        is_fewer = self.n_neighbors is None and placed.n_neighbors == CURVE_NEIGHBORS
+    def describe(self, similarity: Similarity) -> str:
+        scaled: ScaledRows = similarity.source
+        rows = "sparse rows as they are" if scaled.scaling is None else scaled.scaling.why
+        gaps = "" if scaled.scaling is None else describe_missing(scaled.rows)
+        is_fewer = self.n_neighbors is None and scaled.n_neighbors == CURVE_NEIGHBORS
         curves = f"{CURVE_NEIGHBORS} neighbours of each row, since rows lie along curves" if is_fewer else ""
-        return "; ".join(filter(None, [rows, gaps, curves, told_recall(similarity)]))
+        return "; ".join(filter(None, [rows, gaps, curves, describe_recall(similarity)]))
 
     def warn(self, X: Any) -> None:
         warn_of_square_rows(X)
 
     def build(self, X: Any) -> Similarity:
-        return self._counted(X, np.ones(X.shape[0]))
+        return self._deduplicate(X, np.ones(X.shape[0]))
 
-    def _counted(self, X: Any, weights: Floats) -> Blend:
-        """Equal rows are one leaf while neighbours are found: a row of weight 2 is the same as two rows."""
+    def _deduplicate(self, X: Any, weights: Floats) -> Blend:
+        """Build the blend with equal rows as one leaf while neighbours are searched: a row of weight 2 equals two rows."""
         if not 0.0 <= self.background < np.inf:
             raise ValueError(f"background={self.background} must be a finite number of at least 0.")
         group = equal_rows(_comparable(X), X.shape[0])
         if group is None:
-            return self._blend(self._placed(X, weights), weights, None)
+            return self._blend(self._scale(X, weights), weights, None)
         first = np.unique(group, return_index=True)[1]
         sizes = np.asarray(np.bincount(group, weights), dtype=np.float64)
-        return repeated(self._blend(self._placed(X[first], sizes), sizes, None), group, weights)
+        return repeat_leaves(self._blend(self._scale(X[first], sizes), sizes, None), group, weights)
 
-    def _placed(self, X: Any, sizes: Floats) -> Placed:
-        if isinstance(X, Table):
+    def _scale(self, X: Any, sizes: Floats) -> ScaledRows:
+        if isinstance(X, MixedTable):
             require_scale(self.scale)
-            expanded = X.expanded()
-            scaling = mixed_scaling(moments_of(expanded, sizes), X.categories, self.scale)
-            return Placed(scaling, None, scaling(expanded), X[:0])
+            expanded = X.one_hot()
+            scaling = mixed_scaling(compute_moments(expanded, sizes), X.categories, self.scale)
+            return ScaledRows(scaling, None, scaling(expanded), X[:0])
         if isinstance(X, np.ndarray):
             scaling = column_scaling(X, self.scale, sizes)
-            return Placed(scaling, None, scaling(X))
+            return ScaledRows(scaling, None, scaling(X))
         if self.scale is True:
             raise ValueError(
                 "scale=True is of dense rows, and X is sparse: its columns are taken as they are; leave it out."
             )
         n_components = min(N_COMPONENTS, min(X.shape) - 1)
         if n_components < 1:
-            return Placed(None, np.ones((X.shape[1], 1)), X)
+            return ScaledRows(None, np.ones((X.shape[1], 1)), X)
         from sklearn.decomposition import TruncatedSVD
 
         axes = TruncatedSVD(n_components, random_state=0).fit(X).components_.T
-        return Placed(None, axes, X)
+        return ScaledRows(None, axes, X)
 
-    def _blend(self, placed: Placed, sizes: Floats, like: Background | None) -> Blend:
-        """The blend of rows in place; ``like`` is a background whose strength is kept."""
-        (graph, n_neighbors), seen = self._graph(placed, sizes), placed.seen(placed.rows)
-        squares = np.einsum("ij,ij->i", seen, seen)
+    def _blend(self, scaled: ScaledRows, sizes: Floats, like: Background | None) -> Blend:
+        """Return the blend of scaled rows; ``like`` is a background whose strength is kept."""
+        (graph, n_neighbors), features = self._graph(scaled, sizes), scaled.background_features(scaled.rows)
+        squares = np.einsum("ij,ij->i", features, features)
         kept = {"slope": 1.0, "level": None} if like is None else {"slope": like.slope, "level": like.level}
-        background = Background(seen * sizes[:, None], squares=squares * sizes, sizes=sizes, **kept)
+        background = Background(features * sizes[:, None], squares=squares * sizes, sizes=sizes, **kept)
         if like is None:
             apart = background.total_square()
             background.slope = self.background * graph.total() / apart if apart > 0 else 0.0
         blend = Blend(graph, background)
-        blend.metric, blend.source = self, replace(placed, n_neighbors=n_neighbors)
+        blend.metric, blend.source = self, replace(scaled, n_neighbors=n_neighbors)
         return blend
 
-    def _graph(self, placed: Placed, sizes: Floats) -> tuple[Graph, int]:
-        """Return the graph, and how many neighbours each row has in it."""
-        rows, n = placed.rows, placed.rows.shape[0]
+    def _graph(self, scaled: ScaledRows, sizes: Floats) -> tuple[Graph, int]:
+        """Return the graph, and the number of neighbours of each row in it."""
+        rows, n = scaled.rows, scaled.rows.shape[0]
         wanted = default_neighbors(n) if self.n_neighbors is None else self.n_neighbors
         if n == 1 or rows.shape[1] == 0:
             return Graph(sp.csr_array((n, n)), sizes=sizes), wanted
-        metric = self._neighbors(min(wanted, n - 1), placed)
-        metric.check()
-        found = metric.found(rows)
+        metric = self._neighbors(min(wanted, n - 1), scaled)
+        metric.check_settings()
+        found = metric.find_neighbors(rows)
         if self.n_neighbors is None and rows.shape[1] > 1 and lies_along_curves(found.distances):
             wanted, nearest = CURVE_NEIGHBORS, np.s_[:, :CURVE_NEIGHBORS]
             found = found._replace(neighbours=found.neighbours[nearest], distances=found.distances[nearest])
-        graph = metric.graph_of_found(rows, found)
+        graph = metric.build_graph(rows, found)
         if (sizes == 1).all():
             return graph, wanted
         weighted = graph.combined(sp.diags_array(sizes).tocsr(), sizes)
-        weighted.crowding, weighted.recall_ = graph.crowding, graph.recall_
+        weighted.local_density, weighted.recall_ = graph.local_density, graph.recall_
         return weighted, wanted
 
-    def _neighbors(self, k: int, placed: Placed, new: Any = None) -> Neighbors:
+    def _neighbors(self, k: int, scaled: ScaledRows, new: Any = None) -> Neighbors:
         settings = ("euclidean", k, self.edge_weights, self.n_jobs, self.random_state)
-        gaps = any(isinstance(rows, np.ndarray) and has_gaps(rows) for rows in (placed.rows, new))
-        return NeighborsWithGaps(*settings, placed.shares) if gaps else Neighbors(*settings)
+        gaps = any(isinstance(rows, np.ndarray) and has_gaps(rows) for rows in (scaled.rows, new))
+        return MaskedNeighbors(*settings, scaled.shares) if gaps else Neighbors(*settings)
 
     def rows(self, fitted: Similarity, new: Any) -> BlendRows:
-        placed: Placed = fitted.source
-        found = placed.scaled(of_width(self.checked(new), fitted))
-        n, width = placed.rows.shape
+        scaled: ScaledRows = fitted.source
+        found = scaled.transform(check_width(self.check_rows(new), fitted))
+        n, width = scaled.rows.shape
         if width == 0:
-            return BlendRows(sp.csr_array((found.shape[0], n)), placed.seen(found))
-        ties = self._neighbors(placed.n_neighbors, placed, found).ties(fitted, placed.rows, found)
-        return BlendRows(ties, placed.seen(found))
+            return BlendRows(sp.csr_array((found.shape[0], n)), scaled.background_features(found))
+        edges = self._neighbors(scaled.n_neighbors, scaled, found).edges_to_fitted(fitted, scaled.rows, found)
+        return BlendRows(edges, scaled.background_features(found))
 
-    def grown(self, fitted: Similarity, new: Any) -> Similarity:
-        """Old and new rows together: neighbours are found anew, the scaling and the strength of the background are kept."""
+    def extend(self, fitted: Similarity, new: Any) -> Similarity:
+        """Return the similarity of old and new rows: neighbours are searched again, scaling and background strength are kept."""
         assert isinstance(fitted, Blend)
-        placed: Placed = fitted.source
-        found = placed.scaled(of_width(self.checked(new), fitted))
-        whole = replace(placed, rows=stacked(placed.rows, found))
+        scaled: ScaledRows = fitted.source
+        found = scaled.transform(check_width(self.check_rows(new), fitted))
+        whole = replace(scaled, rows=stack_rows(scaled.rows, found))
         return self._blend(whole, np.append(fitted.sizes, np.ones(found.shape[0])), fitted.background)
 
-    def checked(self, X: Any) -> Any:
-        rows = X if isinstance(X, Table) else table_of(X) if has_categories(X) else self._checked_numbers(X)
+    def check_rows(self, X: Any) -> Any:
+        rows = X if isinstance(X, MixedTable) else to_table(X) if has_categories(X) else self._check_numbers(X)
         if rows.shape[0] == 0:
             raise ValueError("A similarity needs at least one point; got none.")
         return rows
 
-    def _checked_numbers(self, X: Any) -> Any:
+    def _check_numbers(self, X: Any) -> Any:
         if sp.issparse(X):
-            return checked_rows(self, X)
+            return check_dense_or_sparse(self, X)
         rows = as_rows(X)
         require_not_infinite(rows)
         return rows
 
-    def admitted(self, X: Any, new: bool = False) -> Any:
-        rows = self.checked(X)
-        values = rows.values if isinstance(rows, Table) else rows
+    def validate(self, X: Any, new: bool = False) -> Any:
+        rows = self.check_rows(X)
+        values = rows.values if isinstance(rows, MixedTable) else rows
         if isinstance(values, np.ndarray) and has_gaps(values):
             require_values(values)
             if not new:
-                require_values_below(values, rows.columns if isinstance(rows, Table) else None)
+                require_values_below(values, rows.columns if isinstance(rows, MixedTable) else None)
         return rows
 
 
 def _comparable(X: Any) -> Callable[[Ints], Any]:
-    """Rows of an index that are equal where those of X are, with the same values missing."""
-    values = X.values if isinstance(X, Table) else X
+    """Return a function from an index to rows that are equal just where those of X are, missing values included."""
+    values = X.values if isinstance(X, MixedTable) else X
     if isinstance(values, np.ndarray) and has_gaps(values):
         return lambda index: np.hstack([np.nan_to_num(values[index]), np.isnan(values[index])])
     return lambda index: values[index]
 
 
-def checked_rows(metric: Metric, X: Any) -> Any:
-    """Dense rows checked, sparse ones as CSR."""
+def check_dense_or_sparse(metric: Metric, X: Any) -> Any:
+    """Return dense rows checked, sparse ones as CSR."""
     if not sp.issparse(X):
-        return Metric.checked(metric, X)
+        return Metric.check_rows(metric, X)
     rows: Any = X
     converted = sp.csr_array(rows, dtype=np.float64)
     require_finite_entries(converted, "X")
     return converted
 
 
-def told_recall(similarity: Similarity) -> str:
-    """How many of the true neighbours were found, in words; empty if all."""
+def describe_recall(similarity: Similarity) -> str:
+    """Describe the recall of the neighbour search; empty if it is 1."""
     return f"about {similarity.recall_:.1%} of the nearest neighbours found" if similarity.recall_ < 1 else ""
 
 
-def repeated(blend: Blend, group: Ints, weights: Floats) -> Blend:
-    """The blend with a leaf for every row again: copies are as similar to others as the leaf was, and by 1 to each other."""
+def repeat_leaves(blend: Blend, group: Ints, weights: Floats) -> Blend:
+    """Return the blend with one leaf for each original row: copies keep the leaf's similarities and have 1 among each other."""
     counts = np.bincount(group)
     graph, sizes = blend.graph.to_csr(), blend.sizes
     ends = np.repeat(np.arange(blend.n), np.diff(graph.indptr))
@@ -394,12 +394,14 @@ def repeated(blend: Blend, group: Ints, weights: Floats) -> Blend:
     single = sp.diags_array(1.0 / sizes)
     copies = members @ (single @ graph @ single + sp.eye_array(blend.n)) @ members.T
     background = blend.background
-    seen, squares = (background.X / sizes[:, None])[group], (background.squares / sizes)[group]
+    features, squares = (background.X / sizes[:, None])[group], (background.squares / sizes)[group]
     kept = {"slope": background.slope, "level": background.level}
-    scattered = Background(seen * weights[:, None], squares=squares * weights, sizes=weights, **kept)
+    scattered = Background(features * weights[:, None], squares=squares * weights, sizes=weights, **kept)
     whole = Blend(Graph(copies, sizes=weights), scattered)
-    if blend.graph.crowding is not None:
-        whole.graph.crowding = Crowding(blend.graph.crowding.density[group], blend.graph.crowding.dimension)
+    if blend.graph.local_density is not None:
+        whole.graph.local_density = LocalDensity(
+            blend.graph.local_density.density[group], blend.graph.local_density.dimension
+        )
     whole.graph.recall_ = blend.graph.recall_
     whole.metric = blend.metric
     whole.source = replace(blend.source, rows=blend.source.rows[group])

@@ -1,4 +1,4 @@
-"""What of a row its direction is compared by: the row itself, its deviations from its own mean, or their order."""
+"""Row transforms that turn cosine similarity into Pearson's or Spearman's correlation."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Rows = npt.NDArray[Any]
 _ROUNDINGS = 8
 
 
-def as_given(X: Any) -> Any:
-    """The rows themselves: their directions have the cosine as similarity."""
+def keep_rows(X: Any) -> Any:
+    """Return the rows unchanged: their similarity is the cosine."""
     return X
 
 
-def deviations(X: Any) -> Rows:
-    """Each row less its own mean, up to a factor: the cosine of such rows is Pearson's correlation. Constant rows become 0.
+def center_rows(X: Any) -> Rows:
+    """Return each row minus its mean, up to a factor: the cosine of such rows is Pearson's correlation. Constant rows become 0.
 
     Examples
     --------
-    >>> deviations(np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]))
+    >>> center_rows(np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]))
     array([[-0.33333333,  0.        ,  0.33333333],
            [ 0.        ,  0.        ,  0.        ]])
     """
@@ -38,9 +38,9 @@ def deviations(X: Any) -> Rows:
     return np.asarray(centred)
 
 
-def rank_deviations(X: Any) -> Rows:
-    """``deviations`` of each row's ranks, the mean rank where entries are equal: their cosine is Spearman's correlation."""
-    return deviations(rankdata(_dense(X), axis=1))
+def center_ranks(X: Any) -> Rows:
+    """Return ``center_rows`` of each row's ranks, mean ranks for ties: their cosine is Spearman's correlation."""
+    return center_rows(rankdata(_dense(X), axis=1))
 
 
 def _dense(X: Any) -> Rows:
@@ -53,7 +53,7 @@ def _dense(X: Any) -> Rows:
 
 
 DIRECTIONS: dict[str, Callable[[Any], Any]] = {
-    "cosine": as_given,
-    "correlation": deviations,
-    "spearman": rank_deviations,
+    "cosine": keep_rows,
+    "correlation": center_rows,
+    "spearman": center_ranks,
 }

@@ -1,7 +1,7 @@
-"""Columns and rows brought to one scale, and the rule by which ``scale="auto"`` decides.
+"""Standardisation of columns and normalisation of rows, and the rule behind ``scale="auto"``.
 
-Columns that have units of their own (grams, years, yes or no) must be brought to one scale before distances mean anything;
-columns that share a unit (pixels, embeddings, principal components) must not, since their deviations are part of the data.
+Columns with different units (grams, years, yes or no) must be standardised before distances are meaningful; columns that share a
+unit (pixels, embeddings, principal components) must not, since their standard deviations are part of the data.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from .._runtime.arrays import Floats
 from .._runtime.validation import as_floats, has_gaps, require_finite, require_squares
 
 SCALES = ("auto", True, False)
-# Deviations this many times the median column's are no accident of columns that share a unit.
+# Standard deviations above this many times the median do not occur by chance in columns that share a unit.
 WIDE = 5.0
-# A column whose deviation is this small beside its largest entry varies by rounding only.
+# A column whose standard deviation is below this fraction of its largest entry varies by rounding only.
 CONSTANT = 1e-12
-# Means of principal components are 0; of a sample of n rows within so many standard errors, and never above a quarter deviation.
+# Means of principal components are 0: in n rows within so many standard errors, limited to this range of standard deviations.
 CENTRED_ERRORS, CENTRED_AT_MOST, CENTRED_AT_LEAST = 4.0, 0.25, 0.05
-# Rank correlation of deviations with the order of columns below which they fall from left to right.
+# Standard deviations decrease from left to right if their rank correlation with the order of columns is below this.
 FALLING = -0.8
-# Some columns of two values, but not all of them: a table of kinds that have nothing in common.
+# From this share of binary columns on, among others that are not, columns have different units.
 FEW_BINARY = 0.1
-# A smaller share of the columns does not decide for the others: one clinical column among 300 genes, one of 18 measurements does.
+# A smaller share of the columns does not decide for the others: one clinical column among 300 genes does not, one of 18 does.
 FEW = 0.05
-# Columns that share a unit leave no gap of this factor between their largest deviations: beyond one lie columns of another unit.
+# A gap of this factor between the largest standard deviations separates columns of another unit.
 APART = 2.0
 
 
 def unit_rows(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The rows scaled to length 1; zero rows stay zero."""
+    """Return the rows scaled to length 1; zero rows stay zero."""
     largest = np.abs(X).max(axis=1, initial=0.0, keepdims=True)
     scaled = X / np.where(largest > 0, largest, 1)  # first by the largest entry: squares of 1e200 would overflow
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
@@ -41,7 +41,7 @@ def unit_rows(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def standardize(X: npt.ArrayLike) -> Floats:
-    """Columns with mean 0 and standard deviation 1 (the population's); constant columns are dropped.
+    """Return columns with mean 0 and (population) standard deviation 1; constant columns are dropped.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def standardize(X: npt.ArrayLike) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ColumnScaling:
-    """What is done to columns before distances are taken, the same for new rows: (x − centre)·factor."""
+    """Affine scaling of columns before distances are computed, the same for new rows: (x − centre)·factor."""
 
     centre: Floats
     factor: Floats  # 0 for constant columns
@@ -71,28 +71,28 @@ class ColumnScaling:
 
 
 def column_scaling(X: npt.NDArray[Any], scale: str | bool = "auto", sizes: Floats | None = None) -> ColumnScaling:
-    """The scaling of columns that ``scale`` asks for, or, for "auto", that the columns themselves suggest.
+    """Return the scaling of columns for ``scale``; "auto" decides from the columns.
 
     Constant columns are dropped. Then, in this order, columns are
 
-    1. left alone if they are centred and their deviations fall from left to right: principal components;
-    2. scaled if a twentieth of the columns, and at least one, deviate more than five times as much as the median column;
+    1. left alone if they are centred and their standard deviations decrease from left to right: principal components;
+    2. scaled if a twentieth of the columns, and at least one, have more than five times the median standard deviation;
     3. scaled if a tenth of the columns have just two values and others have more;
     4. left alone otherwise.
 
-    So few columns do not decide for many others. Where columns are left alone, those few that deviate more than five times as
-    much as the median column, and twice as much as any other, have a unit of their own: they are brought to the median deviation.
+    So few columns do not decide for many others. Where columns are left alone, the few with more than five times the median
+    standard deviation, and twice that of any other, have a unit of their own: they are scaled to the median standard deviation.
 
     ``sizes`` says how many points each row stands for. Missing values (NaN) are left out of the moments.
 
     Examples
     --------
     >>> column_scaling(np.array([[1.0, 3000.0, 1.0], [2.0, 1000.0, 2.0], [3.0, 2500.0, 1.5]])).why
-    'columns scaled: the largest deviation is 1.04e+03 times the median one'
+    'columns scaled: the largest standard deviation is 1.04e+03 times the median one'
     """
     require_scale(scale)
     require_squares(X, "X")
-    return scaling_of(moments_of(X, sizes), scale)
+    return scaling_from_moments(compute_moments(X, sizes), scale)
 
 
 def require_scale(scale: Any) -> None:
@@ -103,7 +103,7 @@ def require_scale(scale: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What the rule asks of columns; those of all rows follow from those of blocks of them (``together``)."""
+    """Moments of columns that the scaling rule needs; those of blocks of rows can be merged (``merge``)."""
 
     n_points: float
     centre: Floats
@@ -114,23 +114,23 @@ class Moments:
 
     @property
     def deviations(self) -> Floats:
-        """Standard deviations, the population's."""
+        """Population standard deviations."""
         return np.asarray(np.sqrt(self.squares / self.n_points))
 
     @property
     def varies(self) -> npt.NDArray[np.bool_]:
-        """Which columns are not constant, but for rounding."""
+        """Mask of columns that are not constant up to rounding."""
         return np.asarray(self.deviations > CONSTANT * np.maximum(np.abs(self.smallest), np.abs(self.largest)))
 
-    def some(self, columns: npt.NDArray[np.bool_]) -> Moments:
-        """Of some of the columns."""
+    def select(self, columns: npt.NDArray[np.bool_]) -> Moments:
+        """Return the moments of some of the columns."""
         centre, squares, smallest, largest = (
             part[columns] for part in (self.centre, self.squares, self.smallest, self.largest)
         )
         return Moments(self.n_points, centre, squares, smallest, largest, self.binary[columns])
 
-    def together(self, other: Moments) -> Moments:
-        """Of the rows of both."""
+    def merge(self, other: Moments) -> Moments:
+        """Return the moments of the rows of both."""
         n = self.n_points + other.n_points
         step = other.centre - self.centre
         squares = self.squares + other.squares + step**2 * (self.n_points * other.n_points / n)
@@ -140,8 +140,8 @@ class Moments:
         return Moments(n, centre, squares, ends[0], ends[-1], self.binary & other.binary & two)
 
 
-def moments_of(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
-    """Moments of columns; ``sizes`` says how many points each row stands for."""
+def compute_moments(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
+    """Return the moments of columns; ``sizes`` is the number of points that each row stands for."""
     X = X.astype(np.float64, copy=False)
     if has_gaps(X):
         return _moments_with_gaps(X, sizes)
@@ -154,7 +154,7 @@ def moments_of(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
 
 
 def _moments_with_gaps(X: Floats, sizes: Floats | None) -> Moments:
-    """Moments of columns over the rows that have a value there, as if of all rows."""
+    """Return the moments of columns over the values present, scaled to all rows."""
     weights = (~np.isnan(X)) * (np.ones(len(X)) if sizes is None else sizes)[:, None]
     n_points, present = float(len(X) if sizes is None else sizes.sum()), weights.sum(axis=0)
     present[present == 0] = 1.0  # a column without any value is as good as constant
@@ -167,14 +167,14 @@ def _moments_with_gaps(X: Floats, sizes: Floats | None) -> Moments:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What "auto" does to columns that vary: scale all, or leave all alone but the few with a unit of their own."""
+    """Decision of "auto" on columns that vary: scale all, or scale only the few with a unit of their own."""
 
     scaled: bool
     why: str
     own: npt.NDArray[np.bool_]  # units of their own, among columns that are left alone
 
     def factor(self, deviations: Floats) -> Floats:
-        """What each column is multiplied by."""
+        """Return the factor of each column."""
         if self.scaled:
             return 1.0 / deviations
         factor = np.ones(len(deviations))
@@ -183,60 +183,62 @@ class Decision:
         return factor
 
 
-def scaling_of(moments: Moments, scale: str | bool) -> ColumnScaling:
-    """``column_scaling`` of columns of which only the moments are known."""
+def scaling_from_moments(moments: Moments, scale: str | bool) -> ColumnScaling:
+    """Return ``column_scaling`` from moments alone."""
     varies, factor = moments.varies, np.zeros(len(moments.centre))
-    decision = decide(moments.some(varies)) if isinstance(scale, str) else asked_for(bool(scale), varies)
+    decision = decide(moments.select(varies)) if isinstance(scale, str) else requested_decision(bool(scale), varies)
     factor[varies] = decision.factor(moments.deviations[varies])
-    return ColumnScaling(moments.centre, factor, words_of(decision, varies))
+    return ColumnScaling(moments.centre, factor, describe_decision(decision, varies))
 
 
-def asked_for(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
-    """The decision of the caller."""
+def requested_decision(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
+    """Return the decision of a caller who passed True or False."""
     return Decision(scaled, "asked for", np.zeros(int(varies.sum()), dtype=bool))
 
 
-def words_of(decision: Decision, varies: npt.NDArray[np.bool_]) -> str:
-    """What is done to columns and why; numbers of columns count from 0."""
+def describe_decision(decision: Decision, varies: npt.NDArray[np.bool_]) -> str:
+    """Describe what is done to columns and why; columns are numbered from 0."""
     own = np.flatnonzero(varies)[decision.own].tolist()
-    told = f", but for {_numbered(own)} of another unit, brought to the median deviation" if own else ""
+    note = f", but for {_list_columns(own)} of another unit, scaled to the median standard deviation" if own else ""
     dropped = f", {(~varies).sum()} constant left out" if not varies.all() else ""
-    return f"columns {'scaled' if decision.scaled else 'as they are'}: {decision.why}{told}{dropped}"
+    return f"columns {'scaled' if decision.scaled else 'as they are'}: {decision.why}{note}{dropped}"
 
 
-def _numbered(columns: list[int]) -> str:
+def _list_columns(columns: list[int]) -> str:
     return f"column{'s' * (len(columns) > 1)} {', '.join(map(str, columns))} (from 0)"
 
 
 def decide(moments: Moments) -> Decision:
-    """Whether columns, all of which vary, have units of their own, and why."""
+    """Decide whether columns, all of which vary, have different units, and why."""
     deviations, d = moments.deviations, len(moments.centre)
     nothing = np.zeros(d, dtype=bool)
     if d < 2:
         return Decision(False, "fewer than two of them vary", nothing)
-    own = _of_another_unit(deviations)
+    own = _find_other_units(deviations)
     centred = _are_centred(moments)
     if d - centred.sum() < FEW * d and _fall(deviations[centred]):
-        why = "centred, with deviations that fall from left to right, they are principal components"
+        why = "centred, with standard deviations that decrease from left to right, they are principal components"
         return Decision(False, why, own & ~centred)
     ratio, n_wide = deviations.max() / _median(deviations), int((deviations > WIDE * _median(deviations)).sum())
     if n_wide >= max(1, FEW * d):
-        return Decision(True, f"the largest deviation is {ratio:.3g} times the median one", nothing)
+        return Decision(True, f"the largest standard deviation is {ratio:.3g} times the median one", nothing)
     n_binary = int(moments.binary.sum())
     if FEW_BINARY * d <= n_binary < d:
         return Decision(True, f"{n_binary} of {d} have just two values", nothing)
     shared = deviations[~own]
     ratio = float(shared.max() / _median(shared))
-    return Decision(False, f"they share one scale, with a largest deviation {ratio:.3g} times the median one", own)
+    return Decision(
+        False, f"they share one scale, with a largest standard deviation {ratio:.3g} times the median one", own
+    )
 
 
 def _median(deviations: Floats) -> float:
-    """The lower median."""
+    """Return the lower median."""
     return float(np.sort(deviations)[(len(deviations) - 1) // 2])
 
 
-def _of_another_unit(deviations: Floats) -> npt.NDArray[np.bool_]:
-    """Mark the few columns whose deviations are wide, and apart from all others."""
+def _find_other_units(deviations: Floats) -> npt.NDArray[np.bool_]:
+    """Mark the few columns whose standard deviations are large and separated from all others."""
     order = np.argsort(-deviations, kind="stable")
     falling, own = deviations[order], np.zeros(len(deviations), dtype=bool)
     n_few = int(np.ceil(FEW * len(deviations))) - 1  # fewer than the share that decides for all
@@ -251,7 +253,7 @@ def _are_centred(moments: Moments) -> npt.NDArray[np.bool_]:
 
 
 def _fall(deviations: Floats) -> bool:
-    """Whether deviations differ, and fall from left to right."""
+    """Return whether standard deviations differ and decrease from left to right."""
     if len(deviations) < 2 or np.ptp(deviations) == 0:
         return False
     ranks = np.argsort(np.argsort(deviations, kind="stable"), kind="stable")

@@ -1,4 +1,4 @@
-"""Directed similarities: how the two weights of a pair, w_ij and w_ji, become one, or why they are refused."""
+"""Symmetrisation of directed similarities: w_ij and w_ji are combined by a named rule, or an error is raised."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def symmetrise(matrix: Any, directed: str | None) -> Any:
 
 
 def require_symmetric(matrix: sp.csr_array[np.float64], tolerance: float, nodes: Sequence[Any] | None = None) -> None:
-    """Raise for the pair of a sparse matrix whose weights differ most, if by more than the tolerance; ``nodes`` are the names."""
+    """Raise for the pair of a sparse matrix whose weights differ most, if by more than the tolerance; ``nodes`` are names."""
     difference = sp.coo_array(abs(matrix - matrix.T))
     if difference.nnz and difference.data.max() > tolerance:
         e = int(difference.data.argmax())
         i, j = int(difference.row[e]), int(difference.col[e])
-        refuse(i, j, float(matrix[i, j]), float(matrix[j, i]), nodes)
+        raise_asymmetric(i, j, float(matrix[i, j]), float(matrix[j, i]), nodes)
 
 
-def refuse(i: int, j: int, there: float, back: float, nodes: Sequence[Any] | None = None) -> NoReturn:
-    """Raise for a pair of different weights, and name the choices."""
+def raise_asymmetric(i: int, j: int, there: float, back: float, nodes: Sequence[Any] | None = None) -> NoReturn:
+    """Raise an error for a pair with different weights that lists the rules."""
     a, b = (i, j) if nodes is None else (nodes[i], nodes[j])
     choices = ", ".join(f"{name!r}" for name in DIRECTED)
     raise ValueError(

@@ -22,14 +22,14 @@ from typing import IO, Any
 # the function at whose call a stage begins
 STAGES = {
     "reading": "hyphc.cli.fit:read_data",
-    "similarity": "hyphc.cli.fit:similarity_of",
+    "similarity": "hyphc.cli.fit:build_similarity",
     "start": "hyphc.fit.run:_start",
     "sweeps": "hyphc.search.refine:swept",
     "other starts": "hyphc.search.refine:with_other_starts",
     "ratchet": "hyphc.search.refine:ratcheted",
     "iterated": "hyphc.search.refine:iterated",
     "flat clusters": "hyphc.estimator:number_of_clusters",
-    "certificate": "hyphc.cli.fit:judged",
+    "certificate": "hyphc.cli.fit:assess",
     "files": "hyphc.cli.fit:write_all",
 }
 SPARE_BYTES = 1 << 20  # bytes that are left when memory becomes short

@@ -14,7 +14,7 @@ from hyphc import Tree
 from hyphc._runtime.shard_store import Checkpoint
 from hyphc.io import read_points, read_tree
 from hyphc.io.delimited import LARGEST
-from hyphc.io.missing import values_of
+from hyphc.io.missing import dense_values
 from hyphc.out_of_core.row_sources import fingerprint, open_rows
 from hyphc.tree.storage import save_mapped
 
@@ -40,7 +40,7 @@ def points_reader(suffix: str, **options: Any) -> Read:
 
     def read(folder: Path, content: bytes) -> None:
         found = read_points(_write(folder, f"input{suffix}", content), **options)
-        values = found.data.data if sp.issparse(found.data) else values_of(found.data)
+        values = found.data.data if sp.issparse(found.data) else dense_values(found.data)
         assert len(found.data.shape) == 2
         assert found.n >= 2
         with np.errstate(invalid="ignore"):  # NaN is missing, of the signalling kind too

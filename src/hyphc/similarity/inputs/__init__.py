@@ -1,1 +1,1 @@
-"""Inputs as people have them: data frames, mixed types, missing values, AnnData and networkx, and warnings about them."""
+"""Conversion of user inputs (data frames, mixed types, missing values, AnnData, networkx), and warnings about them."""

@@ -1,4 +1,4 @@
-"""What people pass, as the metrics take it: AnnData and graphs of networkx, told by what they have, and tables."""
+"""Conversion of AnnData, networkx graphs and data frames, recognised by duck typing, to what metrics take."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..base import Similarity
 from ..metrics import Precomputed
 from ..symmetrize import require_symmetric
 from .frames import is_frame, require_columns
-from .mixed_types import Table
+from .mixed_types import MixedTable
 
 
 def is_annotated(X: Any) -> bool:
-    """Whether X is an AnnData object."""
+    """Return whether X is an AnnData object."""
     return all(hasattr(X, name) for name in ("obs_names", "var_names", "obsm", "X"))
 
 
 def is_graph(X: Any) -> bool:
-    """Whether X is a graph of networkx."""
+    """Return whether X is a networkx graph."""
     return all(hasattr(X, name) for name in ("nodes", "edges", "adjacency", "is_directed"))
 
 
-def as_given(X: Any, metric: Any, directed: str | None = None) -> Any:
-    """Rows of annotated data, the similarity of a graph, anything else as it is.
+def convert_input(X: Any, metric: Any, directed: str | None = None) -> Any:
+    """Return the rows of AnnData, the adjacency matrix of a networkx graph, and anything else as a frame or array.
 
     Of AnnData ``X`` is taken, with the names of its variables where it is dense; an embedding is asked for as
     ``adata.obsm["X_pca"]``. Edges of a graph weigh what their attribute ``weight`` says, 1 without one; parallel edges are
@@ -52,7 +52,7 @@ def as_given(X: Any, metric: Any, directed: str | None = None) -> Any:
             f"directed={directed!r} is about similarities in two directions, and metric={metric!r} compares rows; leave it out, "
             "or pass a graph of networkx, or metric='precomputed'."
         )
-    return readable(X)
+    return to_rows(X)
 
 
 def _matrix_of(annotated: Any) -> Any:
@@ -62,9 +62,9 @@ def _matrix_of(annotated: Any) -> Any:
     return annotated.X if sp.issparse(annotated.X) else annotated.to_df()
 
 
-def readable(X: Any) -> Any:
+def to_rows(X: Any) -> Any:
     """Return X as a frame, a sparse matrix or an array; raise for anything else, and for entries that are no numbers."""
-    if isinstance(X, Similarity | Table):
+    if isinstance(X, Similarity | MixedTable):
         return X
     if is_frame(X):
         require_columns(X)
@@ -82,7 +82,7 @@ def readable(X: Any) -> Any:
 
 
 def _adjacency(graph: Any) -> sp.csr_array[np.float64]:
-    """Weights of edges, each in the direction in which it is listed; parallel edges are summed, loops left out."""
+    """Return the weights of edges, each in the direction in which it is listed; parallel edges are summed, loops left out."""
     number = {node: i for i, node in enumerate(graph.nodes)}
     edges = [(number[a], number[b], _weight(a, b, w)) for a, b, w in graph.edges(data="weight") if a != b]
     ends = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
@@ -91,7 +91,7 @@ def _adjacency(graph: Any) -> sp.csr_array[np.float64]:
 
 
 def _weight(a: Any, b: Any, value: Any) -> float:
-    """The weight of an edge, 1 where it has none."""
+    """Return the weight of an edge, 1 where it has none."""
     try:
         weight = 1.0 if value is None else float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Frames of pandas and polars whose columns are not all numbers: text, booleans and categories. Neither package is imported."""
+"""pandas and polars frames with text, boolean and categorical columns; neither package is imported."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ import numpy as np
 
 from ..._runtime.arrays import Floats
 from ..._runtime.sanitize import is_number
-from .mixed_types import Table, coded, is_missing
+from ..._runtime.table_columns import is_missing
+from .mixed_types import MixedTable, encode_categories
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X looks like a frame: columns with names, each with a type of its own."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and not isinstance(X, Table)
+    """Return whether X looks like a frame: named columns with a dtype each."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and not isinstance(X, MixedTable)
 
 
 def has_categories(X: Any) -> bool:
-    """Whether X is a frame of which some column holds text or categories."""
+    """Return whether X is a frame with a column of text or categories."""
     return is_frame(X) and first_grouping(X) is not None
 
 
 def first_grouping(frame: Any) -> str | None:
-    """The name of the first column of a frame that holds text or categories."""
+    """Return the name of the first column of a frame that holds text or categories."""
     named = zip(frame.columns, _columns(frame), strict=True)
     return next((str(name) for name, column in named if _is_grouping(column)), None)
 
@@ -37,7 +38,7 @@ def require_columns(frame: Any) -> None:
 
 
 def _holds_numbers(column: Any) -> bool:
-    """Whether the type of a column is one of real numbers or booleans: NumPy's, pandas' or polars'."""
+    """Return whether the dtype of a column (NumPy, pandas or polars) is real or boolean."""
     dtype = column.dtype
     if hasattr(dtype, "is_numeric"):
         return bool(dtype.is_numeric()) or type(dtype).__name__ == "Boolean"
@@ -61,8 +62,8 @@ def _require_not_infinite(column: Any, name: str, c: int) -> None:
         )
 
 
-def table_of(frame: Any, like: Table | None = None) -> Table:
-    """The frame as a table; columns of categories are coded as in ``like``, if it is given.
+def to_table(frame: Any, like: MixedTable | None = None) -> MixedTable:
+    """Convert a frame to a table; categories are encoded as in ``like``, if it is given.
 
     Categories are columns of pandas' or polars' categorical and string types and, among objects, those that are not all numbers.
     Booleans are the numbers 0 and 1.
@@ -77,33 +78,33 @@ def table_of(frame: Any, like: Table | None = None) -> Table:
     for c, (name, column) in enumerate(zip(names, columns, strict=True)):
         known = None if like is None else like.categories[c]
         if known is not None or (like is None and _is_grouping(column)):
-            values[:, c], found = coded(list(column), name, known)
+            values[:, c], found = encode_categories(list(column), name, known)
         else:
             values[:, c], found = _numbers(column, name), None
         categories.append(found)
-    return Table(values, tuple(categories), names)
+    return MixedTable(values, tuple(categories), names)
 
 
 def _columns(frame: Any) -> list[Any]:
-    """The columns in order; by place, since pandas' names may repeat."""
+    """Return the columns in order, by position, since names in pandas may repeat."""
     if hasattr(frame, "iloc"):
         return [frame.iloc[:, c] for c in range(frame.shape[1])]
     return list(frame.get_columns()) if hasattr(frame, "get_columns") else [frame[name] for name in frame.columns]
 
 
 def _is_grouping(column: Any) -> bool:
-    """Whether a column holds text or categories: by its type, and among Python objects by what they are."""
+    """Return whether a column holds text or categories: by its dtype, and for Python objects by their types."""
     kind = type(column.dtype).__name__
     if kind in ("CategoricalDtype", "StringDtype", "Categorical", "Enum", "String", "Utf8"):
         return True
     if getattr(column.dtype, "kind", "") not in ("O", "U", "S") and kind != "Object":
         return False
-    # what is neither text nor a number is no category either: numbers are asked for, and what it is will be told
+    # other types are not categories: the conversion to numbers raises the error
     return any(isinstance(value, str) and not is_number(value) for value in column if not is_missing(value))
 
 
 def _numbers(column: Any, name: str) -> Floats:
-    """The column as floats, NaN where it is missing."""
+    """Return the column as floats, NaN where it is missing."""
     try:
         if getattr(column.dtype, "kind", "") in (
             "m",

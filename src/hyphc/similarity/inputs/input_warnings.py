@@ -1,4 +1,4 @@
-"""Warnings for input that is likely to be something else than what it was passed as."""
+"""Warnings for input that probably is not what it was passed as."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import scipy.sparse as sp
 from ..._runtime.arrays import Ints
 from ..._runtime.user_warnings import warn
 
-# A column with more than this share of the variance decides the similarity alone.
+# A column with more than this share of the variance dominates the similarity.
 WIDE_SHARE = 0.9
-# Pairs and triples that are looked at, and what tells distances from similarities: see `looks_like_distances`.
+# Numbers of sampled pairs and triples, and thresholds: see `looks_like_distances`.
 N_PAIRS, N_THIRDS = 300, 100
-# Rank correlation of entries with how unlike their rows are. Of unrelated numbers it exceeds this not once in 300 matrices of any
-# size; matrices of fewer points tell nothing.
+# Rank correlation of entries with the dissimilarity of their rows. In 300 matrices of unrelated numbers of any size it never
+# exceeded this; matrices of fewer points are not tested.
 CORRELATED, BY_CHANCE, FEWEST = 0.2, 5.0, 8
 FEW_ZEROS = 0.1
 ROUNDING = 1e-9
@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 COUNTS_FROM = 5
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|index|key|nr|no)$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-# What says where, when, by whom or on whom rows were measured, and not what was measured; and what such names end in.
+# Names of columns that record how rows were measured, not what was measured, and the suffixes of such names.
 _NUISANCE = re.compile(
     "batch|plate|run|lane|chip|slide|flowcell|array|site|center|centre|lab|laboratory|hospital|scanner|instrument|machine|"
     "operator|technician|date|donor|subject|patient|replicate|cohort|study"
@@ -35,7 +35,7 @@ _NUMBERED = re.compile("ids?|nr|no|num|number|code|index|key")
 
 
 def identifier_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
-    """Return the positions of columns that count the rows, or hold a different whole number for each and are called an id.
+    """Return the positions of columns that count the rows, or that are named like an id and hold a distinct integer in each row.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def identifier_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
 
 
 def nuisance_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
-    """Return the positions of columns that are called a batch, plate, run, site, donor or the like and hold a few whole numbers.
+    """Return the positions of columns named like a batch, plate, run, site or donor that hold few distinct integers.
 
     Few: each value occurs twice on average. Such numbers are codes: their differences mean nothing, and clusters of them are
     clusters of how rows were measured.
@@ -61,7 +61,7 @@ def nuisance_columns(names: Sequence[str], X: npt.NDArray[Any]) -> list[int]:
 
 
 def names_nuisance(name: str) -> bool:
-    """Return whether a column is called a batch or the like, by the last word of its name that is no "id" or "number"."""
+    """Return whether a column is named like a batch, by the last word of its name that is not "id" or "number"."""
     words = [word.lower() for word in _WORD.findall(name)]
     while len(words) > 1 and _NUMBERED.fullmatch(words[-1]):
         words.pop()
@@ -84,7 +84,7 @@ def _holds_codes(values: npt.NDArray[Any]) -> bool:
 
 
 def warn_of_one_wide_column(X: Any) -> None:
-    """For metrics that take columns as they are."""
+    """Warn if one column dominates, for metrics that do not scale columns."""
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < 2 or len(X) < 3:
         return
     _, exponent = np.frexp(max(X.max(), -X.min()))
@@ -100,7 +100,7 @@ def warn_of_one_wide_column(X: Any) -> None:
 
 
 def warn_of_square_rows(X: Any) -> None:
-    """For the default metric, which takes rows of features: a matrix that relates them to each other, dense or sparse."""
+    """Warn if rows passed to the default metric look like a matrix of similarities or distances, dense or sparse."""
     matrix: Any = X
     n = int(matrix.shape[0]) if isinstance(X, np.ndarray) or sp.issparse(X) else 0
     if n < 3 or matrix.shape != (n, n):
@@ -124,13 +124,13 @@ def _is_symmetric(X: Any) -> bool:
 
 
 def warn_of_named_columns(names: Sequence[str], X: npt.NDArray[Any], source: str | None = None) -> None:
-    """Warn of columns that number the rows, or say how they were measured, of a frame or of the file called ``source``."""
+    """Warn of columns that number the rows or record how they were measured, in a frame or in the file ``source``."""
     identifiers = [names[c] for c in identifier_columns(names, X)]
     nuisances = [names[c] for c in nuisance_columns(names, X) if names[c] not in identifiers]
     if len(identifiers) + len(nuisances) in (0, len(names)):
         return
-    what = [f"only number the rows ({_listed(identifiers)})"] * bool(identifiers)
-    what += [f"say how rows were measured and not what ({_listed(nuisances)})"] * bool(nuisances)
+    what = [f"only number the rows ({_quote_names(identifiers)})"] * bool(identifiers)
+    what += [f"say how rows were measured and not what ({_quote_names(nuisances)})"] * bool(nuisances)
     remedy = f"with X.drop(columns={identifiers + nuisances})" if source is None else f"of {source!r}"
     warn(
         f"Rows are also clustered by columns that seem to {' and to '.join(what)}; leave them out {remedy}, or ignore this "
@@ -140,12 +140,12 @@ def warn_of_named_columns(names: Sequence[str], X: npt.NDArray[Any], source: str
     )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
 
 
 def warn_of_distances(W: Any) -> None:
-    """For precomputed similarities."""
+    """Warn if precomputed similarities look like distances."""
     if isinstance(W, np.ndarray) and W.ndim == 2 and looks_like_distances(W):
         warn(
             "X looks like distances: its diagonal is 0, it obeys the triangle inequality, and rows with small entries between "
@@ -156,7 +156,7 @@ def warn_of_distances(W: Any) -> None:
 
 
 def warn_of_similarities(D: Any) -> None:
-    """For precomputed distances: each point is at distance 0 from itself, and most similar to itself."""
+    """Warn if precomputed distances look like similarities: the diagonal of distances is 0."""
     if D.ndim != 2 or D.shape[0] != D.shape[1] or len(D) < 3 or D.dtype.kind not in "fiu":
         return
     own = np.diagonal(D)
@@ -170,7 +170,7 @@ def warn_of_similarities(D: Any) -> None:
 
 
 def looks_like_distances(W: npt.NDArray[Any]) -> bool:
-    """Whether a matrix is more likely one of distances than of similarities.
+    """Return whether a matrix is more likely one of distances than of similarities.
 
     Its diagonal is 0, hardly another entry is, sampled triples obey the triangle inequality, at least by their square roots (as
     squared, cosine and correlation distances do), and pairs with small entries have similar rows: among similarities it is
@@ -196,7 +196,7 @@ def looks_like_distances(W: npt.NDArray[Any]) -> bool:
 
 
 def _some_triples(n: int) -> tuple[Ints, Ints, Ints]:
-    """Pairs i < j and third points k, all of them where there are few."""
+    """Return pairs i < j and third points k: all of them where there are few, else a sample."""
     rng = np.random.default_rng(0)
     if n <= N_THIRDS:
         i, j = np.triu_indices(n, 1)

@@ -1,4 +1,4 @@
-"""Rows with missing entries: distances over the columns that two rows share, and the nearest rows by them.
+"""Distances between rows with missing entries, over the columns that both have, and nearest neighbours by them.
 
 scikit-learn's convention (``nan_euclidean_distances``): d² = (columns / columns present in both)·Σ over these (x − y)². Two rows
 without a common column are as far apart as rows can be.
@@ -6,14 +6,13 @@ without a common column are as far apart as rows can be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
-from ..._runtime.validation import CHUNK_BYTES
+from ..._runtime.validation import row_chunks
 
 # Beyond exact search, so many times k candidates are compared.
 CANDIDATES = 6
@@ -47,14 +46,14 @@ def require_not_infinite(X: npt.NDArray[Any]) -> None:
         )
 
 
-def told_gaps(rows: Floats) -> str:
-    """How many rows have missing values, in words; empty if none."""
+def describe_missing(rows: Floats) -> str:
+    """Describe how many rows have missing values; empty if none."""
     n_missing = int(np.isnan(rows).any(axis=1).sum())
     return f"values missing in {n_missing} of {len(rows)} rows" if n_missing else ""
 
 
-class PartlyKnown:
-    """Rows with gaps, to be searched for the nearest of others.
+class MaskedRows:
+    """Rows with missing entries, searchable for nearest neighbours.
 
     Parameters
     ----------
@@ -67,50 +66,50 @@ class PartlyKnown:
     def __init__(self, rows: Floats, shares: Floats) -> None:
         self._exponent = int(np.frexp(np.fmax.reduce(np.abs(rows), axis=None, initial=0.0))[1])
         self._shares = shares
-        self._rows = self._scaled(rows)
-        self._parts = _parts(self._rows, shares)
+        self._rows = self._scale(rows)
+        self._arrays = _split_mask(self._rows, shares)
         widths = np.nan_to_num(np.fmax.reduce(self._rows, axis=0) - np.fmin.reduce(self._rows, axis=0))
         # (Σ a) / (Σ b) is at most the largest a / b: no two rows of these are further apart
         self._furthest = float(np.sqrt(shares.sum() * (widths**2 / shares).max(initial=0.0)))
 
-    def _scaled(self, rows: Floats) -> Floats:
-        """By a power of two, so that squares neither overflow nor vanish."""
+    def _scale(self, rows: Floats) -> Floats:
+        """Return the rows scaled by a power of two, so that squares neither overflow nor vanish."""
         return np.ldexp(rows, -self._exponent)
 
-    def filled(self, neighbours: Ints | None = None) -> Floats:
-        """The rows, scaled, with the means of columns, 0, or of neighbours (n, k) in place of what is missing."""
-        values = self._parts.values.copy()
+    def impute(self, neighbours: Ints | None = None) -> Floats:
+        """Return the scaled rows with missing entries replaced by column means (0), or by means over neighbours (n, k)."""
+        values = self._arrays.values.copy()
         if neighbours is None:
             return values
-        gaps = np.flatnonzero((self._parts.present == 0).any(axis=1))
-        for chunk in _chunks(len(gaps), 3 * 8 * neighbours.shape[1] * values.shape[1]):
+        gaps = np.flatnonzero((self._arrays.present == 0).any(axis=1))
+        for chunk in row_chunks(len(gaps), 3 * 8 * neighbours.shape[1] * values.shape[1]):
             some = gaps[chunk]
-            around = self._parts.present[neighbours[some]]
-            means = self._parts.values[neighbours[some]].sum(axis=1) / np.maximum(around.sum(axis=1), 1.0)
-            values[some] = np.where(self._parts.present[some] > 0, values[some], means)
+            around = self._arrays.present[neighbours[some]]
+            means = self._arrays.values[neighbours[some]].sum(axis=1) / np.maximum(around.sum(axis=1), 1.0)
+            values[some] = np.where(self._arrays.present[some] > 0, values[some], means)
         return values
 
     def nearest(self, k: int, among: Ints | None = None) -> tuple[Ints, Floats]:
-        """The k nearest others of each row, or of the rows ``among`` only, and their distances, nearest first."""
+        """Return the k nearest other rows of each row, or of the rows ``among`` only, and their distances, nearest first."""
         chosen = np.arange(len(self._rows)) if among is None else among
-        return self._closest(self._rows[chosen], chosen, k)
+        return self._query(self._rows[chosen], chosen, k)
 
-    def closest(self, new: Floats, k: int) -> tuple[Ints, Floats]:
-        """The k rows nearest to each new row, and their distances, nearest first."""
-        return self._closest(self._scaled(new), None, k)
+    def query(self, new: Floats, k: int) -> tuple[Ints, Floats]:
+        """Return the k rows nearest to each new row, and their distances, nearest first."""
+        return self._query(self._scale(new), None, k)
 
-    def _closest(self, queries: Floats, own: Ints | None, k: int) -> tuple[Ints, Floats]:
+    def _query(self, queries: Floats, own: Ints | None, k: int) -> tuple[Ints, Floats]:
         candidates = np.empty((len(queries), k), dtype=np.int64)
-        for chunk in _chunks(len(queries), 4 * 8 * len(self._rows)):
-            squares = self._squares(_parts(queries[chunk], self._shares))
+        for chunk in row_chunks(len(queries), 4 * 8 * len(self._rows)):
+            squares = self._squares(_split_mask(queries[chunk], self._shares))
             if own is not None:
                 squares[np.arange(len(squares)), own[chunk]] = np.nan  # sorted last
             candidates[chunk] = np.argpartition(squares, k - 1, axis=1)[:, :k]
-        return self.compared(queries, candidates, k)
+        return self.rank(queries, candidates, k)
 
-    def _squares(self, queries: _Parts) -> Floats:
-        """Squared distances but for a factor, (queries, rows); infinite where no column is common."""
-        rows = self._parts
+    def _squares(self, queries: _MaskedArrays) -> Floats:
+        """Return squared distances up to a factor, (queries, rows); infinite where no column is common."""
+        rows = self._arrays
         squares = queries.squares @ rows.present.T + queries.present @ rows.squares.T
         squares -= 2.0 * (queries.values @ rows.values.T)
         common = queries.counted @ rows.present.T
@@ -119,11 +118,12 @@ class PartlyKnown:
         squares[common <= 0] = np.inf
         return squares
 
-    def compared(self, queries: Floats | None, candidates: Ints, k: int) -> tuple[Ints, Floats]:
-        """The k nearest among candidates of each query (the rows themselves by default), by differences: 0 for equals."""
+    def rank(self, queries: Floats | None, candidates: Ints, k: int) -> tuple[Ints, Floats]:
+        """Return the k nearest among the candidates of each query (by default the rows), by differences: exactly 0 for
+        duplicates."""
         queries = self._rows if queries is None else queries
         distances = np.empty(candidates.shape)
-        for chunk in _chunks(len(queries), 3 * 8 * candidates.shape[1] * queries.shape[1]):
+        for chunk in row_chunks(len(queries), 3 * 8 * candidates.shape[1] * queries.shape[1]):
             difference = queries[chunk, None, :] - self._rows[candidates[chunk]]
             common = (~np.isnan(difference)) @ self._shares
             sums = np.einsum("qcd,qcd->qc", *(2 * [np.nan_to_num(difference, copy=False)]))
@@ -136,8 +136,8 @@ class PartlyKnown:
         return np.take_along_axis(candidates, order, axis=1), np.ldexp(found, self._exponent)
 
 
-class _Parts(NamedTuple):
-    """Entries, 0 where missing, their squares, whether they are there, and what that counts."""
+class _MaskedArrays(NamedTuple):
+    """Entries (0 where missing), their squares, the mask of present entries, and that mask times column weights."""
 
     values: Floats
     squares: Floats
@@ -145,26 +145,20 @@ class _Parts(NamedTuple):
     counted: Floats
 
 
-def _parts(rows: Floats, shares: Floats) -> _Parts:
+def _split_mask(rows: Floats, shares: Floats) -> _MaskedArrays:
     values, present = np.nan_to_num(rows), (~np.isnan(rows)).astype(np.float64)
-    return _Parts(values, values**2, present, present * shares)
+    return _MaskedArrays(values, values**2, present, present * shares)
 
 
-def _chunks(n_rows: int, bytes_per_row: float) -> Iterator[slice]:
-    step = max(1, int(CHUNK_BYTES / max(1.0, bytes_per_row)))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
-
-
-def find_with_gaps(
+def find_masked_neighbors(
     rows: Floats, shares: Floats, k: int, exact_limit: int, seed: int, n_jobs: int | None
 ) -> tuple[Ints, Floats, float]:
-    """The k nearest others of each row, their distances, and the share of true ones among them: all up to ``exact_limit`` rows.
+    """Return the k nearest other rows of each row, their distances, and the recall: 1 up to ``exact_limit`` rows.
 
     Exact search takes n²·d steps and O(n·(d + k)) memory. Beyond, an inverted file finds candidates with the means of columns in
     place of what is missing, and again with the means of the neighbours found so; they are compared over what two rows share.
     """
-    search = PartlyKnown(rows, shares)
+    search = MaskedRows(rows, shares)
     n = len(rows)
     if n <= exact_limit:
         return *search.nearest(k), 1.0
@@ -172,9 +166,9 @@ def find_with_gaps(
 
     def best(points: Floats) -> tuple[Ints, Floats]:
         candidates, _ = InvertedFile(points, min(CANDIDATES * k, n - 1), seed, n_jobs).neighbours()
-        return search.compared(None, candidates, k)
+        return search.rank(None, candidates, k)
 
-    neighbours, distances = best(search.filled(best(search.filled())[0]))
+    neighbours, distances = best(search.impute(best(search.impute())[0]))
     sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
     _, truth = search.nearest(k, sample)
     return neighbours, distances, float((distances[sample] <= truth[:, -1:]).mean())

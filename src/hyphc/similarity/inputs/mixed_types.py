@@ -1,8 +1,8 @@
-"""Tables of numbers and categories: a column of categories counts like a column of numbers, however many values it has.
+"""Tables of numbers and categories, in which a categorical column weighs as much as a numeric one.
 
-A category is seen as its indicators, one column for each value, 1 in the rows that have it. Two rows with different values are
-then equally far apart whichever these are, as in Gower's distance. The indicators are scaled together, so that the squared
-differences of the column are on average those of a column of numbers of deviation 1; with two values that is the column 0, 1.
+A category is one-hot encoded, so that all pairs of different values are equally far apart, as in Gower's distance. Its indicators
+are scaled together, so that the mean squared difference is that of a numeric column with standard deviation 1; with two values
+that is the column 0, 1.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
+from ..._runtime.table_columns import is_missing
 from ..scaling import FEW as FEW_COLUMNS
-from ..scaling import ColumnScaling, Decision, Moments, asked_for, decide, words_of
+from ..scaling import ColumnScaling, Decision, Moments, decide, describe_decision, requested_decision
 
 Categories = tuple[tuple[str, ...] | None, ...]  # the values of each column; None where it holds numbers
 
-# More different values than in half of the rows, or than this, name rows rather than group them.
+# A column with more distinct values than half of the rows, or than the largest of these, is not categorical.
 DIFFER, FEW, MOST = 0.5, 10, 256
 # Without scaling two different values are this far from each other, as in Gower's distance; an indicator has half of the square.
 MISMATCH = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Columns of numbers and of categories, (n, d).
+class MixedTable:
+    """Numeric and categorical columns, (n, d).
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ class Table:
 
     Examples
     --------
-    >>> table = Table(np.array([[1.5, 0], [2.0, 1], [np.nan, 0]]), (None, ("cat", "dog")), ("kg", "kind"))
-    >>> table.expanded()
+    >>> table = MixedTable(np.array([[1.5, 0], [2.0, 1], [np.nan, 0]]), (None, ("cat", "dog")), ("kg", "kind"))
+    >>> table.one_hot()
     array([[1.5, 1. , 0. ],
            [2. , 0. , 1. ],
            [nan, 1. , 0. ]])
@@ -54,22 +55,22 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns, a category counted as one."""
+        """Number of rows and columns, a category counted as one."""
         return self.values.shape[0], self.values.shape[1]
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, index: Any) -> Table:
-        """Some rows, or as ``table[:, columns]`` some columns."""
+    def __getitem__(self, index: Any) -> MixedTable:
+        """Return some rows, or as ``table[:, columns]`` some columns."""
         if not isinstance(index, tuple):
-            return Table(self.values[index], self.categories, self.columns)
+            return MixedTable(self.values[index], self.categories, self.columns)
         picked = np.arange(self.shape[1])[index[1]].tolist()
         kinds = tuple(self.categories[c] for c in picked)
-        return Table(self.values[index], kinds, tuple(self.columns[c] for c in picked))
+        return MixedTable(self.values[index], kinds, tuple(self.columns[c] for c in picked))
 
-    def expanded(self) -> Floats:
-        """Numbers as they are, and an indicator for each value of a category; missing in all where the category is."""
+    def one_hot(self) -> Floats:
+        """Return numbers unchanged and an indicator column for each category; all indicators of a missing category are NaN."""
         parts = []
         for column, values in zip(self.values.T, self.categories, strict=True):
             if values is None:
@@ -81,16 +82,17 @@ class Table:
         return np.ascontiguousarray(np.hstack(parts))
 
 
-def blocks_of(categories: Categories) -> Ints:
-    """The column of the table from which each expanded column comes."""
+def source_columns(categories: Categories) -> Ints:
+    """Return the column of the table from which each one-hot column comes."""
     widths = [1 if values is None else len(values) for values in categories]
     return np.repeat(np.arange(len(categories)), widths)
 
 
-def coded(
+def encode_categories(
     values: Sequence[Any], column: str, known: tuple[str, ...] | None = None
 ) -> tuple[Floats, tuple[str, ...] | None]:
-    """The numbers of the values, None or NaN where one is missing, and what they are: ``known``, or those that occur, sorted."""
+    """Return integer codes of the values, NaN where one is missing, and the categories: ``known``, or those that occur,
+    sorted."""
     words = [None if is_missing(value) else str(value) for value in values]
     present = {word for word in words if word is not None}
     if known is None:
@@ -105,13 +107,6 @@ def coded(
     return np.array([np.nan if word is None else number[word] for word in words]), known
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a cell of a frame holds nothing: None, NaN, or pandas' NA."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
-
-
 def _require_groups(column: str, n_different: int, n: int) -> None:
     if n_different > max(FEW, min(MOST, DIFFER * n)):
         raise ValueError(
@@ -121,40 +116,41 @@ def _require_groups(column: str, n_different: int, n: int) -> None:
 
 
 def mixed_scaling(moments: Moments, categories: Categories, scale: str | bool) -> ColumnScaling:
-    """The scaling of expanded columns: True gives every column of the table the same weight, and so does "auto" unless fewer than
-    a twentieth of them hold categories. Then the columns of numbers decide, and a category counts like their median one."""
-    blocks = blocks_of(categories)
+    """Return the scaling of one-hot columns: True weighs every column of the table equally, and so does "auto" unless fewer
+    than a twentieth of them are categorical. Then the numeric columns decide, and a category weighs like their median."""
+    blocks = source_columns(categories)
     grouped = np.array([values is not None for values in categories])
     varies = np.bincount(blocks, moments.varies) > 0
     # of n points two differ in the square by twice the variance, of indicators by twice the sum of theirs
     deviations = np.sqrt(np.bincount(blocks, moments.deviations**2))
     factor = np.zeros(len(categories))
     if scale is False:
-        decision = asked_for(False, varies)
+        decision = requested_decision(False, varies)
         factor[varies] = np.where(grouped, MISMATCH / np.sqrt(2.0), 1.0)[varies]
     else:
         decision = (
             _decide(moments, grouped[varies], (varies & ~grouped)[blocks])
             if scale == "auto"
-            else asked_for(True, varies)
+            else requested_decision(True, varies)
         )
         factor[varies] = decision.factor(deviations[varies])
-    return ColumnScaling(moments.centre, factor[blocks], words_of(decision, varies))
+    return ColumnScaling(moments.centre, factor[blocks], describe_decision(decision, varies))
 
 
 def _decide(moments: Moments, grouped: npt.NDArray[np.bool_], numbers: npt.NDArray[np.bool_]) -> Decision:
-    """Whether columns of the table that vary are scaled; ``numbers`` are those of them that are expanded to themselves."""
+    """Return whether to scale the columns of the table that vary; ``numbers`` marks the numeric ones among the one-hot
+    columns."""
     n_grouped, n_columns = int(grouped.sum()), len(grouped)
     if n_grouped >= FEW_COLUMNS * n_columns:
         return Decision(True, f"{n_grouped} of {n_columns} hold categories", np.zeros(n_columns, dtype=bool))
-    decision = decide(moments.some(numbers))
+    decision = decide(moments.select(numbers))
     own = grouped.copy()
     own[~grouped] = decision.own
-    told = f", {n_grouped} of {n_columns} hold categories" if n_grouped else ""
-    return Decision(decision.scaled, decision.why + told, own & (not decision.scaled))
+    note = f", {n_grouped} of {n_columns} hold categories" if n_grouped else ""
+    return Decision(decision.scaled, decision.why + note, own & (not decision.scaled))
 
 
 def column_shares(blocks: Ints) -> Floats:
-    """What each expanded column counts of a column of the table: 1 for numbers, an equal part for each indicator."""
+    """Return the weight of each one-hot column: 1 for numbers, 1 / (number of categories) for an indicator."""
     _, block, counts = np.unique(blocks, return_inverse=True, return_counts=True)
     return np.asarray(1.0 / counts[block])

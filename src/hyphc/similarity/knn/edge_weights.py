@@ -1,4 +1,4 @@
-"""How strongly neighbours belong together: weights of the edges of a neighbour graph, from distances."""
+"""Weights of the edges of a k-nearest-neighbour graph, from distances."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MANY = 20_000  # rows that are worth a compiled loop
 
 # A kernel narrower than this share of the mean distance would cut every edge but the nearest (UMAP's bound).
 MIN_SIGMA = 1e-3
-# Weights that a formula rounds to nothing stay this large: the graph keeps every edge, and an outlier its neighbours.
+# Lower limit of weights that would round to 0, so that every edge is kept and outliers stay connected.
 WEIGHT_FLOOR = 1e-12
 # Newton from below converges in about ten steps; a row whose distances span many scales takes a few for each.
 NEWTON_STEPS, NEWTON_RTOL = 100, 1e-13
 
 
-def graph_of(neighbours: Ints, distances: Floats, edge_weights: str) -> sp.csr_array[np.float64]:
-    """The symmetric graph of rows and their nearest neighbours, as in ``neighbor_graph``."""
+def knn_to_graph(neighbours: Ints, distances: Floats, edge_weights: str) -> sp.csr_array[np.float64]:
+    """Return the symmetric graph of rows and their nearest neighbours, as in ``neighbor_graph``."""
     if neighbours.shape[1] == 0:
         return sp.csr_array((len(neighbours), len(neighbours)), dtype=np.float64)
     return _WEIGHTS[edge_weights](neighbours, distances)
@@ -36,24 +36,24 @@ def _fuzzy(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
     memberships = many_memberships(distances) if len(distances) > MANY else fuzzy_memberships(distances)
     directed = _directed(neighbours, memberships)
     reverse = directed.T.tocsr()
-    return _finished(directed + reverse - directed * reverse)
+    return _finish(directed + reverse - directed * reverse)
 
 
 def many_memberships(distances: Floats) -> Floats:
-    """``fuzzy_memberships`` by a compiled loop, which only many rows are worth."""
+    """Return ``fuzzy_memberships`` by a compiled loop, for many rows."""
     from ..._kernels.similarity.fuzzy_memberships import memberships
 
-    ties = np.empty_like(distances)
+    weights = np.empty_like(distances)
 
     def fill(chunk: slice) -> None:
-        memberships(distances[chunk], MIN_SIGMA, NEWTON_STEPS, NEWTON_RTOL, ties[chunk])
+        memberships(distances[chunk], MIN_SIGMA, NEWTON_STEPS, NEWTON_RTOL, weights[chunk])
 
     thread_map(fill, row_chunks(len(distances), 16 * distances.shape[1]), n_jobs=-1)
-    return ties
+    return weights
 
 
 def fuzzy_memberships(distances: Floats) -> Floats:
-    """UMAP's ties of each point to its k neighbours: exp(−max(0, d − ρ) / σ), (n, k).
+    """Return UMAP's membership strengths of each point's k neighbours: exp(−max(0, d − ρ) / σ), (n, k).
 
     ρ is the smallest distance of the row above 0, and σ solves Σ_j exp(−max(0, d_j − ρ) / σ) = log2(k). Where already more
     neighbours lie within ρ there is no solution, and σ is its lower bound, ``MIN_SIGMA`` times the mean distance of the row.
@@ -62,12 +62,12 @@ def fuzzy_memberships(distances: Floats) -> Floats:
     rho = np.where(distances > 0, distances, np.inf).min(axis=1)
     excess = np.maximum(distances - np.where(np.isinf(rho), 0.0, rho)[:, None], 0.0)
     sigma = np.maximum(_solve_sigma(excess, np.log2(k)), MIN_SIGMA * distances.mean(axis=1))
-    # σ = 0 only where all neighbours are duplicates: nothing to divide, their ties are 1.
+    # σ = 0 only where all neighbours are duplicates: their memberships are 1.
     return np.exp(-excess / np.where(sigma > 0, sigma, 1.0)[:, None])
 
 
 def _solve_sigma(excess: Floats, target: float) -> Floats:
-    """σ of each row with Σ_j exp(−e_j / σ) = target, or 0 where at least ``target`` of the e_j are 0.
+    """Solve Σ_j exp(−e_j / σ) = target for each row; return 0 where at least ``target`` of the e_j are 0.
 
     Newton's method on log Σ_{e_j > 0} exp(−e_j·t) − log(target − #{e_j = 0}), t = 1/σ: convex and falling in t, so from a
     start left of the root every step stays left of it and none overshoots.
@@ -95,7 +95,7 @@ def _solve_sigma(excess: Floats, target: float) -> Floats:
 def _self_tuned(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
     scale = np.broadcast_to(distances[:, -1:], distances.shape)
     other = distances[:, -1][neighbours]
-    # A point with k duplicates has scale 0 and borrows that of the point at the other end.
+    # A point with k duplicates has scale 0: the scale of the other endpoint is used instead.
     mine, theirs = np.where(scale > 0, scale, other), np.where(other > 0, other, scale)
     apart = distances > 0
     exponent = np.zeros_like(distances)
@@ -121,7 +121,7 @@ def _binary(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
 
 
 def _directed(neighbours: Ints, weights: Floats) -> sp.csr_array[np.float64]:
-    """The edges from each point to its neighbours."""
+    """Return the directed edges from each point to its neighbours."""
     n, k = neighbours.shape
     weights = np.maximum(weights, WEIGHT_FLOOR)
     index = np.int32 if 2 * n * k < np.iinfo(np.int32).max else np.int64  # the union has up to twice as many edges
@@ -132,10 +132,10 @@ def _directed(neighbours: Ints, weights: Floats) -> sp.csr_array[np.float64]:
 
 
 def _union(directed: sp.csr_array[np.float64]) -> sp.csr_array[np.float64]:
-    return _finished(directed.maximum(directed.T.tocsr()))
+    return _finish(directed.maximum(directed.T.tocsr()))
 
 
-def _finished(graph: sp.csr_array[np.float64]) -> sp.csr_array[np.float64]:
+def _finish(graph: sp.csr_array[np.float64]) -> sp.csr_array[np.float64]:
     # a + b − ab may round to just above 1.
     np.clip(graph.data, WEIGHT_FLOOR, 1.0, out=graph.data)
     graph.sort_indices()

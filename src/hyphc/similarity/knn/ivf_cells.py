@@ -1,4 +1,4 @@
-"""Many points in cells of near ones, as many in each as can be compared one by one."""
+"""Partition of points into balanced cells, the coarse quantizer of the inverted file."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ CELLS_A_TASK = 8
 
 
 class Cells:
-    """Points in cells: an order in which each cell is a run, where the runs start, their centres, and the cells near each."""
+    """Balanced cells of points: an order in which each cell is a contiguous run, run starts, centres, and neighbouring cells."""
 
     def __init__(self, points: Rows, seed: int, n_jobs: int | None) -> None:
         self.order, self.starts = _halves(points, seed, n_jobs)
         self.centres = np.empty((len(self.starts) - 1, points.shape[1]))
         kernels.means(points, self.order, self.starts, self.centres)
-        self.near = _near_cells(self.centres, n_jobs)
+        self.neighbor_cells = _near_cells(self.centres, n_jobs)
         for _ in range(MOVES):
             self._move(points, n_jobs)
-            self.near = _near_cells(self.centres, n_jobs)
+            self.neighbor_cells = _near_cells(self.centres, n_jobs)
 
     def _move(self, points: Rows, n_jobs: int | None) -> None:
-        """Each point to the near cell whose centre is nearest, if that is not full, and each centre to its points' mean."""
-        wanted = self._wanted(points, n_jobs)
+        """Move each point to the nearest neighbouring cell that is not full, and each centre to the mean of its points."""
+        wanted = self._nearest_cells(points, n_jobs)
         sizes = np.diff(self.starts)
         labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         kernels.move(labels, wanted, sizes, FULL)
@@ -47,17 +47,17 @@ class Cells:
         kernels.means(points, self.order, self.starts, self.centres)
 
     def nearest(self, rows: Rows) -> Ints:
-        """The cell nearest to each row."""
+        """Return the cell nearest to each row."""
         return np.asarray(np.argmin(kernels.squared_distances(rows, self.centres), axis=1))
 
-    def _wanted(self, points: Rows, n_jobs: int | None) -> Places:
-        """The cell nearest to each point in the order, among those near its own."""
+    def _nearest_cells(self, points: Rows, n_jobs: int | None) -> Places:
+        """Return the nearest cell of each point in the order, among those that neighbour its own."""
         wanted = np.empty(len(self.order), np.int32)
 
         def assign(cells: range) -> None:
             for cell in cells:
                 own = slice(self.starts[cell], self.starts[cell + 1])
-                near = self.near[cell, :MOVE_WITHIN]
+                near = self.neighbor_cells[cell, :MOVE_WITHIN]
                 kernels.assign(points, self.order[own], self.centres, cell, near, wanted[own])
 
         thread_map(assign, tasks(len(self.centres), CELLS_A_TASK), n_jobs)
@@ -65,7 +65,7 @@ class Cells:
 
 
 def _halves(points: Rows, seed: int, n_jobs: int | None) -> tuple[Places, Ints]:
-    """An order whose runs, halved down to ``CELL_SIZE``, hold near points, and where these start."""
+    """Return an order of the points, bisected recursively into runs of at most ``CELL_SIZE``, and the run starts."""
     n = len(points)
     order, scores = np.arange(n, dtype=np.int32), np.empty(n, np.float32)
 
@@ -81,7 +81,7 @@ def _halves(points: Rows, seed: int, n_jobs: int | None) -> tuple[Places, Ints]:
 
 
 def _runs(n: int, smallest: int) -> list[tuple[int, int]]:
-    """The runs that halving leaves, in order."""
+    """Return the runs that bisection leaves, in order."""
     done, open_runs = [], [(0, n)]
     while open_runs:
         b, e = open_runs.pop()
@@ -93,7 +93,7 @@ def _runs(n: int, smallest: int) -> list[tuple[int, int]]:
 
 
 def _near_cells(centres: Floats, n_jobs: int | None) -> Places:
-    """The ``NEAR_CELLS`` cells whose centres are nearest to each, itself among them: (cells, near)."""
+    """Return the ``NEAR_CELLS`` cells whose centres are nearest to each, itself included: (cells, near)."""
     n = len(centres)
     width = min(NEAR_CELLS, n)
 
@@ -107,11 +107,11 @@ def _near_cells(centres: Floats, n_jobs: int | None) -> Places:
 
 
 def row_blocks(rows: Rows, width: int) -> list[Rows]:
-    """Rows in blocks whose products with ``width`` others are not too large."""
+    """Return rows in blocks whose products with ``width`` others fit in memory."""
     step = max(1, min(256, CHUNK_BYTES // (16 * width)))
     return [rows[b : b + step] for b in range(0, len(rows), step)]
 
 
 def tasks(n: int, step: int) -> list[range]:
-    """The numbers below n, ``step`` at a time."""
+    """Return the integers below n in ranges of ``step``."""
     return [range(b, min(b + step, n)) for b in range(0, n, step)]

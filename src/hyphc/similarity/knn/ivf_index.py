@@ -1,5 +1,4 @@
-"""Approximate nearest neighbours of many points: cells of near points, a search of the few cells nearest to each, and then of the
-neighbours' neighbours."""
+"""Inverted-file (IVF) index for approximate nearest neighbours: a search of the cells nearest to each point, then NN-descent."""
 
 from __future__ import annotations
 
@@ -14,24 +13,24 @@ from ..._kernels.similarity import nearest as nearest_kernels
 from ..._runtime.arrays import Floats, Ints
 from ..._runtime.parallel import thread_map
 from .ivf_cells import CELLS_A_TASK, Cells, Places, Rows, row_blocks, tasks
-from .nn_descent import LISTS_A_TASK, Lists, Singles, empty_lists, nearer_lists
+from .nn_descent import LISTS_A_TASK, Lists, Singles, empty_lists, nn_descent_step
 
-LOOK_AT = 16  # times as many near cells are looked at as are searched
-SAMPLE = 500  # rows whose true neighbours say how many cells must be searched, and what was found
-# Of a sample's true neighbours so many must lie in the cells searched, or all near cells are. The points themselves then ask each
-# other, which finds most of the rest; a new row cannot.
+LOOK_AT = 16  # candidate cells for each cell probed
+SAMPLE = 500  # rows with exact neighbours, for calibrating the number of probes and estimating recall
+# Recall on the sample that the probed cells must reach, or all neighbouring cells are probed. The first is for the points of the
+# index, whose lists NN-descent improves; the second for new rows.
 SHARE_FIRST, SHARE_ALONE = 0.95, 0.96
-# Few cells take little time: up to so many are searched for nearly all neighbours. Of a point without any true neighbour every
-# edge is a wrong one, and may cross the whole tree.
+# Up to so many probes are cheap and go for nearly full recall: a point without any true neighbour has only wrong edges, which
+# may cross the whole tree.
 FEW_FIRST, FEW_ALONE, ALMOST_ALL = 8, 16, 0.9999
-# Points ask each other until so many of the sample's true neighbours are found, so many times at most.
+# NN-descent passes stop at this recall on the sample, and after so many passes.
 FOUND, ROUNDS = 0.99, 2
-LOST = 64  # one of so many points, those that seem furthest from where they belong, looks at all cells
+LOST = 64  # one point in so many, those furthest from their cell's centre or neighbours, compares all cells
 _QUERIES_A_TASK = 128
 
 
 class InvertedFile:
-    """Points in the order of their cells, searched for neighbours of their own or of new points.
+    """Inverted file (IVF) over points sorted by cell, searched for neighbours of its own points or of new ones.
 
     Everything follows from points and seed: no block depends on the number of threads, and products are summed in one order,
     so that the neighbours found are the same for any ``n_jobs``.
@@ -41,7 +40,7 @@ class InvertedFile:
     points : array (n, d), float32 or float64
         Of a size whose squares neither overflow nor vanish in single precision.
     k : int
-        Neighbours that a search will ask for.
+        Neighbours that a search returns.
     seed : int
     n_jobs : int, optional
 
@@ -62,7 +61,7 @@ class InvertedFile:
         self.k, self._n_jobs = k, n_jobs
         self._cells = Cells(points, seed, n_jobs)
         self._order, self._starts = self._cells.order, self._cells.starts
-        self._centres, self._near = self._cells.centres, self._cells.near
+        self._centres, self._neighbor_cells = self._cells.centres, self._cells.neighbor_cells
         self._points = points[self._order]
         self._wide = points.shape[1] + -points.shape[1] % 4
         sizes = np.diff(self._starts)
@@ -73,19 +72,19 @@ class InvertedFile:
         self._calibrate(seed)
 
     def neighbours(self) -> tuple[Ints, Floats]:
-        """The k nearest others of each point, and their distances: both (n, k), nearest first."""
+        """Return the k nearest other points of each point, and their distances: both (n, k), nearest first."""
         lists = self._around_own_cells()
         self._find_lost(*lists)
         for _ in range(ROUNDS):
-            lists = nearer_lists(self._points, lists, len(self._points), self._n_jobs)
+            lists = nn_descent_step(self._points, lists, len(self._points), self._n_jobs)
             if self._share(lists[0]) >= FOUND:
                 break
-        numbers, distances = self._ranked(self._points, lists[0])
+        numbers, distances = self._rank(self._points, lists[0])
         back = np.argsort(self._order)
         return numbers[back], distances[back]
 
     def _around_own_cells(self) -> Lists:
-        """The nearest in the cells near a point's own; of points that find too few there, in all."""
+        """Search the cells around each point's own; points that find too few neighbours search all cells."""
         lists = empty_lists(len(self._points), self.k)
 
         def fill(cells: range) -> None:
@@ -102,10 +101,10 @@ class InvertedFile:
         return lists
 
     def _find_lost(self, places: Places, far: Singles) -> None:
-        """Points in a cell that is nowhere near to them seek again, around the nearest of all cells.
+        """Search again, around the nearest of all cells, for points whose own cell is far from them.
 
-        They are far from the centre of their cell, or from those they take for neighbours, which have nearer ones. Their first
-        neighbours may be true: a few points that lie together are lost together.
+        These are far from the centre of their cell, or from neighbours that have nearer ones. Their first neighbours may be true:
+        a small cluster can be assigned to the wrong cell together.
         """
         n, last, n_lost = len(places), self.k - 1, len(places) // LOST
         sizes = np.diff(self._starts)
@@ -116,19 +115,19 @@ class InvertedFile:
         nearer = again[1][:, last] < far[lost, last]
         places[lost[nearer]], far[lost[nearer]] = again[0][nearer], again[1][nearer]
 
-    def closest(self, new: Rows) -> tuple[Ints, Floats]:
-        """The k points nearest to each new row, and their distances: both (m, k), nearest first."""
+    def query(self, new: Rows) -> tuple[Ints, Floats]:
+        """Return the k points nearest to each new row, and their distances: both (m, k), nearest first."""
         new = np.ascontiguousarray(new, dtype=self._points.dtype)
         places, _ = self._around_nearest(new, np.full(len(new), -1, np.int32), self.n_probes_alone)
-        return self._ranked(new, places)
+        return self._rank(new, places)
 
     def recall(self, distances: Floats) -> float:
-        """The share of the sample's true neighbours that are among those found: by distance, since equals may be swapped."""
+        """Return the recall on the sample: compared by distance, since points at equal distance may be swapped."""
         return float((distances[self._order[self._sample]] <= self._reach[:, None]).mean())
 
     def _share(self, places: Places) -> float:
-        """``recall`` of lists of places."""
-        distances = self._ranked(self._points[self._sample], places[self._sample])[1]
+        """Return ``recall`` of lists of positions."""
+        distances = self._rank(self._points[self._sample], places[self._sample])[1]
         return float((distances <= self._reach[:, None]).mean())
 
     def _fill_panels(self, cells: range) -> None:
@@ -139,25 +138,26 @@ class InvertedFile:
             nearest_kernels.fill_panel(own, self._centres[cell], panel, self._squares[b:e])
 
     def _calibrate(self, seed: int) -> None:
-        n, width = len(self._points), self._near.shape[1]
+        n, width = len(self._points), self._neighbor_cells.shape[1]
         sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
         self._sample = np.sort(sample).astype(np.int32)
         places, _ = self._everywhere(self._sample)
-        self._reach = self._ranked(self._points[self._sample], places)[1][:, -1]
-        homes = self._cell_of(places[:, : self.k])
+        self._reach = self._rank(self._points[self._sample], places)[1][:, -1]
+        homes = self._find_cell(places[:, : self.k])
         ranks = np.concatenate([self._ranks(i, cells) for i, cells in zip(self._sample, homes, strict=True)])
         found = np.cumsum(np.bincount(ranks, minlength=width + 1)[:width]) / len(ranks)
         first, alone, all_but_few = (np.searchsorted(found, (SHARE_FIRST, SHARE_ALONE, ALMOST_ALL)) + 1).tolist()
         self.n_probes = min(max(first, min(all_but_few, FEW_FIRST)), width)
         self.n_probes_alone = min(max(alone, min(all_but_few, FEW_ALONE)), width)
 
-    def _cell_of(self, places: npt.NDArray[Any]) -> Ints:
+    def _find_cell(self, places: npt.NDArray[Any]) -> Ints:
         return np.searchsorted(self._starts, places, side="right") - 1
 
     def _ranks(self, place: int, cells: Ints) -> Ints:
-        """How many of the near cells are nearer to a point than each of ``cells``; all of them where it is not near."""
-        own = int(self._cell_of(np.array(place)))
-        near = self._near[own]
+        """Return how many neighbouring cells are nearer to a point than each of ``cells``; all of them where it is not a
+        neighbour."""
+        own = int(self._find_cell(np.array(place)))
+        near = self._neighbor_cells[own]
         scores = cell_kernels.nearness(
             self._points, np.array([place], np.int32), self._centres[own], near, self._centres
         )[0]
@@ -166,11 +166,11 @@ class InvertedFile:
         return rank[cells]
 
     def _around(self, cells: list[int], groups: list[slice], queries: Rows, selves: Places, n_probes: int) -> Lists:
-        """The nearest of the queries, of which each group belongs to a cell.
+        """Return the nearest points of queries that are grouped by cell.
 
-        Cells one after another lie close together: one read of a cell that is near to several serves the queries of all.
+        Consecutive cells are close in space, so one read of a cell serves the queries of several.
         """
-        near = self._near[cells, : LOOK_AT * n_probes]
+        near = self._neighbor_cells[cells, : LOOK_AT * n_probes]
         union, place = np.unique(near, return_inverse=True)
         rank = np.full(len(union), near.shape[1])
         np.minimum.at(rank, place.ravel(), np.tile(np.arange(near.shape[1]), len(cells)))
@@ -180,10 +180,10 @@ class InvertedFile:
         probed = np.zeros((len(union), len(queries)), np.bool_)
         for cell, group, own, around in zip(cells, groups, column[place.reshape(near.shape)], near, strict=True):
             probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, n_probes)
-        return self._searched(queries, selves, union[order], probed)
+        return self._search(queries, selves, union[order], probed)
 
     def _around_nearest(self, queries: Rows, selves: Places, n_probes: int) -> Lists:
-        """The nearest of queries that may lie anywhere."""
+        """Return the nearest points of queries anywhere in space."""
         lists = empty_lists(len(queries), self.k)
         blocks = row_blocks(queries, len(self._centres))
         cell_of = np.concatenate([np.empty(0, np.int64), *thread_map(self._cells.nearest, blocks, self._n_jobs)])
@@ -199,32 +199,32 @@ class InvertedFile:
         return lists
 
     def _everywhere(self, places: Places) -> Lists:
-        """The nearest others of the points at these places in all cells."""
+        """Return the nearest other points of the points at these positions, by a search of all cells."""
         every = np.arange(len(self._centres), dtype=np.int32)
 
         def search(rows: range) -> Lists:
             some = places[rows.start : rows.stop]
             probed = np.ones((len(every), len(some)), np.bool_)
-            return self._searched(self._points[some], some, every, probed)
+            return self._search(self._points[some], some, every, probed)
 
         parts = thread_map(search, tasks(len(places), _QUERIES_A_TASK), self._n_jobs)
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
-    def _searched(self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]) -> Lists:
-        """The nearest of the queries in the cells that each probes."""
+    def _search(self, queries: Rows, selves: Places, cells: Places, probed: npt.NDArray[np.bool_]) -> Lists:
+        """Return the nearest points of each query in the cells that it probes."""
         lists = empty_lists(len(queries), self.k)
         blocks = self._starts, self._lanes, self._centres, self._panels, self._squares
         nearest_kernels.search(queries, selves, cells, probed, *blocks, *lists)
         return lists
 
-    def _ranked(self, queries: Rows, places: Places) -> tuple[Ints, Floats]:
-        """The numbers of the k nearest, and their distances, computed anew."""
+    def _rank(self, queries: Rows, places: Places) -> tuple[Ints, Floats]:
+        """Return the numbers of the k nearest points, and their distances recomputed from differences."""
         numbers, distances = np.empty((len(queries), self.k), np.int64), np.empty((len(queries), self.k))
 
         def rank(block: range) -> None:
             own = slice(block.start, block.stop)
-            told = numbers[own], distances[own]
-            nearest_kernels.rank(queries[own], self._points, self._order, places[own], *told)
+            target = numbers[own], distances[own]
+            nearest_kernels.rank(queries[own], self._points, self._order, places[own], *target)
 
         thread_map(rank, tasks(len(queries), LISTS_A_TASK), self._n_jobs)
         return numbers, distances

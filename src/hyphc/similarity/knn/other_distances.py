@@ -1,4 +1,4 @@
-"""Neighbours by distances other than Euclid's: those of scikit-learn by name, or a function of two rows. Exact, n² distances."""
+"""Exact nearest neighbours by scikit-learn's other distances, or by a function of two rows; n² distances."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BY_TREE = ("manhattan", "chebyshev", "haversine")  # obey the triangle inequali
 
 
 def is_distance(function: Any) -> bool:
-    """Whether a callable takes two rows: as many arguments that must be given."""
+    """Return whether a callable takes two rows: it has exactly two required arguments."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # some functions that are not written in Python
@@ -37,11 +37,11 @@ def is_distance(function: Any) -> bool:
     return len(needed) == 2
 
 
-def closest_by(X: Any, new: Any, k: int, distance: Distance, n_jobs: int | None) -> tuple[Ints, Floats]:
-    """The k rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first, equals by number."""
+def find_by_distance(X: Any, new: Any, k: int, distance: Distance, n_jobs: int | None) -> tuple[Ints, Floats]:
+    """Return the k rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first, ties by number."""
     from sklearn.neighbors import NearestNeighbors
 
-    old, wanted = _prepared(X, distance), _prepared(new, distance)
+    old, wanted = _prepare(X, distance), _prepare(new, distance)
     by_tree = distance in _BY_TREE and isinstance(old, np.ndarray)
     search = NearestNeighbors(
         n_neighbors=k, metric=distance, algorithm="ball_tree" if by_tree else "brute", n_jobs=n_jobs
@@ -58,8 +58,8 @@ def closest_by(X: Any, new: Any, k: int, distance: Distance, n_jobs: int | None)
     return np.take_along_axis(neighbours, order, axis=1).astype(np.int64), np.take_along_axis(distances, order, axis=1)
 
 
-def _prepared(X: Any, distance: Distance) -> Any:
-    """Rows as the distance takes them, or an error that says what it takes."""
+def _prepare(X: Any, distance: Distance) -> Any:
+    """Return rows as the distance takes them, or raise an error that says what it takes."""
     if distance == "haversine" and X.shape[1] != 2:
         raise ValueError(f"metric='haversine' takes two columns, latitude and longitude; X has {X.shape[1]}.")
     if distance not in _OF_SETS:

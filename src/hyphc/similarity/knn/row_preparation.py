@@ -1,4 +1,4 @@
-"""Points between which neighbours are searched: rows checked, and placed so that Euclid's distances are the ones wanted."""
+"""Validation of rows before a neighbour search, and their transformation so that Euclidean distance ranks as the metric does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGE_EXPONENT = 40
 
 
 def check_points(X: Any) -> Points:
-    """A table or sparse matrix of finite numbers that has rows and columns; sparse ones are copied."""
+    """Return a non-empty table or sparse matrix of finite numbers; sparse ones are copied."""
     points = _check_sparse(X) if sp.issparse(X) else check_dense(X)
     if 0 in points.shape:
         raise ValueError(f"X has shape {points.shape}; it needs at least one row and one column.")
@@ -25,7 +25,7 @@ def check_points(X: Any) -> Points:
 
 
 def check_dense(X: Any) -> Floats:
-    """A table of finite numbers in single or double precision."""
+    """Return a table of finite numbers in single or double precision."""
     points = as_floats(X, "X")
     if points.ndim != 2:
         raise ValueError(f"X has shape {points.shape}; pass a table (n, d) with one row a point.")
@@ -40,14 +40,14 @@ def _check_sparse(X: Any) -> sp.csr_array[np.float64]:
     return points
 
 
-def placed(points: Points, metric: str) -> Points:
-    """Points in double precision between which Euclidean distances are what the metric wants."""
+def to_euclidean(points: Points, metric: str) -> Points:
+    """Return points in double precision whose Euclidean distances rank as the metric does."""
     points = points.astype(np.float64, copy=False)
-    return unit_vectors(points) if metric == "cosine" else _recentred(points)
+    return unit_vectors(points) if metric == "cosine" else _recenter(points)
 
 
-def _recentred(points: Points) -> Points:
-    """The points moved and scaled to about unit size, which changes no ratio of distances.
+def _recenter(points: Points) -> Points:
+    """Return the points shifted and scaled to about unit size, which preserves ratios of distances.
 
     scikit-learn finds neighbours through ‖x‖² + ‖y‖² − 2⟨x, y⟩: that overflows for entries of 1e200, and cancels far from
     the origin. A power of two scales without rounding.
@@ -56,11 +56,11 @@ def _recentred(points: Points) -> Points:
     if isinstance(points, np.ndarray):
         scaled = np.ldexp(points, -exponent)
         return np.asarray(scaled - scaled.mean(axis=0))
-    return _with_data(points, np.ldexp(points.data, -exponent))
+    return _replace_data(points, np.ldexp(points.data, -exponent))
 
 
 def unit_vectors(points: Points) -> Points:
-    """Rows of length 1; rows of zeros become a unit vector of their own, orthogonal to all others."""
+    """Return rows of length 1; rows of zeros become a unit vector along an extra axis, orthogonal to all others."""
     largest: Any = abs(points).max(axis=1)  # type: ignore[attr-defined]
     largest = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
     zero = largest == 0
@@ -79,19 +79,19 @@ def unit_vectors(points: Points) -> Points:
 def _divide_rows(points: Points, divisors: Floats) -> Points:
     if isinstance(points, np.ndarray):
         return np.asarray(points / divisors[:, None])
-    return _with_data(points, points.data / np.repeat(divisors, np.diff(points.indptr)))
+    return _replace_data(points, points.data / np.repeat(divisors, np.diff(points.indptr)))
 
 
 def row_sums(points: Any) -> Floats:
-    """The sum of each row, sparse or dense."""
+    """Return the sum of each row, sparse or dense."""
     return np.asarray(points.sum(axis=1))
 
 
-def _with_data(matrix: sp.csr_array[np.float64], data: Floats) -> sp.csr_array[np.float64]:
+def _replace_data(matrix: sp.csr_array[np.float64], data: Floats) -> sp.csr_array[np.float64]:
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def large_exponent(points: Floats) -> int:
-    """Of the largest entry as a power of two, if squares of such numbers do not fit single precision; otherwise 0."""
+    """Return the binary exponent of the largest entry if its square does not fit single precision; otherwise 0."""
     exponent = int(np.frexp(max(points.max(), -points.min()))[1])
     return exponent if abs(exponent) > LARGE_EXPONENT else 0

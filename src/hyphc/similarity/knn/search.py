@@ -1,4 +1,4 @@
-"""Features → a symmetric graph of nearest neighbours, whose edges say how strongly two points belong together."""
+"""k-nearest-neighbour search and the symmetric, weighted graph built from it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ..._runtime.arrays import Floats, Ints
 from ..._runtime.user_warnings import warn
 from ..._runtime.validation import require_choice
 from ..row_transforms import DIRECTIONS
-from .edge_weights import graph_of, require_edge_weights
-from .exact import TREE_DIMENSIONS, closest_among, exact_candidates
-from .other_distances import DISTANCES, Distance, closest_by
-from .row_preparation import Points, check_dense, check_points, large_exponent, placed, unit_vectors
+from .edge_weights import knn_to_graph, require_edge_weights
+from .exact import TREE_DIMENSIONS, exact_candidates, rank_candidates
+from .other_distances import DISTANCES, Distance, find_by_distance
+from .row_preparation import Points, check_dense, check_points, large_exponent, to_euclidean, unit_vectors
 
 if TYPE_CHECKING:
     from .ivf_index import InvertedFile
 
 METRICS = ("euclidean", *DIRECTIONS, *DISTANCES)
-KNOWN = ("euclidean", "cosine")  # to which our own searches come down
+KNOWN = ("euclidean", "cosine")  # metrics that our own searches implement
 
-# Exact search takes n²·d steps, two to five seconds of processor time at 20 000 points. There the inverted file takes a sixth
-# of it, but misses a few neighbours, and its kernels must be compiled once.
+# Exact search takes n²·d steps, two to five seconds of CPU time at 20 000 points. The inverted file takes a sixth of that, but
+# misses a few neighbours, and its kernels must be compiled once.
 EXACT_LIMIT = 20_000
-# Sparse rows are compared exactly as long as that takes minutes; beyond, through so many singular vectors, in which so many
-# times k candidates are found.
+# Sparse rows up to this number are searched exactly, which takes minutes; beyond, so many times k candidates are found in the
+# space of so many singular vectors.
 EXACT_SPARSE_LIMIT, SPARSE_COMPONENTS, SPARSE_CANDIDATES = 100_000, 128, 6
-# Less than this share of true neighbours found is worth a warning.
+# A recall below this is warned of.
 POOR_RECALL = 0.9
 
 
@@ -42,11 +42,11 @@ def neighbor_graph(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> sp.csr_array[np.float64]:
-    """Graph that joins each point with its nearest neighbours.
+    """Return the weighted graph that joins each point with its nearest neighbours.
 
     Two points are joined when either is among the ``n_neighbors`` = k nearest of the other. A tree of this graph follows
-    groups of any shape, such as a curved series of developmental stages, where similarities of all pairs see only how far
-    apart two points lie. Small k (5 to 10) keeps rare groups apart, large k (30 to 100) gives smoother, larger ones.
+    groups of any shape, such as a curved series of developmental stages, where similarities of all pairs depend on the
+    distance alone. Small k (5 to 10) keeps rare groups apart, large k (30 to 100) gives smoother, larger ones.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def neighbor_graph(
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         All weights lie in (0, 1], depend on ratios of distances only, and adapt to how crowded a neighbourhood is.
 
-        - ``"fuzzy"``, as in UMAP: each point is fully tied to its nearest neighbour, and its ties to all k sum to log2(k),
-          so a cell of a rare type is as well connected as one of a common type. The best first choice. Needs k ≥ 3; with
-          less, only the nearest neighbour counts. a = exp(−(d_ij − ρ_i) / σ_i), ρ_i the smallest distance above 0; two
-          opinions a and b about one edge give a + b − ab.
+        - ``"fuzzy"``, as in UMAP: the membership of the nearest neighbour is 1, and those of all k sum to log2(k), so a cell
+          of a rare type is as well connected as one of a common type. The best first choice. Needs k ≥ 3; with less, only
+          the nearest neighbour counts. a = exp(−(d_ij − ρ_i) / σ_i), ρ_i the smallest distance above 0; the directed
+          memberships a and b of an edge give a + b − ab.
         - ``"self-tuned"`` (Zelnik-Manor & Perona 2004): exp(−d² / (s_i·s_j)), s_i the distance to the k-th neighbour.
           Keeps more of the actual distances: for groups that differ clearly in distance and less in density.
-        - ``"shared"``: the share of common neighbours, |N_i ∩ N_j| / (k + 1), each point counted as one of its own. Ties
-          of chance share little: for noisy data with many columns, such as single-cell counts.
+        - ``"shared"``: the share of common neighbours, |N_i ∩ N_j| / (k + 1), each point counted as one of its own. Spurious
+          edges share few: for noisy data with many columns, such as single-cell counts.
         - ``"binary"``: 1 on each edge. The plain graph, for comparison or when distances mean nothing beyond their order.
     n_jobs : int, optional
         Threads, −1 for all cores; the result does not depend on it. Dense exact search in more than six dimensions uses
@@ -84,11 +84,11 @@ def neighbor_graph(
 
     Notes
     -----
-    Neighbours are exact up to 20 000 points (sparse rows: 100 000), and for any n in up to six dimensions. Beyond, points are
-    put into cells of near ones, and each looks into the cells nearest to it, as many as hold 95 % of the true neighbours of 500
-    sampled points; then each looks at those whom its neighbours know, once, or twice if less than 99 % are found then. The share
-    that was found of the sample's is kept as ``recall_`` of a similarity, and warned of below 90 %. Sparse rows are searched in
-    the space of their 128 leading singular vectors, and the candidates compared exactly.
+    Neighbours are exact up to 20 000 points (sparse rows: 100 000), and for any n in up to six dimensions. Beyond, an inverted
+    file is searched: each point probes the nearest cells, as many as hold 95 % of the true neighbours of 500 sampled points; then
+    one NN-descent pass follows, or two if the recall is below 99 %. The recall on the sample is kept as ``recall_`` of a
+    similarity, and warned of below 90 %. Sparse rows are searched in the space of their 128 leading singular vectors, and the
+    candidates compared exactly.
     Distances of the neighbours found are computed from differences, so that duplicates lie at exactly 0.
     Among points at equal distance, which of them come last within the k is arbitrary, but repeatable.
     Memory O(n·(d + k)), never n².
@@ -102,11 +102,11 @@ def neighbor_graph(
            [0., 0., 1., 0.]])
     """
     require_edge_weights(edge_weights)
-    return graph_of(*nearest(X, n_neighbors, metric=metric, n_jobs=n_jobs, random_state=random_state), edge_weights)
+    return knn_to_graph(*nearest(X, n_neighbors, metric=metric, n_jobs=n_jobs, random_state=random_state), edge_weights)
 
 
-class Found(NamedTuple):
-    """Neighbours of each row and their distances, both (n, k), nearest first, and the share of the true ones among them."""
+class NeighborLists(NamedTuple):
+    """Neighbours of each row and their distances, both (n, k), nearest first, and the estimated recall."""
 
     neighbours: Ints
     distances: Floats
@@ -121,7 +121,7 @@ def nearest(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[Ints, Floats]:
-    """The nearest other rows of each, and their distances on a common scale: both (n, k), nearest first."""
+    """Return the nearest other rows of each row, and their distances on a common scale: both (n, k), nearest first."""
     return find(X, n_neighbors, metric=metric, n_jobs=n_jobs, random_state=random_state)[:2]
 
 
@@ -132,128 +132,130 @@ def find(
     metric: Distance = "euclidean",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
-) -> Found:
-    """``nearest``, with the share of true neighbours among those found: 1 where the search is exact."""
+) -> NeighborLists:
+    """Return ``nearest`` with its recall: 1 where the search is exact."""
     if not callable(metric):
         require_choice("metric", metric, METRICS)
-    points, metric = _seen(check_points(X), metric)
+    points, metric = _to_known_metric(check_points(X), metric)
     n = points.shape[0]
     k = operator.index(n_neighbors)
     if k < 1:
         raise ValueError(f"n_neighbors={k} leaves no edges; choose n_neighbors >= 1.")
     if n == 1:
-        return Found(np.empty((1, 0), dtype=np.int64), np.empty((1, 0)), 1.0)
+        return NeighborLists(np.empty((1, 0), dtype=np.int64), np.empty((1, 0)), 1.0)
     if k >= n:
         raise ValueError(f"n_neighbors={k} is too many for n={n} points; choose n_neighbors <= {n - 1}.")
     if metric not in KNOWN:
-        return _by_another(points, k, metric, n_jobs)
+        return _find_by_other_distance(points, k, metric, n_jobs)
     if is_small(points):
-        points, everyone = placed(points, metric), np.arange(n)
-        found = Found(*closest_among(points, everyone, exact_candidates(points, everyone, k, n_jobs), k), 1.0)
+        points, everyone = to_euclidean(points, metric), np.arange(n)
+        found = NeighborLists(*rank_candidates(points, everyone, exact_candidates(points, everyone, k, n_jobs), k), 1.0)
     else:
-        found = _approximate(points, k, metric, seed_of(random_state), n_jobs)
+        found = _approximate(points, k, metric, to_seed(random_state), n_jobs)
     # of unit vectors: ‖x − y‖² = 2(1 − cos), without the cancellation in 1 − cos
     return found._replace(distances=found.distances**2 / 2) if metric == "cosine" else found
 
 
-def _seen(points: Points, metric: Distance) -> tuple[Points, Any]:
-    """Rows between which a distance of ``KNOWN`` is the one wanted, if there is such a one."""
+def _to_known_metric(points: Points, metric: Distance) -> tuple[Points, Any]:
+    """Return rows and a metric of ``KNOWN`` that give the wanted distance, or both unchanged if there is none."""
     return (DIRECTIONS[metric](points), "cosine") if metric in DIRECTIONS else (points, metric)
 
 
-def _by_another(points: Points, k: int, metric: Distance, n_jobs: int | None) -> Found:
-    """The k nearest others by a distance that only scikit-learn, or the user, knows."""
+def _find_by_other_distance(points: Points, k: int, metric: Distance, n_jobs: int | None) -> NeighborLists:
+    """Return the k nearest other rows by a distance of scikit-learn or of the user."""
     n = points.shape[0]
-    neighbours, distances = closest_by(points, points, min(k + 1, n), metric, n_jobs)
+    neighbours, distances = find_by_distance(points, points, min(k + 1, n), metric, n_jobs)
     own = neighbours == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True  # pushed out by as many equals: any of them may go
+    own[~own.any(axis=1), -1] = True  # displaced by duplicates: drop any of them
     others = ~own
-    return Found(neighbours[others].reshape(n, -1), distances[others].reshape(n, -1), 1.0)
+    return NeighborLists(neighbours[others].reshape(n, -1), distances[others].reshape(n, -1), 1.0)
 
 
-def closest_of(X: Any, new: Any, n_neighbors: int, metric: Distance, index: Index | None = None) -> tuple[Ints, Floats]:
-    """The ``n_neighbors`` rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first.
+def query_rows(
+    X: Any, new: Any, n_neighbors: int, metric: Distance, index: NeighborIndex | None = None
+) -> tuple[Ints, Floats]:
+    """Return the ``n_neighbors`` rows of X nearest to each row of ``new``, and their distances: both (m, k), nearest first.
 
-    Exact without an ``index`` of X, see ``index_of``.
+    Exact without an ``index`` of X, see ``build_index``.
     """
     if index is not None:
-        neighbours, distances = index.closest(new)
+        neighbours, distances = index.query(new)
         short = np.flatnonzero(neighbours[:, -1] < 0)
         if len(short):
-            neighbours[short], distances[short] = closest_of(X, new[short], n_neighbors, metric)
+            neighbours[short], distances[short] = query_rows(X, new[short], n_neighbors, metric)
         return neighbours, distances
-    (X, _), (new, metric) = _seen(X, metric), _seen(new, metric)
+    (X, _), (new, metric) = _to_known_metric(X, metric), _to_known_metric(new, metric)
     if metric not in KNOWN:
-        return closest_by(X, check_points(new), n_neighbors, metric, None)
+        return find_by_distance(X, check_points(new), n_neighbors, metric, None)
     points = check_points(np.concatenate([X, new]) if isinstance(X, np.ndarray) else sp.vstack([X, new]))
-    points = placed(points, metric)
+    points = to_euclidean(points, metric)
     n = X.shape[0]
     rows = np.arange(n, points.shape[0])
     candidates = exact_candidates(points, rows, n_neighbors, None, among=n)
-    neighbours, distances = closest_among(points, rows, candidates, n_neighbors)
+    neighbours, distances = rank_candidates(points, rows, candidates, n_neighbors)
     return neighbours, distances**2 / 2 if metric == "cosine" else distances
 
 
-class Index:
-    """Many dense rows, made ready to be searched for those nearest to new ones."""
+class NeighborIndex:
+    """Index of many dense rows for nearest-neighbour queries of new ones."""
 
     def __init__(self, X: Floats, k: int, metric: Distance, n_jobs: int | None) -> None:
         from .ivf_index import InvertedFile
 
         self._exponent, self._metric = large_exponent(X), metric
-        self._file: InvertedFile = InvertedFile(self._placed(X), k, 0, n_jobs)
+        self._file: InvertedFile = InvertedFile(self._to_euclidean(X), k, 0, n_jobs)
 
-    def closest(self, new: Floats) -> tuple[Ints, Floats]:
-        """The k nearest of each new row, and their distances: both (m, k), nearest first."""
-        neighbours, distances = self._file.closest(self._placed(check_dense(new)))
+    def query(self, new: Floats) -> tuple[Ints, Floats]:
+        """Return the k nearest rows of each new row, and their distances: both (m, k), nearest first."""
+        neighbours, distances = self._file.query(self._to_euclidean(check_dense(new)))
         if self._metric == "euclidean":
             return neighbours, np.ldexp(distances, self._exponent)
         return neighbours, distances**2 / 2
 
-    def among(self) -> Ints:
-        """The k nearest others of each row, nearest first: (n, k)."""
+    def neighbors(self) -> Ints:
+        """Return the k nearest other rows of each row, nearest first: (n, k)."""
         return self._file.neighbours()[0]
 
-    def _placed(self, rows: Floats) -> Floats:
+    def _to_euclidean(self, rows: Floats) -> Floats:
         if self._metric == "euclidean":
             return np.ldexp(rows, -self._exponent) if self._exponent else rows
-        units: Any = unit_vectors(_seen(rows, self._metric)[0])
+        units: Any = unit_vectors(_to_known_metric(rows, self._metric)[0])
         return units if units.shape[1] > rows.shape[1] else np.hstack([units, np.zeros((len(units), 1), units.dtype)])
 
 
-def index_of(X: Any, n_neighbors: int, metric: Distance, n_jobs: int | None = None) -> Index | None:
-    """What ``closest_of`` searches in place of all rows; None where these are few, sparse, have few columns, or nothing helps."""
+def build_index(X: Any, n_neighbors: int, metric: Distance, n_jobs: int | None = None) -> NeighborIndex | None:
+    """Return the index for ``query_rows``; None where rows are few, sparse or low-dimensional, or the metric has no index."""
     if is_small(X) or sp.issparse(X) or (metric not in KNOWN and metric not in DIRECTIONS):
         return None
-    return Index(check_dense(X), n_neighbors, metric, n_jobs)
+    return NeighborIndex(check_dense(X), n_neighbors, metric, n_jobs)
 
 
 def is_small(points: Any) -> bool:
-    """Whether points are searched exactly."""
+    """Return whether points are searched exactly."""
     n, d = points.shape
     if sp.issparse(points):
         return bool(n <= EXACT_SPARSE_LIMIT)
     return bool(n <= EXACT_LIMIT or d <= TREE_DIMENSIONS)
 
 
-def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | None) -> Found:
-    """Most of the k nearest other points of each, by an inverted file."""
+def _approximate(points: Points, k: int, metric: str, seed: int, n_jobs: int | None) -> NeighborLists:
+    """Return approximate k nearest other points of each, by an inverted file."""
     from .ivf_index import InvertedFile
 
     if not isinstance(points, np.ndarray):
-        found = _approximate_sparse(placed(points, metric), k, seed, n_jobs)
+        found = _approximate_sparse(to_euclidean(points, metric), k, seed, n_jobs)
     else:
         exponent = large_exponent(points)
         scaled = np.ldexp(points, -exponent) if exponent else points
         search = InvertedFile(unit_vectors(scaled) if metric == "cosine" else scaled, k, seed, n_jobs)  # type: ignore[arg-type]
         neighbours, distances = search.neighbours()
-        found = Found(neighbours, distances, search.recall(distances))
-    warn_of_poor(found.recall)
+        found = NeighborLists(neighbours, distances, search.recall(distances))
+    warn_of_low_recall(found.recall)
     return found
 
 
-def warn_of_poor(recall: float) -> None:
-    """Warn of a search that missed many neighbours."""
+def warn_of_low_recall(recall: float) -> None:
+    """Warn if an approximate search missed many neighbours."""
     if recall < POOR_RECALL:
         warn(
             f"The approximate search found {recall:.0%} of the true neighbours in a sample: the rows have little structure "
@@ -262,24 +264,24 @@ def warn_of_poor(recall: float) -> None:
         )
 
 
-def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -> Found:
-    """Candidates in the space of the leading singular vectors, compared exactly."""
+def _approximate_sparse(points: Points, k: int, seed: int, n_jobs: int | None) -> NeighborLists:
+    """Return candidates found in the space of the leading singular vectors, ranked by exact distances."""
     from sklearn.decomposition import TruncatedSVD
 
     from .ivf_index import SAMPLE, InvertedFile
 
     n = points.shape[0]
     n_components = min(SPARSE_COMPONENTS, min(points.shape) - 1)
-    seen = np.ascontiguousarray(TruncatedSVD(n_components, random_state=seed).fit_transform(points))
-    candidates, _ = InvertedFile(seen, min(SPARSE_CANDIDATES * k, n - 1), seed, n_jobs).neighbours()
-    neighbours, distances = closest_among(points, np.arange(n), candidates, k)
+    reduced = np.ascontiguousarray(TruncatedSVD(n_components, random_state=seed).fit_transform(points))
+    candidates, _ = InvertedFile(reduced, min(SPARSE_CANDIDATES * k, n - 1), seed, n_jobs).neighbours()
+    neighbours, distances = rank_candidates(points, np.arange(n), candidates, k)
     sample = np.random.default_rng(seed).choice(n, min(SAMPLE, n), replace=False)
-    _, truth = closest_among(points, sample, exact_candidates(points, sample, k, n_jobs), k)
-    return Found(neighbours, distances, float((distances[sample] <= truth[:, -1:]).mean()))
+    _, truth = rank_candidates(points, sample, exact_candidates(points, sample, k, n_jobs), k)
+    return NeighborLists(neighbours, distances, float((distances[sample] <= truth[:, -1:]).mean()))
 
 
-def seed_of(random_state: int | np.random.RandomState | None) -> int:
-    """The seed of an approximate search; None is 0."""
+def to_seed(random_state: int | np.random.RandomState | None) -> int:
+    """Return the seed of an approximate search; None is 0."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     return 0 if random_state is None else operator.index(random_state)

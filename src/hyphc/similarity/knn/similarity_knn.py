@@ -1,4 +1,4 @@
-"""The graph of each point's most similar others, for similarities that are no graphs."""
+"""k-nearest-neighbour graph by similarity, for similarities that are not graphs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..._runtime.arrays import Floats, Ints
 from ..base import Similarity, by_kind
 from ..features import Features
 from ..graph import Graph
-from ..neighbor_metrics import crowding_of, default_neighbors
-from .edge_weights import graph_of
+from ..neighbor_metrics import default_neighbors, local_density
+from .edge_weights import knn_to_graph
 
 FAINTEST = 1e-12  # similarities below this share of the largest are all alike
 
@@ -22,9 +22,9 @@ def knn_graph(similarity: Similarity) -> Graph:
     """
     n, sizes = similarity.n, similarity.sizes
     neighbours, distances = nearest_by_similarity(similarity, min(default_neighbors(n), n - 1))
-    graph = Graph(graph_of(neighbours, distances, "fuzzy"))
+    graph = Graph(knn_to_graph(neighbours, distances, "fuzzy"))
     weighted = graph if (sizes == 1).all() else graph.combined(sp.diags_array(sizes).tocsr(), sizes)
-    weighted.crowding = crowding_of(distances)
+    weighted.local_density = local_density(distances)
     return weighted
 
 
