@@ -192,15 +192,15 @@ def support(
     }
     draw = ways[resample]
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_resamples).tolist()
-    with Clock(time_budget, callback, verbose, left="support is of the refits done until then") as clock:
+    with Clock(time_budget, callback, verbose, on_interrupt="support is of the refits done until then") as clock:
 
         def refit(number: int) -> _Refit | None:
-            if clock.late():
+            if clock.should_stop():
                 return None
             made = _refitted(model, draw, data, weights, seeds[number], clock)
-            if clock.late():
+            if clock.should_stop():
                 return None
-            clock.tell(f"refit {number + 1} of {n_resamples}", np.nan, lambda: made[0], (number + 1) / n_resamples)
+            clock.report(f"refit {number + 1} of {n_resamples}", np.nan, lambda: made[0], (number + 1) / n_resamples)
             return _compared(tree, *made, keep_trees and resample != "rows")
 
         refits = thread_map(refit, range(n_resamples), n_jobs, clock.stop)
@@ -249,7 +249,7 @@ def _refitted(
         n = data.n if isinstance(data, Similarity) else data.shape[0]
         known = own.constraints.among(points, n).of(len(points))
     similarity = own._similarity(drawn, None if weights is None else weights[points])
-    _, found = own._carried_out(similarity, clock.of_a_part(), seed, known)
+    _, found = own._carried_out(similarity, clock.for_subproblem(), seed, known)
     return found.tree, points
 
 

@@ -155,17 +155,17 @@ class default_interrupts:
 
 def pressed_during_the_fit(monkeypatch, *numbers: int) -> None:
     asked: list[bool] = []
-    late = Clock.late
+    should_stop = Clock.should_stop
 
     def press(clock: Clock) -> bool:
         if threading.current_thread() is not threading.main_thread():  # where signals are handled at once
-            return late(clock)
+            return should_stop(clock)
         asked.append(True)
         if 5 <= len(asked) < 5 + len(numbers):
             os.kill(os.getpid(), numbers[len(asked) - 5])
-        return late(clock)
+        return should_stop(clock)
 
-    monkeypatch.setattr(Clock, "late", press)
+    monkeypatch.setattr(Clock, "should_stop", press)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -222,7 +222,7 @@ def test_time_spent_before_counts_against_the_budget(tmp_path, monkeypatch):
     with every_state_written(monkeypatch, limit=6), pytest.raises(Killed):
         HypHC(3, random_state=0, time_budget=50.0, checkpoint=tmp_path).fit(ROWS)
     spent = []
-    monkeypatch.setattr(Clock, "spent", lambda clock, seconds: (spent.append(seconds), clock.stop()))
+    monkeypatch.setattr(Clock, "add_elapsed", lambda clock, seconds: (spent.append(seconds), clock.stop()))
     HypHC(3, random_state=0, time_budget=50.0, checkpoint=tmp_path).fit(ROWS)
     assert len(spent) == 1
     assert 0 < spent[0] < 50

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from .arrays import Floats
 
-WIDTH = 24  # characters of the bar
+BAR_WIDTH = 24  # characters of the bar
 # Seconds between two drawings of the line on a terminal, and between two lines in a file, a pipe or a notebook.
 REDRAW, REPEAT = 0.2, 5.0
 
@@ -66,28 +66,30 @@ class Progress:
 Callback = Callable[[Progress], Any]
 
 
-def line(news: Progress | None, seconds: float, time_budget: float | None) -> str:
+def progress_line(news: Progress | None, seconds: float, time_budget: float | None) -> str:
     """Share done, stage, cost and time: what is left where that is known, else what has passed."""
     known = None if news is None else news.share
     share = (known or 0.0) if time_budget is None else min(1.0, seconds / time_budget)
-    bar = ("#" * round(WIDTH * share)).ljust(WIDTH, ".") if share > 0 else "-" * WIDTH
-    clock = f"{minutes(seconds * (1 - share) / share)} left" if share > 0 else f"{minutes(seconds)} so far"
+    bar = ("#" * round(BAR_WIDTH * share)).ljust(BAR_WIDTH, ".") if share > 0 else "-" * BAR_WIDTH
+    clock = (
+        f"{format_minutes(seconds * (1 - share) / share)} left" if share > 0 else f"{format_minutes(seconds)} so far"
+    )
     clock += " in this stage" if share > 0 and time_budget is None else ""
-    return f"[{bar}] {'start' if news is None else news.stage}{cost_of(news)}  {clock}"
+    return f"[{bar}] {'start' if news is None else news.stage}{format_cost(news)}  {clock}"
 
 
-def cost_of(news: Progress | None) -> str:
+def format_cost(news: Progress | None) -> str:
     """The cost in words, as far as one is known."""
     return "" if news is None or isnan(news.cost) else f"  cost {news.cost:.8g}"
 
 
-def minutes(seconds: float) -> str:
+def format_minutes(seconds: float) -> str:
     """m:ss"""
     whole, rest = divmod(round(seconds), 60)
     return f"{whole}:{rest:02d}"
 
 
-class Display:
+class ProgressDisplay:
     """A text shown again and again from a thread of its own: also while a long step says nothing.
 
     One line that is overwritten on a terminal; elsewhere a line every few seconds.

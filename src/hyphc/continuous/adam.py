@@ -9,7 +9,7 @@ import numpy as np
 
 from .._kernels.continuous.adam import BETA1, BETA2, REST
 from .._runtime.arrays import Floats
-from .._runtime.checkpointing import Frame
+from .._runtime.checkpointing import Snapshot
 
 
 class Manifold(Protocol):
@@ -52,7 +52,7 @@ class RiemannianAdam:
         """What the next step depends on, for a trail."""
         return {"first": self._first, "second": self._second, "n_steps": self._n_steps}
 
-    def take_up(self, found: Frame) -> None:
+    def restore(self, found: Snapshot) -> None:
         """Go on with the moments that were kept."""
         self._first, self._second, self._n_steps = found["first"], found["second"], int(found["n_steps"])
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .._kernels.continuous.circle_cost import features_cost_of_gaps
 from .._kernels.continuous.edge_steps import NOISE
 from .._runtime.arrays import Floats
-from .._runtime.checkpointing import Frame, Level
+from .._runtime.checkpointing import Scope, Snapshot
 from .._runtime.run_control import Clock
 from ..hyperbolic.decode import circle_order, decode
 from ..scores.costs import dasgupta_cost
@@ -98,22 +98,22 @@ class Run:
         return {**vars(self), "losses": lambda: np.array(self.losses)}
 
     @classmethod
-    def from_found(cls, found: Frame) -> Run:
+    def from_found(cls, found: Snapshot) -> Run:
         """The run that was kept."""
         run = cls(np.inf, np.empty(0), [])
-        Level(found).take_up(run)
+        Scope(found).restore(run)
         run.losses = found["losses"].tolist()
         return run
 
 
-def arrays_of(runs: list[Run]) -> Frame:
+def arrays_of(runs: list[Run]) -> Snapshot:
     """Runs that have ended, as arrays for a trail."""
     columns = {name: np.array([getattr(run, name) for run in runs]) for name in ("cost", "embedding", "n_triplets")}
     lengths = np.array([len(run.losses) for run in runs])
     return {**columns, "losses": np.concatenate([run.losses for run in runs]), "lengths": lengths}
 
 
-def runs_from(found: Frame) -> list[Run]:
+def runs_from(found: Snapshot) -> list[Run]:
     """The runs of ``arrays_of``."""
     if not found:
         return []
@@ -145,7 +145,7 @@ class Watch:
         n_iter: int,
         step_work: int,
         together: int = 1,
-        found: Frame | None = None,
+        found: Snapshot | None = None,
     ) -> Run:
         """A run of ``n_iter`` iterations, whose leaves are scored after multiples of ``together``; or one taken up."""
         self._chart, self._n_iter = chart, n_iter
@@ -175,16 +175,16 @@ class Watch:
                 run.since_best = 0
         if self._best is None or run.cost < self._best.cost:
             self._best = run
-        if self.clock.listened:
+        if self.clock.has_listeners:
             self._tell(t, run, params, radius, tau)
         if scored and run.since_best >= self._patience:
             run.done = 1.0
             return True
-        return self.clock.late()
+        return self.clock.should_stop()
 
     def _tell(self, t: int, run: Run, params: Floats, radius: float, tau: float) -> None:
         assert self._best is not None
-        self.clock.tell(
+        self.clock.report(
             "embedding",
             self._best.cost,
             partial(decode, self._best.embedding),
@@ -251,16 +251,16 @@ def descend(
             return True
         # a fit has no learned radius
         if norm is None:
-            level.keep(t=t, params=params, random=lambda: random_bytes(rng), **adam.moments(), **run.kept())
+            level.save(t=t, params=params, random=lambda: random_bytes(rng), **adam.moments(), **run.kept())
         return False
 
-    with watch.clock.trail.level("descent") as level:
-        run = watch.begin(chart, params, radius, n_iter, sampler.work, found=level.found)
+    with watch.clock.checkpoints.scope("descent") as level:
+        run = watch.begin(chart, params, radius, n_iter, sampler.work, found=level.saved)
         first = 0
-        if level.found:
-            first, params = int(level.found["t"]) + 1, level.found["params"]
-            adam.take_up(level.found)
-            set_random(rng, level.found["random"])
+        if level.saved:
+            first, params = int(level.saved["t"]) + 1, level.saved["params"]
+            adam.restore(level.saved)
+            set_random(rng, level.saved["random"])
         minimize(update, n_iter, after, first)
     return run
 

@@ -72,7 +72,7 @@ def descend_on_edges(
     descent = EdgeDescent(sampler, params, schedule, n_iter, int(rng.integers(2**62)))
     scored = max(TOGETHER, min(SCORED, n_iter // 20 // TOGETHER * TOGETHER))
     # who listens hears of every step
-    each = 1 if watch.clock.listened else TOGETHER
+    each = 1 if watch.clock.has_listeners else TOGETHER
     losses: list[float] = []
 
     def update(round_: int) -> None:
@@ -85,13 +85,13 @@ def descend_on_edges(
         if watch.after(last, run, descent.leaves.angles, *descent.settings(last)[:2], *losses):
             return True
         if (last + 1) % TOGETHER == 0:
-            level.keep(steps=last + 1, **descent.leaves._asdict(), **run.kept())
+            level.save(steps=last + 1, **descent.leaves._asdict(), **run.kept())
         return False
 
-    with watch.clock.trail.level("edges") as level:
+    with watch.clock.checkpoints.scope("edges") as level:
         radius = schedule.radius(0.0)
-        run = watch.begin(Circle(), params, radius, n_iter, sampler.work, scored, found=level.found)
+        run = watch.begin(Circle(), params, radius, n_iter, sampler.work, scored, found=level.saved)
         for name, array in descent.leaves._asdict().items():
-            array[...] = level.found.get(name, array)
-        minimize(update, -(-n_iter // each), after, int(level.found.get("steps", 0)) // each)
+            array[...] = level.saved.get(name, array)
+        minimize(update, -(-n_iter // each), after, int(level.saved.get("steps", 0)) // each)
     return run

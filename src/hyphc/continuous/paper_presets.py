@@ -175,7 +175,7 @@ def paper_runs(
     most = np.inf if max_triplets is None else max(1, max_triplets // max(1, n_epochs))
     runs: list[Run] = []
     for thirds, settings in protocol.settings.items():
-        if runs and watch.clock.late():
+        if runs and watch.clock.should_stop():
             break
         pairs = Pairs(similarity, penalty, mapping, int(min(most, round(thirds * n * (n - 1) / 2))))
         starts = [Leaves(protocol.spread * rng.normal(size=(n, 2))) for _ in settings]
@@ -208,7 +208,7 @@ def _run_together(
             totals[alive] += list(mapping(step, alive))
             for r in alive:
                 runs[r].n_triplets += len(chunk.ijk)
-            if watch.clock.late():
+            if watch.clock.should_stop():
                 break
         ended = set()
         for r in alive:
@@ -216,7 +216,7 @@ def _run_together(
             tau = settings[r].temperature(epoch)
             if watch.after(epoch, runs[r], leaves[r].angles, leaves[r].radius, tau, mean):
                 ended.add(r)
-        alive = [r for r in alive if r not in ended and not watch.clock.late()]
+        alive = [r for r in alive if r not in ended and not watch.clock.should_stop()]
         if not alive:
             break
     return runs

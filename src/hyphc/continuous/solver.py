@@ -27,7 +27,7 @@ from .objective import Map
 from .paper_presets import PROTOCOLS, paper_runs
 from .sampling import Edges, Sampler, sampler_of
 
-__all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_by"]
+__all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_stage"]
 
 Seed = int | np.random.Generator | np.random.RandomState | None
 
@@ -204,10 +204,10 @@ def embed(
     )
     points = check_similarity(similarity)
     with Clock(None, callback, verbose) as clock:
-        return embed_by(settings, points, clock, random_state, n_jobs)
+        return embed_stage(settings, points, clock, random_state, n_jobs)
 
 
-def embed_by(
+def embed_stage(
     settings: EmbedSettings, similarity: Similarity, clock: Clock, random_state: Seed, n_jobs: int | None
 ) -> EmbedResult:
     """``embed`` as a stage of a fit, on the fit's clock."""
@@ -217,18 +217,18 @@ def embed_by(
     protocol = None if settings.preset is None else PROTOCOLS[settings.preset]
     n_runs = settings.n_init * (1 if protocol is None else protocol.n_runs)
     watch = Watch(similarity, clock, settings.patience, n_runs)
-    with _threads(n_jobs) as mapping, clock.trail.level("embedding") as level:
-        runs += [watch.goes_on(run) for run in runs_from(level.found)]
+    with _threads(n_jobs) as mapping, clock.checkpoints.scope("embedding") as level:
+        runs += [watch.goes_on(run) for run in runs_from(level.saved)]
         for rng in _generators(random_state, settings.n_init)[len(runs) :]:
-            if runs and clock.late():
+            if runs and clock.should_stop():
                 break
             if protocol is not None:
                 limits = settings.max_iter, settings.max_triplets
                 runs += paper_runs(protocol, similarity, penalty, *limits, watch, mapping, rng)
             else:
                 runs.append(_run(settings, similarity, penalty, watch, mapping, rng))
-                if not clock.late():
-                    level.keep(**arrays_of(runs))
+                if not clock.should_stop():
+                    level.save(**arrays_of(runs))
     best = min(runs, key=lambda run: run.cost)
     tree = decode(best.embedding)
     n_triplets = sum(run.n_triplets for run in runs)

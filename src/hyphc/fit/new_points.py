@@ -11,7 +11,7 @@ from .._runtime.arrays import Ints
 from ..scores.costs import dasgupta_cost
 from ..search import insert
 from ..search.search_context import ScratchPool
-from ..search.state import node_numbers, state_of
+from ..search.state import build_state, node_numbers
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.transfer_distance import restricted
@@ -36,7 +36,7 @@ def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: in
     within one cluster to which it is most similar on average. Points are placed one at a time: none sees another.
     """
     m, n = tree.n_leaves, similarity.n
-    state = state_of(tree, similarity)
+    state = build_state(tree, similarity)
     cluster = np.full(2 * n, -1)
     cluster[node_numbers(m, n)] = clusters_of_nodes(tree, labels)
     new, joined = np.arange(m, n), np.empty(n - m, dtype=np.int64)

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._runtime.arrays import Ints
-from .._runtime.checkpointing import Frame, KeptTrail
+from .._runtime.checkpointing import Checkpoints, Snapshot
 from .._runtime.folder_lock import Lock
 from .._runtime.run_control import Clock
 from .._runtime.shard_store import Checkpoint, Facts, named_storage
@@ -69,7 +69,7 @@ class Keeper:
             raise
         self._next = time.monotonic() + EVERY
 
-    def _last_whole(self) -> Frame:
+    def _last_whole(self) -> Snapshot:
         numbers = self._store.numbers(STATE)
         self._number = max(numbers, default=-1)
         for number in reversed(numbers):
@@ -80,7 +80,7 @@ class Keeper:
             self._warn("no state there is whole; the fit begins anew")
         return {}
 
-    def offer(self, frame: Callable[[], Frame], now: bool = False) -> None:
+    def offer(self, frame: Callable[[], Snapshot], now: bool = False) -> None:
         """Write a state if it is time, and remove the last but one. If it cannot be written, warn once and go on.
 
         The one before is on the disk for sure before the last but one is removed: should the power fail, one of them is whole.
@@ -121,15 +121,15 @@ def resuming(folder: PathLike | None, facts: Callable[[], Facts], clock: Clock, 
         yield random_state
         return
     keeper = Keeper(folder, facts())
-    clock.trail = KeptTrail(keeper.found, keeper.offer)
-    clock.spent(float(keeper.found.get("fit.seconds", 0.0)))
+    clock.checkpoints = Checkpoints(keeper.found, keeper.offer)
+    clock.add_elapsed(float(keeper.found.get("fit.seconds", 0.0)))
     try:
         yield _seed_of(random_state, keeper.found)
     finally:
         keeper.close()
 
 
-def _seed_of(random_state: Seed, found: Frame) -> int:
+def _seed_of(random_state: Seed, found: Snapshot) -> int:
     if random_state is not None and not isinstance(random_state, np.random.RandomState):
         return random_state
     return int(found["fit.seed"] if "fit.seed" in found else check_random_state(random_state).randint(2**31 - 1))
@@ -137,18 +137,18 @@ def _seed_of(random_state: Seed, found: Frame) -> int:
 
 def resumed(clock: Clock, seed: Seed, solve: Callable[[], Fit]) -> Fit:
     """What ``solve`` finds, or has found in an earlier process; kept at the end, unless somebody ended it."""
-    with clock.trail.level("fit") as level:
-        if "children" in level.found:
-            clock.steps = int(level.found["steps"])
-            tree, embedding = tree_from(level.found), level.found["embedding"]
-            return Fit(tree, embedding if embedding.size else None, level.found["loss_curve"])
+    with clock.checkpoints.scope("fit") as level:
+        if "children" in level.saved:
+            clock.steps = int(level.saved["steps"])
+            tree, embedding = tree_from(level.saved), level.saved["embedding"]
+            return Fit(tree, embedding if embedding.size else None, level.saved["loss_curve"])
         about = {"seconds": clock.seconds, "seed": seed}
-        level.keep(**about)
+        level.save(**about)
         found = solve()
         if not clock.stopped:
             embedding = np.empty(0) if found.embedding is None else found.embedding
             result = {"embedding": embedding, "loss_curve": found.loss_curve, "steps": clock.steps}
-            level.finish(**about, **arrays_of(found.tree), **result)
+            level.save_now(**about, **arrays_of(found.tree), **result)
         return found
 
 
@@ -157,26 +157,26 @@ def part_by_part(
     clock: Clock, solve: Callable[[Similarity, Clock], Tree]
 ) -> Iterator[Callable[[Similarity, Part], Tree]]:
     """A function that solves parts of a problem one after the other, and has those of an earlier process already."""
-    with clock.trail.level("parts") as level:
+    with clock.checkpoints.scope("parts") as level:
         merges: list[Ints] = []
         done: list[Ints] = []
-        if level.found:
-            done = np.split(level.found["merges"], np.cumsum(level.found["counts"])[:-1])[::-1]
-            clock.steps = int(level.found["steps"])
+        if level.saved:
+            done = np.split(level.saved["merges"], np.cumsum(level.saved["counts"])[:-1])[::-1]
+            clock.steps = int(level.saved["steps"])
 
         def solved(problem: Similarity, part: Part) -> Tree:
             if done:
                 merges.append(done.pop())
                 return Tree(merges[-1])
-            own = clock.of_a_part(part.retold, part.share)
-            own.trail = clock.trail
+            own = clock.for_subproblem(part.retold, part.share)
+            own.checkpoints = clock.checkpoints
             tree = solve(problem, own)
             clock.steps += own.steps
             merges.append(tree.children)
-            if not clock.late():
+            if not clock.should_stop():
                 # put together when they are written: there may be many
                 packed = {"merges": lambda: np.concatenate(merges), "counts": lambda: [len(one) for one in merges]}
-                level.keep(**packed, steps=clock.steps)
+                level.save(**packed, steps=clock.steps)
             return tree
 
         yield solved

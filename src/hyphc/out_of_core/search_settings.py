@@ -15,8 +15,8 @@ from ..fit.deduplicate import Distinct
 from ..fit.plan import plan_fit
 from ..fit.run import carry_out
 from ..fit.weighted_leaves import twins
-from ..search.coarsening import coarser
-from ..search.refine import refine_by
+from ..search.coarsening import coarsen
+from ..search.refine import refine_stage
 from ..search.search_context import LARGE
 from ..similarity import Similarity
 from ..tree import Tree
@@ -41,12 +41,12 @@ def searched(problem: Problem, similarity: Similarity, seed: int, n_jobs: int, s
 def refined(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
     """A tree of some leaves of a problem, improved; if it has many rows, by at most so many sweeps."""
     limit = sweeps if problem.n > LARGE else None
-    return refine_by(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=problem.recipe.effort)
+    return refine_stage(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=problem.recipe.effort)
 
 
 def swept_above(problem: Problem, tree: Tree, similarity: Similarity, seed: int, n_jobs: int) -> Tree:
     """A tree of some leaves of a problem, improved by moves of its larger subtrees, which sweeps of many leaves hardly try."""
     for size in LEVELS:
-        level = coarser(tree, similarity, size)
-        tree = level.whole(refined(problem, level.tree, level.similarity, seed, n_jobs))
+        level = coarsen(tree, similarity, size)
+        tree = level.expand(refined(problem, level.tree, level.similarity, seed, n_jobs))
     return tree

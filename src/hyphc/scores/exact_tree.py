@@ -99,7 +99,7 @@ def exact_search(similarity: SimilarityLike, *, time_budget: float | None = None
             "HypHC or a baseline, and ask optimality_gap how far it is from the best."
         )
     search = _Search(similarity.to_dense(), similarity.sizes)
-    lower, _ = search.run(np.inf, Clock(time_budget).late)
+    lower, _ = search.run(np.inf, Clock(time_budget).should_stop)
     tree = with_similarity_heights(search.best, similarity)
     cost = dasgupta_cost(tree, similarity)
     return ExactSearch(tree, cost, min(lower, cost), search.proven)

@@ -272,9 +272,9 @@ def _first_stage(network: kernels.Network, levels: list[float], work: float, kee
     roots, left = np.argsort(-degrees, kind="stable"), work / 2
     for k, t in enumerate(levels):
         maker, share = _Maker(network, t, roots, keep), left / (len(levels) - k)
-        if not maker.probe(share, clock.late):
+        if not maker.probe(share, clock.should_stop):
             break
-        maker.advance(epsilon, growth, share - maker.run.work, clock.late)
+        maker.advance(epsilon, growth, share - maker.run.work, clock.should_stop)
         if not maker.used.any():
             break
         maker.narrow()
@@ -288,12 +288,12 @@ def _later_stages(makers: list[_Maker], work: float, clock: Clock, n_jobs: int |
     for epsilon, growth in STAGES[1:]:
         done = np.array([float(maker.run.work) for maker in makers])
         left = work - float(done.sum())
-        if left <= 0 or clock.late():
+        if left <= 0 or clock.should_stop():
             return
         shares = left * done / done.sum()
         jobs = sorted(zip(makers, shares, strict=True), key=lambda job: -job[1])  # the longest first
 
         def advance(job: tuple[_Maker, float], epsilon: float = epsilon, growth: float = growth) -> None:
-            job[0].advance(epsilon, growth, job[1], clock.late)
+            job[0].advance(epsilon, growth, job[1], clock.should_stop)
 
         thread_map(advance, jobs, n_jobs, clock.stop)
