@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ._runtime.arrays import Floats, Ints
-from ._runtime.base_estimator import defaults_of, fitted_anew
+from ._runtime.base_estimator import default_parameters, fresh_fit
 from ._runtime.run_control import Clock
 from ._runtime.validation import require_finite
 from .continuous.solver import EmbedSettings
@@ -194,7 +194,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         -----
         Nothing is left of a fit before: one that raises leaves the model unfitted.
         """
-        with fitted_anew(self):
+        with fresh_fit(self):
             self._check_parameters()
             if is_on_disk(X):
                 source = opened(X)
@@ -252,7 +252,7 @@ class HypHC(Views, ClusterMixin, Parameters):  # type: ignore[misc]  # scikit-le
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be given for rows that are fitted by parts; raise memory_limit.")
         self._cut().check(source.shape[0])
-        fitted = fit_from_disk(source, self.get_params(deep=False), self._cut(), defaults_of(type(self)))
+        fitted = fit_from_disk(source, self.get_params(deep=False), self._cut(), default_parameters(type(self)))
         weakref.finalize(self, fitted.discard)
         self.similarity_: Any = None
         self._parts_ = fitted

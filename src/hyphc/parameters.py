@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight
 
-from ._runtime.base_estimator import named_parameters
+from ._runtime.base_estimator import check_parameter_names
 from ._runtime.progress import Callback
 from .continuous.solver import TEMPERATURE, EmbedSettings
 from .fit.constraints import Constraints, Known
@@ -41,7 +41,7 @@ CONTINUOUS = (
 class Parameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The parameters of ``HypHC``, which tells what each is."""
 
-    @named_parameters
+    @check_parameter_names
     def __init__(
         self,
         n_clusters: int | str | None = None,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._runtime.lazy_import import later, require_package
+from ._runtime.lazy_import import import_lazily, require_package
 from ._runtime.validation import require_choice
 from .scores.differences import Differences, differences
 from .similarity.inputs.foreign_inputs import is_annotated, is_graph
@@ -44,15 +44,15 @@ class Views:
             need = "needs the table to show" if X is None else "takes no table; leave X out"
             raise ValueError(f"kind={kind!r} {need}.")
         if kind == "clustermap":
-            return later("plot", "clustermap")(X, self, **options)
+            return import_lazily("plot", "clustermap")(X, self, **options)
         if kind == "similarity":
             similarity = self._fitted().similarity_
             if similarity is None:
                 raise ValueError(
                     "kind='similarity' needs all rows in memory; this model was fitted by parts from disk."
                 )
-            return later("plot", "heatmap")(similarity, self, **options)
-        return later("plot", "cluster_scores" if kind == "scores" else kind)(self, **options)
+            return import_lazily("plot", "heatmap")(similarity, self, **options)
+        return import_lazily("plot", "cluster_scores" if kind == "scores" else kind)(self, **options)
 
     def explore(self, path: str | os.PathLike[str] | None = None, X: Any = None, **options: Any) -> Any:
         """A page in which the fitted tree can be explored: written to a path, or without one shown in a notebook.
@@ -78,7 +78,7 @@ class Views:
         }
         if model.similarity_ is not None and model.embedding_.shape[1] == 2:
             given["embedding"] = model.embedding_
-        return later("explorer", "explore")(model.tree_, path, **(given | options))
+        return import_lazily("explorer", "explore")(model.tree_, path, **(given | options))
 
     def differences(self, X: Any, **options: Any) -> Differences:
         """The columns of a table in which clusters differ most; options as of ``hyphc.differences``."""

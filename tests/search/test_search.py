@@ -46,10 +46,10 @@ def test_the_change_of_cost_that_the_search_reports_is_the_exact_one_and_never_p
     n = tree.n_leaves
     state = build_state(tree, similarity)
     scratch, agenda = new_scratch(state), new_agenda(np.arange(n), seed)
-    tree_passes.wake_all(state.nodes, scratch, agenda, 2 * n - 2)
+    tree_passes.queue_all(state.nodes, scratch, agenda, 2 * n - 2)
     cost, rounding = dasgupta_cost(tree, similarity), 1e-11 * magnitude(similarity)
     for smallest in [np.inf] * 10 + [0.0] * 10:
-        change = local_search.search(state, scratch, agenda, 2 * n - 1, smallest, 7)
+        change = local_search.search_region(state, scratch, agenda, 2 * n - 1, smallest, 7)
         found = tree_from_state(state, np.arange(n), 1.0, None)
         assert change <= rounding
         cost += change
@@ -69,8 +69,8 @@ def places_below(nodes, v):
 
 
 @njit
-def aim(state, scratch, A, ceiling):
-    return dispatch.aim(state, scratch, A, ceiling)
+def aim(state, scratch, A, region_parent):
+    return dispatch.prepare_weights(state, scratch, A, region_parent)
 
 
 @njit
@@ -80,7 +80,7 @@ def weight(state, work, A, v):
 
 @njit
 def floor_below(state, work, v, a, acc, w, cap, reach):
-    return dispatch.floor_below(state, work, v, a, acc, w, cap, reach)
+    return dispatch.lower_bound_below(state, work, v, a, acc, w, cap, reach)
 
 
 def graft_costs(state, scratch, A):
@@ -99,7 +99,7 @@ def graft_costs(state, scratch, A):
 
 
 def hang_loose(nodes, A):
-    """Let ``aim`` find the region of a leaf that is not part of the tree."""
+    """Let ``prepare_weights`` find the region of a leaf that is not part of the tree."""
     root = nodes["left"][-1]
     nodes["region"][A], nodes["parent"][A] = 0, root
     if "first" in nodes.dtype.names:
@@ -121,7 +121,9 @@ def test_no_place_below_a_node_costs_less_than_the_bound_says(kind, n, seed, wei
         similarity = with_sizes(similarity, rng.integers(1, 5, n).astype(float))
     state = build_state(random_tree(n - 1, seed), similarity)
     scratch, agenda = new_scratch(state), new_agenda(np.arange(n - 1), seed)
-    local_search.search(state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40)))  # some moves, kept and undone
+    local_search.search_region(
+        state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40))
+    )  # some moves, kept and undone
     nodes, A = state.nodes, n - 1
     hang_loose(nodes, A)
     cap, reach = aim(state, scratch, A, 2 * n - 1)

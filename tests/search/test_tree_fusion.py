@@ -76,7 +76,7 @@ def test_twins_are_the_nodes_with_the_same_leaves(n, seed, near):
     one = random_tree(n, seed)
     two = refine(one, similarity_of_kind("dense", n, seed), max_sweeps=1) if near else random_tree(n, seed + 1)
     number = {leaves: v for v, leaves in enumerate(clusters(one))}
-    twins = kernels.twins(np.array(one.children), one._first, np.array(one.sizes), np.array(two.children))
+    twins = kernels.match_clusters(np.array(one.children), one._first, np.array(one.sizes), np.array(two.children))
     assert twins.tolist() == [number.get(leaves, -1) for leaves in clusters(two)]
 
 

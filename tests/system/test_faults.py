@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from benchmarks.faults import child, disks, files
 from hyphc import HypHC, Tree
-from hyphc._runtime.folder_lock import Lock
+from hyphc._runtime.folder_lock import FolderLock
 from hyphc._runtime.run_control import Clock
 from hyphc.cli import fit_files, main, outputs
 from hyphc.fit import resume
@@ -288,7 +288,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_in_one_sentence(scene, monk
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hyphc._runtime.shard_store.Checkpoint._write_array", full)
+    monkeypatch.setattr("hyphc._runtime.shard_store.ShardStore._write_array", full)
     assert fit("--checkpoint", "kept") == 0
     said = "hyphc: The checkpoint 'kept' failed: No space left on device; the fit goes on, and what is there stays.\n"
     assert capsys.readouterr().err == said
@@ -313,7 +313,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
     for name in (".new.dead", ".new.alive"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "tree.npz").write_bytes(b"half")
-    alive = Lock.taken(tmp_path / ".new.alive")
+    alive = FolderLock.acquire(tmp_path / ".new.alive")
     assert alive is not None
     with outputs.staged(tmp_path) as stage:
         (stage / "tree.npz").write_bytes(b"whole")

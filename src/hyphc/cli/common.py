@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.sanitize import cut_short, visible
-from .._runtime.user_warnings import collected
+from .._runtime.sanitize import truncate, visible
+from .._runtime.user_warnings import collect_warnings
 from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
 from ..io.points import Missing
 from ..similarity import Similarity, as_similarity, standardize
@@ -212,7 +212,7 @@ def _given(points: Points, directed: str | None) -> tuple[Similarity, tuple[str,
 @contextmanager
 def _warnings_told(points: Points) -> Iterator[None]:
     """What the library warns of, in the words of the command line."""
-    with collected(lambda message: say(_in_options(message, points))):
+    with collect_warnings(lambda message: say(_in_options(message, points))):
         yield
 
 
@@ -312,6 +312,6 @@ def print_notes(points: Points, notes: Sequence[str]) -> None:
 
 def print_note(note: str) -> None:
     """A note in two columns, what it is about and what it says."""
-    what, _, text = visible(cut_short(note)).partition(": ")
+    what, _, text = visible(truncate(note)).partition(": ")
     lines = textwrap.wrap(text, _NOTE_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
     print(f"  {what:<11} " + f"\n{'':14}".join(lines))

@@ -7,7 +7,7 @@ import numpy as np
 from .._kernels.continuous import edge_steps as kernels
 from .._runtime.arrays import Floats
 from .adam import minimize
-from .descent import Run, Schedule, Watch
+from .descent import DescentRun, Monitor, Schedule
 from .manifolds import Circle
 from .sampling import THIRDS, Edges
 
@@ -36,7 +36,7 @@ class EdgeDescent:
         stages = (schedule.radius, schedule.temperature, schedule.learning_rate)
         self._schedule = np.array([[stage(share) for stage in stages] for share in done.tolist()]).reshape(n_iter, 3)
         half = 0.5 * params
-        self.leaves = kernels.Leaves(params.copy(), np.zeros(n), np.zeros(n), np.cos(half), np.sin(half))
+        self.leaves = kernels.LeafArrays(params.copy(), np.zeros(n), np.zeros(n), np.cos(half), np.sin(half))
         self._by_angle = np.zeros((min(MAX_CHUNKS, max(1, -(-n_drawn // CHUNK_EDGES))), n))
 
     def settings(self, t: int) -> list[float]:
@@ -66,8 +66,8 @@ class EdgeDescent:
 
 
 def descend_on_edges(
-    sampler: Edges, params: Floats, schedule: Schedule, n_iter: int, watch: Watch, rng: np.random.Generator
-) -> Run:
+    sampler: Edges, params: Floats, schedule: Schedule, n_iter: int, watch: Monitor, rng: np.random.Generator
+) -> DescentRun:
     """One run; the same as ``descend`` with other random numbers, several times as fast."""
     descent = EdgeDescent(sampler, params, schedule, n_iter, int(rng.integers(2**62)))
     scored = max(TOGETHER, min(SCORED, n_iter // 20 // TOGETHER * TOGETHER))
@@ -85,7 +85,7 @@ def descend_on_edges(
         if watch.after(last, run, descent.leaves.angles, *descent.settings(last)[:2], *losses):
             return True
         if (last + 1) % TOGETHER == 0:
-            level.save(steps=last + 1, **descent.leaves._asdict(), **run.kept())
+            level.save(steps=last + 1, **descent.leaves._asdict(), **run.to_arrays())
         return False
 
     with watch.clock.checkpoints.scope("edges") as level:

@@ -16,8 +16,8 @@ from distributed import Client
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._runtime.base_estimator import fitted_anew, named_parameters
-from .._runtime.storage import Folder, Place, place_of
+from .._runtime.base_estimator import check_parameter_names, fresh_fit
+from .._runtime.storage import LocalFolder, StorageFolder, as_storage_folder
 from ..estimator import HypHC
 from ..fit.deduplicate import warn_of_few_distinct
 from ..fit.parameter_checks import JOIN, check_values
@@ -87,7 +87,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     ((60,), 60)
     """
 
-    @named_parameters
+    @check_parameter_names
     def __init__(
         self,
         n_clusters: int | str | None = None,
@@ -141,7 +141,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         -----
         Nothing is left of a fit before: one that raises leaves the model unfitted.
         """
-        with fitted_anew(self):
+        with fresh_fit(self):
             check_values(self.get_params(deep=False))
             recipe, cut = self._recipe(), self._cut()
             self.client_ = chosen_client(self.client)
@@ -205,15 +205,15 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         wanted: Any = None if self.n_clusters == "auto" else self.n_clusters
         return Cut(wanted, self.distance_threshold, self.criterion, self.min_size, self.outliers)
 
-    def _place(self) -> Place:
+    def _place(self) -> StorageFolder:
         if self.storage is not None:
-            place = place_of(self.storage)
-            return Folder(Path(os.path.abspath(place.path))) if isinstance(place, Folder) else place
+            place = as_storage_folder(self.storage)
+            return LocalFolder(Path(os.path.abspath(place.path))) if isinstance(place, LocalFolder) else place
         folder = tempfile.mkdtemp(prefix="hyphc-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return place_of(folder)
+        return as_storage_folder(folder)
 
-    def _rows(self, X: Any, place: Place) -> tuple[Any, Source]:
+    def _rows(self, X: Any, place: StorageFolder) -> tuple[Any, Source]:
         """Blocks of a Dask collection, None of a file, and the rows as tasks read them."""
         if isinstance(X, str | os.PathLike):
             return None, open_to_fit(X)

@@ -42,7 +42,7 @@ def joined_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: in
     new, joined = np.arange(m, n), np.empty(n - m, dtype=np.int64)
     slices = [slice(k, k + SLICE) for k in range(0, n - m, SLICE)]
     ScratchPool(state, n_jobs).map(
-        lambda s, scratch: tree_passes.join(state, scratch, new[s], cluster, joined[s]), slices
+        lambda s, scratch: tree_passes.find_clusters(state, scratch, new[s], cluster, joined[s]), slices
     )
     return joined
 

@@ -16,10 +16,10 @@ from sklearn.utils import check_random_state
 
 from .._runtime.arrays import Ints
 from .._runtime.checkpointing import Checkpoints, Snapshot
-from .._runtime.folder_lock import Lock
+from .._runtime.folder_lock import FolderLock
 from .._runtime.run_control import Clock
-from .._runtime.shard_store import Checkpoint, Facts, named_storage
-from .._runtime.storage import Folder, place_of
+from .._runtime.shard_store import Facts, ShardStore, naming_storage
+from .._runtime.storage import LocalFolder, as_storage_folder
 from .._runtime.user_warnings import warn
 from ..similarity import Similarity
 from ..tree import Tree
@@ -51,18 +51,18 @@ class Keeper:
     """
 
     def __init__(self, folder: PathLike, facts: Facts) -> None:
-        place = place_of(folder)
-        if not isinstance(place, Folder):
+        place = as_storage_folder(folder)
+        if not isinstance(place, LocalFolder):
             raise ValueError(f"checkpoint={os.fspath(folder)!r} is an address; give a folder, a mounted one say.")
-        with named_storage(place):
+        with naming_storage(place):
             place.prepare()
-            lock = Lock.taken(place.path)
+            lock = FolderLock.acquire(place.path)
         if lock is None:
             raise ValueError(f"Another process keeps a fit in {os.fspath(folder)!r}; wait for it, or choose another.")
         self._lock, self._warned = lock, False
         try:
-            self._store = Checkpoint.opened(place, facts)
-            self._store.tidy()
+            self._store = ShardStore.open(place, facts)
+            self._store.remove_leftovers()
             self.found = self._last_whole()
         except BaseException:
             lock.release()
@@ -91,7 +91,7 @@ class Keeper:
         try:
             self._store.write(STATE, number, frame())
             if number > 0:
-                self._store.settle(STATE, self._number)
+                self._store.flush(STATE, self._number)
             self._number = number
             for old in self._store.numbers(STATE)[:-KEPT]:
                 self._store.remove(STATE, old)

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._runtime.atomic_write import most_bytes
-from .._runtime.numpy_files import damage_told, require_plausible
+from .._runtime.atomic_write import max_unpacked_bytes
+from .._runtime.numpy_files import damage_as_value_error, require_plausible
 from .._runtime.validation import CHUNK_BYTES
 from .columns import Column, ColumnsError, Wanted, assign_roles, find_column, find_columns, listed
 from .delimited import LARGEST
@@ -47,7 +47,7 @@ def read_array_file(source: Source, found: str, wanted: Wanted, condensed: bool 
 def reading(source: Source, found: str) -> Iterator[None]:
     """Whatever a reader says about a damaged file becomes one sentence with the file's name."""
     try:
-        with damage_told():
+        with damage_as_value_error():
             yield
     except ValueError as error:
         raise ValueError(
@@ -182,7 +182,7 @@ def _one_a_row(source: Source, arrays: dict[str, npt.NDArray[Any]], key: str, n:
 
 
 def _read_matrix_market(source: Source, wanted: Wanted) -> Arrays:
-    most_rows = most_bytes(source.n_bytes) // ROW_BYTES
+    most_rows = max_unpacked_bytes(source.n_bytes) // ROW_BYTES
     with reading(source, "mtx"):
         matrix, _ = decoded(source, lambda lines: parse_matrix_market(lines, most_rows))
     return _sparse(source, matrix, wanted) if sp.issparse(matrix) else _by_column(source, np.asarray(matrix), wanted)
@@ -190,7 +190,7 @@ def _read_matrix_market(source: Source, wanted: Wanted) -> Arrays:
 
 def _require_rows(shape: tuple[int, ...], source: Source) -> None:
     """A row of a sparse matrix costs memory though nothing is in it."""
-    if max(shape) > most_bytes(source.n_bytes) // ROW_BYTES:
+    if max(shape) > max_unpacked_bytes(source.n_bytes) // ROW_BYTES:
         raise ValueError(f"its shape is {shape}, more than a file of its size may have")
 
 

@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._runtime.atomic_write import most_bytes
+from .._runtime.atomic_write import max_unpacked_bytes
 from ..out_of_core.row_sources import is_number_type
 from .arrays import Arrays, check_numbers, missing_value, reading
 from .columns import Column, Roles, Wanted, assign_roles
@@ -72,7 +72,7 @@ def _feather(source: Source, file: IO[bytes]) -> Any:
 
 def _require_values(count: int, source: Source) -> None:
     """Runs of one value pack so well that only far more than memory has room for is refused."""
-    if 8 * count > TIMES * most_bytes(source.n_bytes):
+    if 8 * count > TIMES * max_unpacked_bytes(source.n_bytes):
         raise ValueError(f"it claims {count} values, more than a file of its size may have")
 
 

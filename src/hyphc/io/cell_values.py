@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from .._runtime.numpy_files import require_members
+from .._runtime.numpy_files import require_plausible_zip
 from .arrays import reading
 from .columns import find_column
 from .sources import Source, decoded
@@ -60,7 +60,7 @@ def _filled_rows(sheet: Any) -> list[NumberedRow]:
 def _require_unpackable(source: Source, content: io.BytesIO) -> None:
     """A sheet is packed: refuse one that unpacks to more than a table of its size may hold."""
     with reading(source, "excel"), zipfile.ZipFile(content) as archive:
-        require_members(archive, len(content.getvalue()))
+        require_plausible_zip(archive, len(content.getvalue()))
 
 
 def _trimmed(rows: list[NumberedRow]) -> list[NumberedRow]:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from .._runtime.atomic_write import MOST_TIMES, most_bytes
+from .._runtime.atomic_write import MAX_RATIO, max_unpacked_bytes
 
 
 class _Zstandard(io.RawIOBase):
@@ -82,7 +82,7 @@ class _Unpacked(io.RawIOBase):
 
     def __init__(self, path: Path, opener: Any) -> None:
         self._path, self._opener, self._file = path, opener, opener(path)
-        self._most = most_bytes(path.stat().st_size)
+        self._most = max_unpacked_bytes(path.stat().st_size)
 
     def readable(self) -> bool:
         return True
@@ -97,7 +97,7 @@ class _Unpacked(io.RawIOBase):
             raise ValueError(f"{self._path} cannot be unpacked ({error}); fetch or write it again.") from None
         if self._file.tell() > self._most:
             raise ValueError(
-                f"{self._path} unpacks to more than {MOST_TIMES} times its size, which no table does; unpack it yourself if it "
+                f"{self._path} unpacks to more than {MAX_RATIO} times its size, which no table does; unpack it yourself if it "
                 "is one."
             )
         buffer[: len(data)] = data

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.shard_store import Checkpoint
+from .._runtime.shard_store import ShardStore
 from .._runtime.storage import Storage
 from ..similarity.build import metric_named
 from ..similarity.neighbor_metrics import BACKGROUND, N_NEIGHBORS
@@ -82,9 +82,9 @@ class Problem:
     storage: Storage
 
     @cached_property
-    def store(self) -> Checkpoint:
+    def store(self) -> ShardStore:
         """Finished pieces."""
-        return Checkpoint(self.storage)
+        return ShardStore(self.storage)
 
     def open(self) -> None:
         """Make the storage ready, or raise if it holds something else."""
@@ -92,7 +92,7 @@ class Problem:
         n, d = self.source.shape
         if n < 1 or d < 1:
             raise ValueError(f"The table has shape {(n, d)}; it needs at least one row and one column.")
-        Checkpoint.opened(self.storage, {"data": fingerprint(self.source), **asdict(self.recipe)})
+        ShardStore.open(self.storage, {"data": fingerprint(self.source), **asdict(self.recipe)})
 
     @property
     def n(self) -> int:

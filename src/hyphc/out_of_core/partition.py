@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
-from .._runtime.duplicate_rows import equal_rows
+from .._runtime.duplicate_rows import group_equal_rows
 from .._runtime.shard_store import Arrays
 from ..fit.new_points import joined_clusters
 from ..tree import Tree
@@ -180,7 +180,7 @@ def gather(problem: Problem, part: int, turn: int) -> Arrays:
     """The leaves of a part: its distinct rows and how often each is there; its rows, in ascending order, and their leaves."""
     slices = [_slice(problem, number, part, turn) for number in range(problem.n_blocks)]
     rows, ids = (np.concatenate(pieces) for pieces in zip(*slices, strict=True))
-    group = equal_rows(lambda index: rows[index], len(rows))
+    group = group_equal_rows(lambda index: rows[index], len(rows))
     if group is None:
         return {"rows": rows, "ids": ids, "sizes": np.ones(len(rows)), "leaf": np.arange(len(rows))}
     first = np.unique(group, return_index=True)[1]

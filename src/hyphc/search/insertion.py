@@ -42,5 +42,5 @@ def insert(tree: TreeLike, similarity: SimilarityLike, new: npt.ArrayLike | None
     if m == n:
         return tree
     state = build_state(tree, similarity)
-    tree_passes.grow(state, new_scratch(state), order.astype(np.int64), np.arange(n + m - 1, 2 * n - 1))
+    tree_passes.insert_leaves(state, new_scratch(state), order.astype(np.int64), np.arange(n + m - 1, 2 * n - 1))
     return tree_from_state(state, np.arange(n), similarity.maximum(), None)

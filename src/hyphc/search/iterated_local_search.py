@@ -77,7 +77,9 @@ def _search(
     def work(job: tuple[Region, int, int], scratch: Scratch) -> None:
         region, begin, end = job
         for batch in batches(end, context, begin):
-            local_search.search(state, scratch, region.agenda, region.ceiling, smallest, batch.stop - batch.start)
+            local_search.search_region(
+                state, scratch, region.agenda, region.region_parent, smallest, batch.stop - batch.start
+            )
 
     for begin in range(first, max(trials, default=0), STRETCH):
         ends = [min(share, begin + STRETCH) for share in trials]

@@ -159,9 +159,11 @@ def _sweep_regions(state: State, pool: ScratchPool, context: SearchContext) -> N
     """Search subtrees that fit into a core's cache, in parallel: most moves in a large tree are local."""
 
     def work(region: Region, scratch: Scratch) -> None:
-        tree_passes.wake_all(state.nodes, scratch, region.agenda, region.root)
+        tree_passes.queue_all(state.nodes, scratch, region.agenda, region.root)
         for batch in batches(2 * region.n_leaves, context):
-            local_search.search(state, scratch, region.agenda, region.ceiling, np.inf, batch.stop - batch.start)
+            local_search.search_region(
+                state, scratch, region.agenda, region.region_parent, np.inf, batch.stop - batch.start
+            )
 
     pool.map(work, open_regions(state, REGION, context))
     close_regions(state)

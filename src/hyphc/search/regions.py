@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.search import tree_passes
-from .._kernels.search.state import NOW, Agenda, BlendState, FeatureState, State
+from .._kernels.search.state import AGENDA_STATE, Agenda, BlendState, FeatureState, State
 from .._runtime.checkpointing import Snapshot
 from .search_context import SearchContext
 from .state import new_agenda, new_scratch
@@ -21,7 +21,7 @@ class Region:
     """A subtree: its queue, the parent of its root, its root and its number of leaves."""
 
     agenda: Agenda
-    ceiling: int
+    region_parent: int
     root: int
     n_leaves: int
 
@@ -46,14 +46,14 @@ def close_regions(state: State) -> None:
     state.nodes["region"] = 0
     state.nodes["waiting"] = 0
     if isinstance(state, (FeatureState, BlendState)):
-        tree_passes.settle_all(state, tree_passes.merge_order(state.nodes, new_scratch(state)))
+        tree_passes.update_all_sums(state, tree_passes.merge_order(state.nodes, new_scratch(state)))
 
 
 def pack_agendas(regions: list[Region]) -> dict[str, Callable[[], npt.NDArray[Any]]]:
     """Return the agendas of regions as arrays, for a checkpoint."""
     return {
         "plans": lambda: np.concatenate([region.agenda.plan for region in regions]),
-        "nows": lambda: np.array([tuple(region.agenda.now) for region in regions], dtype=NOW),
+        "nows": lambda: np.array([tuple(region.agenda.now) for region in regions], dtype=AGENDA_STATE),
     }
 
 
@@ -62,5 +62,5 @@ def restore_agendas(regions: list[Region], saved: Snapshot) -> None:
     ends = np.cumsum([len(region.agenda.plan) for region in regions])
     for region, plan, now in zip(regions, np.split(saved["plans"], ends[:-1]), saved["nows"], strict=True):
         region.agenda.plan[...] = plan
-        for name in NOW.names or ():
+        for name in AGENDA_STATE.names or ():
             region.agenda.now[name] = now[name]

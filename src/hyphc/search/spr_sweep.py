@@ -117,10 +117,10 @@ def _propose(
     state: State, scratch: Scratch, tried: Ints, gains: npt.NDArray[np.float64], context: SearchContext
 ) -> None:
     if not context.should_stop():
-        tree_passes.propose(state, scratch, tried, gains)
+        tree_passes.best_gains(state, scratch, tried, gains)
 
 
 def _drain(state: State, scratch: Scratch, agenda: Agenda, effort: int, context: SearchContext) -> None:
     """Try the first ``effort`` queued subtrees."""
     for batch in batches(effort, context):
-        local_search.search(state, scratch, agenda, len(state.nodes) - 1, np.inf, batch.stop - batch.start)
+        local_search.search_region(state, scratch, agenda, len(state.nodes) - 1, np.inf, batch.stop - batch.start)

@@ -10,13 +10,13 @@ import scipy.sparse as sp
 
 from .._kernels.search import tree_passes
 from .._kernels.search.state import (
+    AGENDA_ROW,
+    AGENDA_STATE,
     BLEND_NODE,
     COUNTS,
     DENSE_NODE,
     FEATURE_NODE,
     GRAPH_NODE,
-    NOW,
-    PLAN,
     WORK,
     Agenda,
     BlendState,
@@ -28,7 +28,7 @@ from .._kernels.search.state import (
     Terms,
 )
 from .._kernels.tree.passes import lifted_heights, subtree_sums
-from .._runtime.arrays import Ints, Records, one_of
+from .._runtime.arrays import Ints, Records, zero_record
 from .._runtime.checkpointing import Snapshot
 from ..scores.costs import split_weights
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity
@@ -129,7 +129,7 @@ def build_state(tree: Tree, similarity: Similarity) -> State:
         nodes["first"][number] = tree._first
         nodes["last"][number] = tree._first + tree.sizes
     if not isinstance(state, GraphState):
-        tree_passes.settle_all(state, inner)
+        tree_passes.update_all_sums(state, inner)
     return state
 
 
@@ -161,7 +161,7 @@ def renumber_depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Simi
 
 def new_scratch(state: State) -> Scratch:
     """Return working space for one thread."""
-    return Scratch(np.zeros(len(state.nodes), dtype=WORK), one_of(COUNTS))
+    return Scratch(np.zeros(len(state.nodes), dtype=WORK), zero_record(COUNTS))
 
 
 def state_cost(state: State) -> float:
@@ -180,9 +180,9 @@ def cost_scale(state: State) -> float:
 def new_agenda(leaves: Ints, seed: int) -> Agenda:
     """Return an empty agenda for the region of these leaves."""
     # the queue holds each node of the region at most once; the log has room for the largest perturbation and its repair
-    plan = np.zeros(4 * len(leaves) + 256, dtype=PLAN)
+    plan = np.zeros(4 * len(leaves) + 256, dtype=AGENDA_ROW)
     plan["leaf"][: len(leaves)] = leaves
-    now = one_of(NOW)
+    now = zero_record(AGENDA_STATE)
     now.random = 1 + seed % 2_147_483_646
     return Agenda(plan, now, len(leaves))
 

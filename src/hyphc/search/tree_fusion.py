@@ -45,7 +45,7 @@ def fuse(tree: Tree, other: Tree, similarity: Similarity) -> Tree:
     if tree.n_leaves < 3:
         return tree
     one, two = np.array(tree.children), np.array(other.children)
-    twin_of_two = kernels.twins(one, tree._first, np.array(tree.sizes), two)
+    twin_of_two = kernels.match_clusters(one, tree._first, np.array(tree.sizes), two)
     common = np.flatnonzero(twin_of_two >= 0)
     twin_of_one = np.full(len(twin_of_two), -1)
     twin_of_one[twin_of_two[common]] = common
@@ -56,7 +56,7 @@ def fuse(tree: Tree, other: Tree, similarity: Similarity) -> Tree:
     cheaper[here] = second[common] < first[here] - ROUNDING * np.abs(first[here])
     if not cheaper.any():
         return tree
-    return _with_heights(kernels.assemble(one, two, twin_of_one, twin_of_two, cheaper), similarity, tree.names)
+    return _with_heights(kernels.assemble_fused(one, two, twin_of_one, twin_of_two, cheaper), similarity, tree.names)
 
 
 def _costs(tree: Tree, similarity: Similarity) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._runtime.arrays import Floats
-from .._runtime.validation import as_floats, has_gaps, require_finite, require_squares
+from .._runtime.validation import as_floats, has_missing, require_finite, require_squares
 
 SCALES = ("auto", True, False)
 # Deviations this many times the median column's are no accident of columns that share a unit.
@@ -143,7 +143,7 @@ class Moments:
 def moments_of(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
     """Moments of columns; ``sizes`` says how many points each row stands for."""
     X = X.astype(np.float64, copy=False)
-    if has_gaps(X):
+    if has_missing(X):
         return _moments_with_gaps(X, sizes)
     n_points = len(X) if sizes is None else float(sizes.sum())
     centre = np.average(X, axis=0, weights=sizes)

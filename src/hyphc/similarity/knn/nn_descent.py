@@ -32,11 +32,11 @@ def nearer_lists(points: Rows, lists: Lists, n_asking: int, n_jobs: int | None) 
     (n, width), (places, far) = lists[0].shape, lists
     nearer = np.empty_like(places[:n_asking]), np.empty_like(far[:n_asking])
     back = np.full((n, min(MOST_ASKED, max(FEWEST_ASKED, width // 2))), -1, np.int32)
-    kernels.who_lists(places, back)
+    kernels.reverse_neighbors(places, back)
 
     def look(block: range) -> None:
         seen = np.zeros(n, np.int32)
-        kernels.neighbours_of_neighbours(points, places, far, back, block.start, block.stop, seen, *nearer)
+        kernels.nn_descent_step(points, places, far, back, block.start, block.stop, seen, *nearer)
 
     thread_map(look, tasks(n_asking, LISTS_A_TASK), n_jobs)
     return nearer
