@@ -13,7 +13,7 @@ from hyphc import HypHC, Tree, as_similarity, datasets, refine, support
 from hyphc._runtime.parallel import thread_map
 from hyphc._runtime.run_control import Clock
 from hyphc.fit.resampling import Draw, draw_columns
-from hyphc.stability import Support, _compared, _refitted, _summary
+from hyphc.stability import Support, _compare, _refit, _summarize
 from sklearn.metrics import roc_auc_score
 
 from ..harness.cells import blood_cells
@@ -109,8 +109,8 @@ def _supported(tree: Tree, X: npt.NDArray[np.float64], way: str) -> Support:
         start = tree.with_leaves_numbered(np.argsort(points))
         sweeps = None if way == "warm" else 100
         found = refine(start, as_similarity(drawn), random_state=seed, max_sweeps=sweeps)
-        refits.append(_compared(tree, found, points, False))
-    return _summary(tree, refits, "columns", False)
+        refits.append(_compare(tree, found, points, False))
+    return _summarize(tree, refits, "columns", False)
 
 
 def _unbiased(tree: Tree, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -124,9 +124,9 @@ def _unbiased(tree: Tree, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]
 
         seeds = (round(100 * scale) * REFITS + np.arange(REFITS)).tolist()
         refits = thread_map(
-            lambda seed, draw=draw: _compared(tree, *_refitted(model, draw, X, None, seed, Clock()), False), seeds, -1
+            lambda seed, draw=draw: _compare(tree, *_refit(model, draw, X, None, seed, Clock()), False), seeds, -1
         )
-        shares.append(_summary(tree, refits, "columns", False).share[:-1])
+        shares.append(_summarize(tree, refits, "columns", False).share[:-1])
     return approximately_unbiased(np.array(shares), np.array(SCALES), REFITS)
 
 

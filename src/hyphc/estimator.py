@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import views
 from ._runtime.arrays import Floats, Ints
-from ._runtime.base_estimator import defaults_of, fitted_anew, named_parameters
+from ._runtime.base_estimator import check_parameter_names, default_parameters, fresh_fit
 from ._runtime.progress import Callback
 from ._runtime.run_control import Clock
 from ._runtime.validation import require_finite
@@ -188,7 +188,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     array([0, 0, 1, 1])
     """
 
-    @named_parameters
+    @check_parameter_names
     def __init__(
         self,
         n_clusters: int | str | None = None,
@@ -276,7 +276,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         -----
         Attributes of an earlier fit are removed first: a fit that raises leaves the model unfitted.
         """
-        with fitted_anew(self):
+        with fresh_fit(self):
             self._check_parameters()
             if is_on_disk(X):
                 source = open_source(X)
@@ -374,11 +374,11 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             plan = self._make_plan(distinct.similarity)
         else:
             plan = replace(self._make_plan(similarity), within=constraints.description)
-        with clock.trail.level("fit") as level:
+        with clock.checkpoints.scope("fit") as level:
             result = restore_result(level, clock)
             if result is not None:
                 return plan, result
-            level.keep(seconds=clock.seconds, seed=seed)
+            level.save(seconds=clock.seconds, seed=seed)
             if constraints is None:
                 result = run_plan(plan, distinct, clock, seed, self.n_jobs)
             else:
@@ -391,7 +391,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     ) -> Tree:
         """Return the tree with all required clusters: each is searched by itself, then all are assembled."""
         constrained = ConstrainedTree(constraints, similarity)
-        with clock.trail.level("parts") as level:
+        with clock.checkpoints.scope("parts") as level:
             solved = SolvedSubproblems(level, clock)
             for subproblem in constrained.subproblems():
                 tree = solved.restore_next()
@@ -479,7 +479,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             raise ValueError("sample_weight cannot be given for rows that are fitted out of core; raise memory_limit.")
         cut = self._make_cut()
         cut.check(source.shape[0])
-        fitted = fit_out_of_core(source, self.get_params(deep=False), cut, defaults_of(type(self)))
+        fitted = fit_out_of_core(source, self.get_params(deep=False), cut, default_parameters(type(self)))
         weakref.finalize(self, fitted.discard)
         self.similarity_ = None
         self._out_of_core_ = fitted

@@ -1,4 +1,4 @@
-"""How sure each split of a tree is: how often, and how nearly, refits on data drawn anew have its clusters again."""
+"""Bootstrap support of the splits of a tree: bootstrap proportion and transfer bootstrap expectation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Support:
         The share of refits that have the cluster, leaf for leaf.
     transfer : array (n − 1,)
         The mean over refits of 1 − δ / min(|A| − 1, n − |A|), δ the leaves that must be moved to make a cluster of the refit
-        the cluster A. At least ``share``; for large clusters, in which some leaf always strays, much more telling.
+        the cluster A. At least ``share``; much more informative for large clusters, in which single leaves often move.
     n_refits : array (n − 1,)
         Refits that could tell: those with two or more leaves of the cluster and one other. Where there were none, ``share`` and
         ``transfer`` are NaN.
@@ -158,7 +158,7 @@ def support(
     time_budget : float, optional
         Seconds after which no further refit is done, and those at work do not count.
     verbose, callback
-        As of ``HypHC``; told after each refit.
+        As in ``HypHC``; called after each refit.
     **parameters
         Of ``HypHC``: those of the fit that made the tree.
 
@@ -192,19 +192,19 @@ def support(
     }
     draw = ways[resample]
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_resamples).tolist()
-    with Clock(time_budget, callback, verbose, left="support is of the refits done until then") as clock:
+    with Clock(time_budget, callback, verbose, on_interrupt="support is of the refits done until then") as clock:
 
         def refit(number: int) -> _Refit | None:
-            if clock.late():
+            if clock.should_stop():
                 return None
-            made = _refitted(model, draw, data, weights, seeds[number], clock)
-            if clock.late():
+            made = _refit(model, draw, data, weights, seeds[number], clock)
+            if clock.should_stop():
                 return None
-            clock.tell(f"refit {number + 1} of {n_resamples}", np.nan, lambda: made[0], (number + 1) / n_resamples)
-            return _compared(tree, *made, keep_trees and resample != "rows")
+            clock.report(f"refit {number + 1} of {n_resamples}", np.nan, lambda: made[0], (number + 1) / n_resamples)
+            return _compare(tree, *made, keep_trees and resample != "rows")
 
         refits = thread_map(refit, range(n_resamples), n_jobs, clock.stop)
-    return _summary(tree, [one for one in refits if one is not None], resample, clock.interrupted)
+    return _summarize(tree, [one for one in refits if one is not None], resample, clock.interrupted)
 
 
 def _data(resample: Resample, X: Any, model: HypHC, sample_weight: npt.ArrayLike | None) -> tuple[Any, Floats | None]:
@@ -238,7 +238,7 @@ def _check(tree: Tree, data: Any, n_resamples: int, row_share: float) -> None:
         raise ValueError(f"row_share={row_share!r} must lie between 0 and 1; 0.8 is usual.")
 
 
-def _refitted(
+def _refit(
     model: HypHC, draw: Drawing, data: Any, weights: Floats | None, seed: int, clock: Clock
 ) -> tuple[Tree, Ints]:
     """The tree of data drawn anew, and which point each of its leaves is."""
@@ -249,11 +249,11 @@ def _refitted(
         n = data.n if isinstance(data, Similarity) else data.shape[0]
         known = own.constraints.restrict(points, n).resolve(len(points))
     similarity = own._compute_similarity(drawn, None if weights is None else weights[points])
-    _, found = own._solve(similarity, clock.of_a_part(), seed, known)
+    _, found = own._solve(similarity, clock.for_subproblem(), seed, known)
     return found.tree, points
 
 
-def _compared(tree: Tree, refit: Tree, points: Ints, keep: bool) -> _Refit:
+def _compare(tree: Tree, refit: Tree, points: Ints, keep: bool) -> _Refit:
     n, m = tree.n_leaves, len(points)
     few, nodes = restricted(tree, points)
     merges = nodes[n:] - m  # below 0: one leaf or none is left
@@ -264,7 +264,7 @@ def _compared(tree: Tree, refit: Tree, points: Ints, keep: bool) -> _Refit:
     return _Refit(found, agreement, refit.with_leaves_numbered(points) if keep else None)
 
 
-def _summary(tree: Tree, refits: list[_Refit], resample: Resample, interrupted: bool) -> Support:
+def _summarize(tree: Tree, refits: list[_Refit], resample: Resample, interrupted: bool) -> Support:
     shape = (len(refits), tree.n_leaves - 1)
     found, agreement = (np.reshape([getattr(one, name) for one in refits], shape) for name in ("found", "agreement"))
     n_refits = (~np.isnan(found)).sum(axis=0)

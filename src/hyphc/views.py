@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._runtime.lazy_import import later, require_package
+from ._runtime.lazy_import import import_lazily, require_package
 from ._runtime.validation import require_choice
 
 PICTURES = ("dendrogram", "condensed_tree", "disk", "clustermap", "similarity", "scores")
@@ -20,12 +20,12 @@ def plot(model: Any, kind: str = "dendrogram", X: Any = None, **options: Any) ->
         need = "needs the table to show" if X is None else "takes no table; leave X out"
         raise ValueError(f"kind={kind!r} {need}.")
     if kind == "clustermap":
-        return later("plot", "clustermap")(X, model, **options)
+        return import_lazily("plot", "clustermap")(X, model, **options)
     if kind == "similarity":
         if model.similarity_ is None:
             raise ValueError("kind='similarity' needs all rows in memory; this model was fitted out of core.")
-        return later("plot", "heatmap")(model.similarity_, model, **options)
-    return later("plot", "cluster_scores" if kind == "scores" else kind)(model, **options)
+        return import_lazily("plot", "heatmap")(model.similarity_, model, **options)
+    return import_lazily("plot", "cluster_scores" if kind == "scores" else kind)(model, **options)
 
 
 def explore(model: Any, path: str | os.PathLike[str] | None = None, X: Any = None, **options: Any) -> Any:
@@ -38,7 +38,7 @@ def explore(model: Any, path: str | os.PathLike[str] | None = None, X: Any = Non
     }
     if model.similarity_ is not None and model.embedding_.shape[1] == 2:
         given["embedding"] = model.embedding_
-    return later("explorer", "explore")(model.tree_, path, **(given | options))
+    return import_lazily("explorer", "explore")(model.tree_, path, **(given | options))
 
 
 def to_pandas(model: Any, X: Any = None) -> Any:

@@ -462,15 +462,15 @@ def test_an_interrupt_keeps_the_best_tree_and_writes_it(tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", np.random.default_rng(1).normal(size=(60, 3)))
     asked: list[Clock] = []
-    late = Clock.late
+    should_stop = Clock.should_stop
 
     def press(clock: Clock) -> bool:
         asked.append(clock)
         if len(asked) == 5:
             os.kill(os.getpid(), signal.SIGINT)
-        return late(clock)
+        return should_stop(clock)
 
-    monkeypatch.setattr(Clock, "late", press)
+    monkeypatch.setattr(Clock, "should_stop", press)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         assert main(["fit", "x.npy", "--time-budget", "60"]) == 130

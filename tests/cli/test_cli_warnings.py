@@ -11,7 +11,7 @@ import hyphc
 import numpy as np
 import pytest
 from hyphc import HypHC
-from hyphc._runtime.user_warnings import collected, warn
+from hyphc._runtime.user_warnings import collect_warnings, warn
 from hyphc.cli import main
 
 pytestmark = pytest.mark.usefixtures("quick_certificate")
@@ -83,13 +83,13 @@ def test_commands_in_two_threads_that_end_out_of_order_leave_the_machinery_alone
     before, told, begun, ended = machinery(), {"a": [], "b": []}, threading.Event(), threading.Event()
 
     def first() -> None:
-        with collected(told["a"].append):
+        with collect_warnings(told["a"].append):
             begun.wait()
             warn("of a")
         ended.set()
 
     def second() -> None:
-        with collected(told["b"].append):
+        with collect_warnings(told["b"].append):
             begun.set()
             ended.wait()
             warn("of b")

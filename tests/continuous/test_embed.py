@@ -12,7 +12,7 @@ from hyphc._kernels.continuous.adam import BETA1, BETA2
 from hyphc._runtime.progress import Progress
 from hyphc._runtime.run_control import Clock
 from hyphc.continuous.adam import RiemannianAdam
-from hyphc.continuous.descent import Watch
+from hyphc.continuous.descent import Monitor
 from hyphc.continuous.manifolds import Ball, Circle, Sphere
 from hyphc.continuous.solver import EmbedResult
 from hyphc.hyperbolic.geometry import distance
@@ -91,7 +91,7 @@ def test_the_callers_generator_is_used_and_global_state_is_not():
 def test_the_best_is_kept_as_a_copy():
     """Parameters changed in place after a good tree was seen do not reach the result."""
     similarity = groups(12)
-    watch = Watch(similarity, Clock())
+    watch = Monitor(similarity, Clock())
     params = np.sort(np.random.default_rng(0).uniform(0, 6, 12))
     run = watch.begin(Circle(), params, 2.0, 10, 10**9)
     kept = run.embedding.copy()

@@ -252,7 +252,7 @@ def test_weights_of_third_points_are_inverse_expected_draws(n):
     """Each k ≠ i, j is drawn 1/weight times a step on average, by the far and the near draw together."""
     m = 200_000
     order = np.random.default_rng(n).permutation(n)
-    circular = edge_steps.Circular(order, np.argsort(order), *sampling.chances_near(n))
+    circular = edge_steps.Circular(order, np.argsort(order), *sampling.near_probabilities(n))
     i, j = np.full(m, order[0]), np.full(m, order[n // 3])
     thirds, weights = edge_steps.weighted_third_points(i, j, circular, 12345)
     assert ((weights == 0) == ((thirds == i[0]) | (thirds == j[0]))).all()

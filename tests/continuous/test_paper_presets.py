@@ -50,7 +50,7 @@ def test_the_compiled_loop_takes_the_steps_of_the_plain_one(spread, rate, penalt
     start = rng.normal(size=(13, 2))
     start *= spread / np.linalg.norm(start, axis=1, keepdims=True)
     pairs = paper_presets.Pairs(random_similarity(13, 1), penalty, map)
-    leaves, plain = paper_presets.Leaves(start), PlainLeaves(start)
+    leaves, plain = paper_presets.LearnedLeaves(start), PlainLeaves(start)
     for _ in range(6):
         for chunk in pairs.epoch(rng):
             step = chunk, pairs.multiplicity, 7, 0.1, rate

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hyphc import HypHC, Tree
-from hyphc._runtime.abbreviate import shortened
+from hyphc._runtime.abbreviate import abbreviate
 from hyphc.io import read_tree
 from hyphc.io.trees import write_tree
 from hypothesis import given
@@ -108,7 +108,7 @@ def test_nodes_that_do_not_exist_are_told():
 
 @given(st.lists(st.text("ab01", min_size=1, max_size=12), min_size=1, max_size=8), st.integers(3, 12))
 def test_shortened_names_fit_and_tell_as_many_apart_as_cutting_the_end_would(names, length):
-    short = shortened(names, length)
+    short = abbreviate(names, length)
     assert all(len(name) <= length for name in short)
     assert [s for s, name in zip(short, names, strict=True) if len(name) <= length] == [
         name for name in names if len(name) <= length

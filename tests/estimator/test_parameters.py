@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hyphc import Constraints, HypHC, as_similarity
-from hyphc._runtime.base_estimator import defaults_of
+from hyphc._runtime.base_estimator import default_parameters
 from hyphc._runtime.parallel import thread_map
 from hyphc.cli import main
 from hyphc.fit.parameter_checks import CHECKS
@@ -111,7 +111,7 @@ OTHER = {
 def test_a_fit_from_disk_carries_out_or_refuses_every_parameter(tmp_path):
     assert set(NAMES) - SUPPORTED == set(OTHER)
     np.save(tmp_path / "x.npy", X)
-    source, model, defaults = open_source(tmp_path / "x.npy"), HypHC(memory_limit=1e9), defaults_of(HypHC)
+    source, model, defaults = open_source(tmp_path / "x.npy"), HypHC(memory_limit=1e9), default_parameters(HypHC)
     for name, value in OTHER.items():
         given = {**model.get_params(deep=False), name: value}
         with pytest.raises(ValueError, match=rf"(?s){name}=.* has no meaning for an out-of-core fit"):
@@ -137,7 +137,7 @@ def test_a_fit_from_disk_ignores_no_setting_of_the_metric(given, told, tmp_path)
     model = HypHC(memory_limit=1e9, **given)
     with pytest.raises(ValueError, match=told):
         fit_out_of_core(
-            open_source(tmp_path / "x.npy"), model.get_params(deep=False), model._make_cut(), defaults_of(HypHC)
+            open_source(tmp_path / "x.npy"), model.get_params(deep=False), model._make_cut(), default_parameters(HypHC)
         )
 
 

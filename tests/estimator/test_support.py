@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, as_similarity, support
-from hyphc.stability import Support, _compared, _summary
+from hyphc.stability import Support, _compare, _summarize
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,7 +49,7 @@ def a_tree_and_refits(draw):
 @given(a_tree_and_refits())
 def test_support_is_the_mean_over_refits_that_can_tell(tree_and_refits):
     tree, refits = tree_and_refits
-    found = _summary(tree, [_compared(tree, *refit, False) for refit in refits], "rows", False)
+    found = _summarize(tree, [_compare(tree, *refit, False) for refit in refits], "rows", False)
     for t, cluster in enumerate(oracles.leaf_sets(tree)[tree.n_leaves : -1]):
         shares, transfers = [], []
         for refit, points in refits:

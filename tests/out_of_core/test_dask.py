@@ -95,16 +95,16 @@ def test_new_rows_are_placed_block_by_block(alone, rows, file):
 def test_another_cut_of_the_same_storage_is_made_without_a_fit(file, tmp_path, monkeypatch):
     first = DaskHypHC(3, metric="cosine", storage=tmp_path / "store", **SMALL).fit(file)
     done = []
-    monkeypatch.setattr("hyphc._runtime.shard_store.Checkpoint.write", _writing(done))
+    monkeypatch.setattr("hyphc._runtime.shard_store.ShardStore.write", _writing(done))
     second = DaskHypHC(5, metric="cosine", storage=tmp_path / "store", **SMALL).fit(file)
     assert {stage for stage, _ in done} == {labels_stage(FlatCut(5)).name}
     assert (first.n_clusters_, second.n_clusters_) == (3, 5)
 
 
 def _writing(done):
-    from hyphc._runtime.shard_store import Checkpoint
+    from hyphc._runtime.shard_store import ShardStore
 
-    write = Checkpoint.write
+    write = ShardStore.write
 
     def written(self, stage, number, arrays):
         done.append((stage, number))

@@ -61,7 +61,7 @@ def wrong_imports(text: str, module: str) -> list[str]:
 def called_later(text: str) -> list[str]:
     """Folders named in calls of the hook."""
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-    named = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "later"]
+    named = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "import_lazily"]
     return [ast.literal_eval(call.args[0]) for call in named]
 
 

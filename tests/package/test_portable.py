@@ -15,8 +15,8 @@ import psutil
 import pytest
 from hyphc import HypHC
 from hyphc._runtime import memory
-from hyphc._runtime.atomic_write import replaced_atomically
-from hyphc._runtime.folder_lock import Lock
+from hyphc._runtime.atomic_write import atomic_write
+from hyphc._runtime.folder_lock import FolderLock
 from hyphc._runtime.validation import require_memory
 
 SOURCES = sorted((Path(__file__).resolve().parents[2] / "src" / "hyphc").rglob("*.py"))
@@ -147,12 +147,12 @@ def test_without_control_groups_there_is_no_limit_of_theirs(tmp_path):
 LOCKED = """
 import os, sys, tempfile
 sys.modules["fcntl"] = None
-from hyphc._runtime.folder_lock import Lock
+from hyphc._runtime.folder_lock import FolderLock
 with tempfile.TemporaryDirectory() as folder:
-    first = Lock.taken(folder)
-    print(Lock.taken(folder, wait=0.05) is None, end=" ")
+    first = FolderLock.acquire(folder)
+    print(FolderLock.acquire(folder, wait=0.05) is None, end=" ")
     first.release()
-    print(os.listdir(folder), Lock.taken(folder) is None)
+    print(os.listdir(folder), FolderLock.acquire(folder) is None)
 """
 
 
@@ -162,13 +162,14 @@ def test_a_folder_is_locked_on_systems_without_fcntl_too():
 
 
 def test_a_lock_leaves_no_file_and_is_free_when_its_process_was_killed(tmp_path):
-    hold = f"from hyphc._runtime.folder_lock import Lock; x = Lock.taken({str(tmp_path)!r}); print('held', flush=True); input()"
+    take = f"from hyphc._runtime.folder_lock import FolderLock; x = FolderLock.acquire({str(tmp_path)!r})"
+    hold = f"{take}; print('held', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", hold], stdin=-1, stdout=-1) as other:
         assert other.stdout.readline() == b"held\n"
-        assert Lock.taken(tmp_path) is None
+        assert FolderLock.acquire(tmp_path) is None
         other.kill()
         other.wait()
-    lock = Lock.taken(tmp_path)
+    lock = FolderLock.acquire(tmp_path)
     assert lock is not None
     lock.release()
     lock.release()
@@ -176,22 +177,22 @@ def test_a_lock_leaves_no_file_and_is_free_when_its_process_was_killed(tmp_path)
 
 
 def test_a_lock_can_be_released_by_another_thread(tmp_path):
-    lock = Lock.taken(tmp_path)
+    lock = FolderLock.acquire(tmp_path)
     thread = Thread(target=lock.release)
     thread.start()
     thread.join()
-    with Lock.taken(tmp_path) as again:
+    with FolderLock.acquire(tmp_path) as again:
         assert again is not None
 
 
 def test_a_folder_that_is_not_there_is_not_locked_but_told(tmp_path):
     with pytest.raises(FileNotFoundError, match="is no folder"):
-        Lock.taken(tmp_path / "missing")
+        FolderLock.acquire(tmp_path / "missing")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_written_file_has_the_permissions_of_any_new_file(tmp_path):
-    with replaced_atomically(tmp_path / "tree.json") as file:
+    with atomic_write(tmp_path / "tree.json") as file:
         file.write(b"{}")
     (tmp_path / "usual").touch()
     assert (tmp_path / "tree.json").stat().st_mode == (tmp_path / "usual").stat().st_mode
@@ -199,7 +200,7 @@ def test_a_written_file_has_the_permissions_of_any_new_file(tmp_path):
 
 
 def write_half(path: Path) -> None:
-    with replaced_atomically(path) as file:
+    with atomic_write(path) as file:
         file.write(b"half")
         raise KeyboardInterrupt("half way")
 

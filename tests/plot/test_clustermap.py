@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from hyphc import Tree, as_similarity, baselines, plot
 from hyphc._runtime import palette
-from hyphc._runtime.table_columns import columns_of
+from hyphc._runtime.table_columns import parse_columns
 from hyphc.plot.clustermap import run_means
 from hyphc.plot.common import Scale, groups_of, ordinal, scale_of
 from hyphc.plot.glyphs import BOX, printable
@@ -171,7 +171,7 @@ def test_columns_are_classes_or_numbers_by_what_they_hold():
         "word": ["b", None] * 10,
         "mixed": [1, "x"] * 10,
     }
-    found = {column.name: column for column in columns_of(table, 20, "X")}
+    found = {column.name: column for column in parse_columns(table, 20, "X")}
     assert found["few"].classes == ("1", "2")
     assert found["count"].numbers.tolist() == list(range(20))
     assert found["share"].numbers is not None
@@ -180,7 +180,7 @@ def test_columns_are_classes_or_numbers_by_what_they_hold():
     assert found["word"].codes.tolist() == [0, -1] * 10
     assert found["mixed"].classes == ("1", "x")
     polars = pytest.importorskip("polars")
-    read = columns_of(polars.DataFrame({"word": ["a", "b"], "number": [0.5, 1.5]}), 2, "X")
+    read = parse_columns(polars.DataFrame({"word": ["a", "b"], "number": [0.5, 1.5]}), 2, "X")
     assert [column.name for column in read] == ["word", "number"]
     assert read[0].classes == ("a", "b")
 

@@ -11,7 +11,7 @@ import hyphc
 import numpy as np
 import pytest
 from hyphc._runtime import jit
-from hyphc._runtime.arrays import one_of, record
+from hyphc._runtime.arrays import record_dtype, zero_record
 from numba import njit
 from numba.core import event
 from numba.core.errors import TypingError
@@ -112,6 +112,6 @@ def test_only_documented_modules_of_numba_are_imported(module):
 
 
 def test_a_field_that_plain_python_could_not_read_is_refused():
-    assert one_of(record(("n_leaves", np.int64))).n_leaves == 0
+    assert zero_record(record_dtype(("n_leaves", np.int64))).n_leaves == 0
     with pytest.raises(ValueError, match="'size' is an attribute"):
-        record(("size", np.int64))
+        record_dtype(("size", np.int64))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hyphc._runtime.mmap_cache import AT_ONCE, reopened
+from hyphc._runtime.mmap_cache import MAX_READ, open_npy
 from numpy.testing import assert_array_equal
 
 ARRAYS = {
@@ -12,8 +12,8 @@ ARRAYS = {
     "empty": np.zeros((0, 3), dtype=np.float32),
     "scalar": np.array(3.5),
     "bools": np.array([True, False]),
-    "mapped": np.arange(AT_ONCE, dtype=np.int32).reshape(-1, 8),
-    "in columns": np.asfortranarray(np.arange(AT_ONCE, dtype=np.float64).reshape(-1, 8)),
+    "mapped": np.arange(MAX_READ, dtype=np.int32).reshape(-1, 8),
+    "in columns": np.asfortranarray(np.arange(MAX_READ, dtype=np.float64).reshape(-1, 8)),
 }
 
 
@@ -23,7 +23,7 @@ def test_it_is_what_was_saved_and_writing_to_it_changes_no_file(name, tmp_path):
     np.save(path, ARRAYS[name])
     before = path.read_bytes()
     for _ in range(2):
-        found = reopened(str(path))
+        found = open_npy(str(path))
         assert found.dtype == ARRAYS[name].dtype
         assert_array_equal(found, ARRAYS[name])
         found[...] = 0
@@ -34,7 +34,7 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
     path = tmp_path / "array.npy"
     for array in (np.arange(3), np.arange(4.0), np.zeros((2, 2))):
         np.save(path, array)
-        assert_array_equal(reopened(str(path)), array)
+        assert_array_equal(open_npy(str(path)), array)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_damage_is_a_value_error(damage, reason, tmp_path):
     np.save(path, np.arange(10))
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(ValueError, match=reason):
-        reopened(str(path))
+        open_npy(str(path))
 
 
 def test_objects_are_refused(tmp_path):
     np.save(tmp_path / "array.npy", np.array([{}]), allow_pickle=True)
     with pytest.raises(ValueError, match="objects"):
-        reopened(str(tmp_path / "array.npy"))
+        open_npy(str(tmp_path / "array.npy"))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, embed, refine
 from hyphc._runtime import progress as display
-from hyphc._runtime.progress import Progress, line
+from hyphc._runtime.progress import Progress, progress_line
 from hyphc._runtime.run_control import Clock
 from numpy.testing import assert_allclose
 
@@ -193,7 +193,7 @@ def test_what_sweeps_gained_before_an_interrupt_is_kept(monkeypatch, default_int
 def test_a_second_interrupt_stops_at_once(default_interrupts, capsys):
     with pytest.raises(KeyboardInterrupt), Clock() as clock:  # noqa: PT012
         press()
-        assert clock.late()
+        assert clock.should_stop()
         assert "Ctrl-C again stops at once" in capsys.readouterr().err
         press()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -232,10 +232,10 @@ def test_a_clock_works_in_a_thread():
 
 
 def test_the_line_knows_the_time_left_of_a_stage_or_a_budget():
-    assert line(None, 10.0, None) == f"[{'-' * 24}] start  0:10 so far"
-    assert line(told(), 10.0, None) == f"[{'#' * 6}{'.' * 18}] embedding  cost 1.5  0:30 left in this stage"
-    assert line(told(share=None), 10.0, None).endswith("embedding  cost 1.5  0:10 so far")
-    assert line(told(share=None), 75.0, 100.0) == f"[{'#' * 18}{'.' * 6}] embedding  cost 1.5  0:25 left"
+    assert progress_line(None, 10.0, None) == f"[{'-' * 24}] start  0:10 so far"
+    assert progress_line(told(), 10.0, None) == f"[{'#' * 6}{'.' * 18}] embedding  cost 1.5  0:30 left in this stage"
+    assert progress_line(told(share=None), 10.0, None).endswith("embedding  cost 1.5  0:10 so far")
+    assert progress_line(told(share=None), 75.0, 100.0) == f"[{'#' * 18}{'.' * 6}] embedding  cost 1.5  0:25 left"
 
 
 def test_a_terminal_shows_one_line_whose_last_cost_is_that_of_the_fit(monkeypatch):
@@ -264,7 +264,7 @@ def test_a_fit_that_is_over_soon_writes_one_line_to_a_pipe_whatever_its_steps(se
 def test_a_pipe_gets_a_line_now_and_then(monkeypatch):
     monkeypatch.setattr(display, "REPEAT", 0.01)
     asked, pipe = threading.Semaphore(0), io.StringIO()
-    shown = display.Display(pipe, lambda: asked.release() or "now")
+    shown = display.ProgressDisplay(pipe, lambda: asked.release() or "now")
     assert all(asked.acquire(timeout=60) for _ in range(3))
     shown.close("done")
     first, second, third, *_, last = pipe.getvalue().split("\n")[:-1]

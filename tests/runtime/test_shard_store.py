@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hyphc import HypHC
 from hyphc._runtime import atomic_write
-from hyphc._runtime.shard_store import Checkpoint
+from hyphc._runtime.shard_store import ShardStore
 
 from killing import killed_and_resumed
 
 
 @pytest.fixture
 def store(tmp_path):
-    return Checkpoint.opened(tmp_path / "store", {"data": "abc", "seed": 0})
+    return ShardStore.open(tmp_path / "store", {"data": "abc", "seed": 0})
 
 
 @pytest.mark.parametrize(
@@ -60,37 +60,37 @@ def test_a_damaged_piece_is_not_there(store, damage):
 
 
 def test_the_same_fit_opens_it_again_and_another_is_told_the_difference(store):
-    assert Checkpoint.opened(store.place.path, {"data": "abc", "seed": 0}).place == store.place
+    assert ShardStore.open(store.place.path, {"data": "abc", "seed": 0}).place == store.place
     with pytest.raises(ValueError, match=r"a fit with seed=0, not 1"):
-        Checkpoint.opened(store.place.path, {"data": "abc", "seed": 1})
+        ShardStore.open(store.place.path, {"data": "abc", "seed": 1})
     with pytest.raises(ValueError, match="a fit of other data"):
-        Checkpoint.opened(store.place.path, {"data": "xyz", "seed": 0})
+        ShardStore.open(store.place.path, {"data": "xyz", "seed": 0})
 
 
 def test_a_fit_of_another_version_is_not_mixed_with_this_one(store):
     manifest = store.place.path / "manifest.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "package": "hyphc 0.0.1"}))
     with pytest.raises(ValueError, match=r"package='hyphc 0\.0\.1'"):
-        Checkpoint.opened(store.place.path, {"data": "abc", "seed": 0})
+        ShardStore.open(store.place.path, {"data": "abc", "seed": 0})
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(ValueError, match=r"holds 'thesis\.tex' and no manifest"):
-        Checkpoint.opened(tmp_path, {})
+        ShardStore.open(tmp_path, {})
     assert [item.name for item in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_damaged_manifest_is_told(store):
     (store.place.path / "manifest.json").write_text("{")
     with pytest.raises(ValueError, match="is damaged"):
-        Checkpoint.opened(store.place.path, {})
+        ShardStore.open(store.place.path, {})
 
 
 def test_a_storage_that_is_no_folder_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"The storage .* failed"):
-        Checkpoint.opened(tmp_path / "file" / "store", {})
+        ShardStore.open(tmp_path / "file" / "store", {})
 
 
 def test_a_full_disk_leaves_what_is_finished_and_nothing_half_written(store, monkeypatch):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hyphc import HypHC, Tree, datasets
 from hyphc._runtime import storage
-from hyphc._runtime.shard_store import Checkpoint
-from hyphc._runtime.storage import Address, Folder, place_of
+from hyphc._runtime.shard_store import ShardStore
+from hyphc._runtime.storage import LocalFolder, RemoteFolder, as_storage_folder
 from hyphc.out_of_core.row_sources import open_rows
 
 fsspec = pytest.importorskip("fsspec")
@@ -104,7 +104,7 @@ def here(rows, tmp_path_factory):
 
 
 def files_at(address):
-    place = place_of(address)
+    place = as_storage_folder(address)
     stages = [stage for stage in place.names() if "." not in stage]
     names = ["manifest.json", *(f"{stage}/{name}" for stage in stages for name in place.names(stage))]
     return {name: place.read(name) for name in names}
@@ -130,13 +130,13 @@ def test_a_tree_is_opened_at_an_address(here, tmp_path):
 
 
 def test_an_address_of_a_file_is_the_folder(tmp_path):
-    assert place_of(f"file://{tmp_path}/store") == Folder(tmp_path / "store")
+    assert as_storage_folder(f"file://{tmp_path}/store") == LocalFolder(tmp_path / "store")
     HypHC(2, metric="cosine", checkpoint=f"file://{tmp_path}/kept").fit(np.eye(4))
     assert (tmp_path / "kept" / "manifest.json").exists()
 
 
 def test_what_is_written_is_read_on_another_machine_and_fetched_once(address, elsewhere, monkeypatch):
-    store = Checkpoint.opened(address, {"seed": 0})
+    store = ShardStore.open(address, {"seed": 0})
     array = np.arange(20_000.0).reshape(-1, 4)
     store.write("stage", 3, {"array": array, "number": np.array(2.5)})
     there = elsewhere(store)
@@ -144,13 +144,13 @@ def test_what_is_written_is_read_on_another_machine_and_fetched_once(address, el
     assert there.digest("stage", 3) == store.digest("stage", 3)
     np.testing.assert_array_equal(there.one("stage", 3, "array"), array)
     there.one("stage", 3, "array")[:] = 0.0
-    monkeypatch.setattr(Address, "_asked", None)  # nothing is asked for any more
+    monkeypatch.setattr(RemoteFolder, "_asked", None)  # nothing is asked for any more
     np.testing.assert_array_equal(there.read("stage", 3)["array"], array)
     assert float(there.read("stage", 3)["number"]) == 2.5
 
 
 def test_a_damaged_or_unfinished_piece_at_an_address_is_not_there(elsewhere):
-    store = Checkpoint.opened("memory://store", {})
+    store = ShardStore.open("memory://store", {})
     store.write("stage", 0, {"array": np.arange(3)})
     whole = MemoryFileSystem.store["/store/stage/000000.array.npy"].getvalue()
     for content in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
@@ -163,7 +163,7 @@ def test_a_damaged_or_unfinished_piece_at_an_address_is_not_there(elsewhere):
 
 
 def test_a_released_stage_is_gone_at_an_address_and_said_to_be(address, elsewhere):
-    store = Checkpoint.opened(address, {})
+    store = ShardStore.open(address, {})
     store.write("stage", 0, {"array": np.arange(3)})
     assert not store.is_released("stage")
     elsewhere(store).release("stage")
@@ -213,12 +213,12 @@ def test_what_is_finished_is_not_sent_again(failing, rows):
 
 
 def test_copies_are_kept_of_few_addresses_only():
-    stores = [Checkpoint.opened(f"memory://{number}", {}) for number in range(storage.ADDRESSES + 2)]
+    stores = [ShardStore.open(f"memory://{number}", {}) for number in range(storage.ADDRESSES + 2)]
     assert len(storage._FOLDERS) == storage.ADDRESSES
     stores[0].write("stage", 0, {"array": np.arange(3)})  # a place whose copies are gone begins anew
     assert stores[0].has("stage", 0)
     folders = list(storage._FOLDERS.values())
-    storage._forget(0)
+    storage._remove_copies(0)
     assert not [folder for folder in folders if folder.exists()]
 
 
@@ -229,9 +229,9 @@ def test_a_package_that_is_missing_is_named_and_an_unknown_protocol_told():
     with pytest.raises(
         ImportError, match="'absent://x' cannot be opened: Install absentfs to access it, here and on all"
     ):
-        place_of("absent://x")
+        as_storage_folder("absent://x")
     with pytest.raises(ValueError, match="Protocol not known: nowhere"):
-        place_of("nowhere://x")
+        as_storage_folder("nowhere://x")
 
 
 def test_a_fit_at_once_keeps_its_states_in_a_folder_only():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hyphc import Tree, dasgupta_cost, refine
-from hyphc.search.coarsening import coarser
+from hyphc.search.coarsening import coarsen
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,19 +16,19 @@ from strategies import KINDS, chain, magnitude, random_tree, similarity_of_kind,
 def test_costs_of_a_level_differ_from_costs_of_the_whole_by_one_amount(case, limit, seed):
     tree, similarity = case
     similarity = with_sizes(similarity, np.random.default_rng(seed).integers(1, 5, similarity.n).astype(float))
-    level = coarser(tree, similarity, limit)
+    level = coarsen(tree, similarity, limit)
     rounding = 1e-11 * magnitude(similarity)
     inside = dasgupta_cost(tree, similarity) - dasgupta_cost(level.tree, level.similarity)
     for other in (level.tree, random_tree(level.tree.n_leaves, seed)):
-        whole = dasgupta_cost(level.whole(other), similarity)
+        whole = dasgupta_cost(level.expand(other), similarity)
         assert whole == pytest.approx(dasgupta_cost(other, level.similarity) + inside, abs=rounding)
 
 
 @given(tree_and_similarity(min_leaves=1), st.integers(1, 9))
 def test_a_level_is_the_tree_above_its_largest_small_subtrees(case, limit):
     tree, similarity = case
-    level = coarser(tree, similarity, limit)
-    assert level.whole(level.tree) == tree
+    level = coarsen(tree, similarity, limit)
+    assert level.expand(level.tree) == tree
     assert level.similarity.sizes.sum() == pytest.approx(similarity.sizes.sum())
     sizes, parent = np.asarray(tree.sizes), np.full(2 * tree.n_leaves - 1, -1)
     parent[tree.children.T] = tree.n_leaves + np.arange(tree.n_leaves - 1)
@@ -51,7 +51,7 @@ def test_large_trees_are_swept_on_several_levels_by_any_number_of_threads(kind, 
 def test_more_effort_goes_on_longer_and_names_are_kept(monkeypatch):
     monkeypatch.setattr("hyphc.search.search_context.LARGE", 40)
     monkeypatch.setattr("hyphc.search.multilevel.SMALL", 4)
-    monkeypatch.setattr("hyphc.search.multilevel.SETTLED", 0.02)
+    monkeypatch.setattr("hyphc.search.multilevel.MIN_GAIN", 0.02)
     similarity = similarity_of_kind("graph", 400, 3)
     start = Tree(random_tree(400, 3).children, names=[f"leaf {i}" for i in range(400)])
     sweeps: dict[float, list[str]] = {}

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hyphc import Tree, as_similarity, dasgupta_cost, exact_tree, insert, refine
 from hyphc._kernels.search import dispatch, local_search, tree_passes
 from hyphc.search import Progress
-from hyphc.search.state import agenda_of, cost_of, scratch_of, state_of, tree_of
+from hyphc.search.state import build_state, new_agenda, new_scratch, state_cost, tree_from_state
 from hyphc.similarity import Background, Blend, Dense, Features, Graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,17 +44,17 @@ def test_the_change_of_cost_that_the_search_reports_is_the_exact_one_and_never_p
     if weighted:
         similarity = with_sizes(similarity, np.random.default_rng(seed).integers(1, 5, similarity.n).astype(float))
     n = tree.n_leaves
-    state = state_of(tree, similarity)
-    scratch, agenda = scratch_of(state), agenda_of(np.arange(n), seed)
-    tree_passes.wake_all(state.nodes, scratch, agenda, 2 * n - 2)
+    state = build_state(tree, similarity)
+    scratch, agenda = new_scratch(state), new_agenda(np.arange(n), seed)
+    tree_passes.queue_all(state.nodes, scratch, agenda, 2 * n - 2)
     cost, rounding = dasgupta_cost(tree, similarity), 1e-11 * magnitude(similarity)
     for smallest in [np.inf] * 10 + [0.0] * 10:
-        change = local_search.search(state, scratch, agenda, 2 * n - 1, smallest, 7)
-        found = tree_of(state, np.arange(n), 1.0, None)
+        change = local_search.search_region(state, scratch, agenda, 2 * n - 1, smallest, 7)
+        found = tree_from_state(state, np.arange(n), 1.0, None)
         assert change <= rounding
         cost += change
         assert dasgupta_cost(found, similarity) == pytest.approx(cost, abs=rounding)
-        assert cost_of(state) == pytest.approx(cost, abs=rounding)
+        assert state_cost(state) == pytest.approx(cost, abs=rounding)
 
 
 def places_below(nodes, v):
@@ -69,8 +69,8 @@ def places_below(nodes, v):
 
 
 @njit
-def aim(state, scratch, A, ceiling):
-    return dispatch.aim(state, scratch, A, ceiling)
+def aim(state, scratch, A, region_parent):
+    return dispatch.prepare_weights(state, scratch, A, region_parent)
 
 
 @njit
@@ -80,7 +80,7 @@ def weight(state, work, A, v):
 
 @njit
 def floor_below(state, work, v, a, acc, w, cap, reach):
-    return dispatch.floor_below(state, work, v, a, acc, w, cap, reach)
+    return dispatch.lower_bound_below(state, work, v, a, acc, w, cap, reach)
 
 
 def graft_costs(state, scratch, A):
@@ -99,7 +99,7 @@ def graft_costs(state, scratch, A):
 
 
 def hang_loose(nodes, A):
-    """Let ``aim`` find the region of a leaf that is not part of the tree."""
+    """Let ``prepare_weights`` find the region of a leaf that is not part of the tree."""
     root = nodes["left"][-1]
     nodes["region"][A], nodes["parent"][A] = 0, root
     if "first" in nodes.dtype.names:
@@ -119,9 +119,11 @@ def test_no_place_below_a_node_costs_less_than_the_bound_says(kind, n, seed, wei
     similarity = narrow_features(n, seed) if kind == "narrow" else similarity_of_kind(kind, n, seed)
     if weighted:
         similarity = with_sizes(similarity, rng.integers(1, 5, n).astype(float))
-    state = state_of(random_tree(n - 1, seed), similarity)
-    scratch, agenda = scratch_of(state), agenda_of(np.arange(n - 1), seed)
-    local_search.search(state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40)))  # some moves, kept and undone
+    state = build_state(random_tree(n - 1, seed), similarity)
+    scratch, agenda = new_scratch(state), new_agenda(np.arange(n - 1), seed)
+    local_search.search_region(
+        state, scratch, agenda, 2 * n - 1, 0.0, int(rng.integers(40))
+    )  # some moves, kept and undone
     nodes, A = state.nodes, n - 1
     hang_loose(nodes, A)
     cap, reach = aim(state, scratch, A, 2 * n - 1)

@@ -7,10 +7,10 @@ import pytest
 from hyphc import Tree, as_similarity, dasgupta_cost, refine
 from hyphc._kernels.search import tree_fusion as kernels
 from hyphc._runtime.run_control import Clock
-from hyphc.search.ratchet import n_rounds, ratcheted
-from hyphc.search.restarts import with_other_starts
-from hyphc.search.search_context import Run
-from hyphc.search.tree_fusion import fused
+from hyphc.search.ratchet import n_rounds, ratchet
+from hyphc.search.restarts import fuse_other_starts
+from hyphc.search.search_context import SearchContext
+from hyphc.search.tree_fusion import fuse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,7 +56,7 @@ def related(tree, seed):
 
 
 def a_run(tree, similarity, seed=0, n_jobs=1):
-    return Run(n_jobs, np.random.RandomState(seed), Clock(), (dasgupta_cost(tree, similarity), tree))
+    return SearchContext(n_jobs, np.random.RandomState(seed), Clock(), (dasgupta_cost(tree, similarity), tree))
 
 
 @given(tree_and_similarity(min_leaves=1, max_leaves=12), st.integers(0, 2**31 - 2), st.booleans())
@@ -66,7 +66,7 @@ def test_a_fused_tree_is_the_cheapest_that_can_be_made_of_both(case, seed, weigh
     if weighted:
         similarity = with_sizes(similarity, np.random.default_rng(seed).integers(1, 5, similarity.n).astype(float))
     other = related(tree, seed)
-    found = dasgupta_cost(fused(tree, other, similarity), similarity)
+    found = dasgupta_cost(fuse(tree, other, similarity), similarity)
     assert found == pytest.approx(cheapest_mixture(tree, other, similarity), abs=1e-11 * magnitude(similarity))
 
 
@@ -76,7 +76,7 @@ def test_twins_are_the_nodes_with_the_same_leaves(n, seed, near):
     one = random_tree(n, seed)
     two = refine(one, similarity_of_kind("dense", n, seed), max_sweeps=1) if near else random_tree(n, seed + 1)
     number = {leaves: v for v, leaves in enumerate(clusters(one))}
-    twins = kernels.twins(np.array(one.children), one._first, np.array(one.sizes), np.array(two.children))
+    twins = kernels.match_clusters(np.array(one.children), one._first, np.array(one.sizes), np.array(two.children))
     assert twins.tolist() == [number.get(leaves, -1) for leaves in clusters(two)]
 
 
@@ -86,7 +86,7 @@ def test_no_fused_tree_is_worse_than_either(kind, n):
     similarity = similarity_of_kind(kind, n, 1)
     for seed in range(2):
         one, two = (refine(random_tree(n, s), similarity, max_sweeps=2) for s in (seed, seed + 100))
-        found = fused(one, two, similarity)
+        found = fuse(one, two, similarity)
         least = min(dasgupta_cost(tree, similarity) for tree in (one, two))
         assert dasgupta_cost(found, similarity) <= least + 1e-11 * magnitude(similarity)
 
@@ -94,8 +94,8 @@ def test_no_fused_tree_is_worse_than_either(kind, n):
 def test_a_chain_fused_with_its_reverse_and_equal_trees_stay_as_they_are():
     W = np.ones((50, 50)) - np.eye(50)
     tree = chain(50)
-    assert fused(tree, chain(50, np.arange(50)[::-1]), as_similarity(W, "precomputed")) is tree
-    assert fused(tree, Tree(tree.children), as_similarity(W, "precomputed")) is tree
+    assert fuse(tree, chain(50, np.arange(50)[::-1]), as_similarity(W, "precomputed")) is tree
+    assert fuse(tree, Tree(tree.children), as_similarity(W, "precomputed")) is tree
 
 
 def test_halves_that_are_better_in_different_trees_are_both_kept():
@@ -106,7 +106,7 @@ def test_halves_that_are_better_in_different_trees_are_both_kept():
     halves = lambda left, right: Tree(  # noqa: E731
         [*left, *(np.array(right) + 4), [8, 9], [10, 11], [12, 13]]
     )
-    found = fused(halves(good, bad), halves(bad, good), as_similarity(W, "precomputed"))
+    found = fuse(halves(good, bad), halves(bad, good), as_similarity(W, "precomputed"))
     assert found == halves(good, good)
 
 
@@ -117,7 +117,7 @@ def test_the_ratchet_is_never_worse_and_the_same_for_every_number_of_threads(kin
     if weighted:
         similarity = with_sizes(similarity, np.arange(150) % 3 + 1.0)
     tree = refine(random_tree(150, 0), similarity, max_sweeps=1)
-    one, two = (ratcheted(tree, similarity, a_run(tree, similarity, 5, n_jobs)) for n_jobs in (1, 2))
+    one, two = (ratchet(tree, similarity, a_run(tree, similarity, 5, n_jobs)) for n_jobs in (1, 2))
     assert np.array_equal(one.children, two.children)
     assert dasgupta_cost(one, similarity) <= dasgupta_cost(tree, similarity) + 1e-11 * magnitude(similarity)
 
@@ -131,7 +131,7 @@ def test_the_ratchet_gains_where_no_single_move_does(kind):
         run = a_run(tree, similarity, seed)
         found = tree
         for _ in range(4):
-            found = ratcheted(found, similarity, run)
+            found = ratchet(found, similarity, run)
         gained += dasgupta_cost(found, similarity) < dasgupta_cost(tree, similarity) * (1 - 1e-9)
     assert gained >= 1
 
@@ -163,5 +163,5 @@ def test_a_poor_start_is_replaced_by_one_of_the_search_itself(kind):
     similarity = similarity_of_kind(kind, 80, 2)
     tree = random_tree(80, 0)
     given = dasgupta_cost(tree, similarity)
-    found = with_other_starts(tree, given, similarity, a_run(tree, similarity))
+    found = fuse_other_starts(tree, given, similarity, a_run(tree, similarity))
     assert dasgupta_cost(found, similarity) < given

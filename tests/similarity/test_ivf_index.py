@@ -145,7 +145,7 @@ def test_all_cells_searched_is_the_exact_search() -> None:
 def test_lists_turned_around_name_those_who_list_a_point_first() -> None:
     places = np.array([[1, 2], [2, 3], [1, 0], [2, -1]], np.int32)
     back = np.full((4, 2), -1, np.int32)
-    nearest_kernels.who_lists(places, back)
+    nearest_kernels.reverse_neighbors(places, back)
     assert back.tolist() == [[2, -1], [0, 2], [1, 3], [1, -1]]  # 0 lists 2 as well, but later than 1 and 3
 
 
@@ -158,8 +158,8 @@ def test_neighbours_of_neighbours_are_the_nearest_of_all_within_reach() -> None:
     places[7, 2:] = -1  # a short list
     far = np.where(places < 0, np.inf, np.take_along_axis(half, np.maximum(places, 0), 1)).astype(np.float32)
     near, nearer, back = np.empty_like(places), np.empty_like(far), np.full((60, 2), -1, np.int32)
-    nearest_kernels.who_lists(places, back)
-    nearest_kernels.neighbours_of_neighbours(X, places, far, back, 0, 60, np.zeros(60, np.int32), near, nearer)
+    nearest_kernels.reverse_neighbors(places, back)
+    nearest_kernels.nn_descent_step(X, places, far, back, 0, 60, np.zeros(60, np.int32), near, nearer)
     known = [set(places[i].tolist()) | set(back[i].tolist()) for i in range(60)]
     for i in range(60):
         asked = {*places[i, :2].tolist(), *back[i].tolist()} - {-1}

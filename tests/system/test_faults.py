@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hyphc import HypHC, Tree
-from hyphc._runtime.folder_lock import Lock
+from hyphc._runtime.folder_lock import FolderLock
 from hyphc._runtime.run_control import Clock
 from hyphc.cli import fit_files, main, outputs
 from hyphc.fit import resume
@@ -154,17 +154,17 @@ class default_interrupts:
 
 def pressed_during_the_fit(monkeypatch, *numbers: int) -> None:
     asked: list[bool] = []
-    late = Clock.late
+    should_stop = Clock.should_stop
 
     def press(clock: Clock) -> bool:
         if threading.current_thread() is not threading.main_thread():  # where signals are handled at once
-            return late(clock)
+            return should_stop(clock)
         asked.append(True)
         if 5 <= len(asked) < 5 + len(numbers):
             os.kill(os.getpid(), numbers[len(asked) - 5])
-        return late(clock)
+        return should_stop(clock)
 
-    monkeypatch.setattr(Clock, "late", press)
+    monkeypatch.setattr(Clock, "should_stop", press)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -287,7 +287,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_in_one_sentence(scene, monk
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hyphc._runtime.shard_store.Checkpoint._write_array", full)
+    monkeypatch.setattr("hyphc._runtime.shard_store.ShardStore._write_array", full)
     assert fit("--checkpoint", "kept") == 0
     said = "hyphc: The checkpoint 'kept' failed: No space left on device; the fit goes on, and what is there stays.\n"
     assert capsys.readouterr().err == said
@@ -312,7 +312,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
     for name in (".new.dead", ".new.alive"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "tree.npz").write_bytes(b"half")
-    alive = Lock.taken(tmp_path / ".new.alive")
+    alive = FolderLock.acquire(tmp_path / ".new.alive")
     assert alive is not None
     with outputs.staging_folder(tmp_path) as stage:
         (stage / "tree.npz").write_bytes(b"whole")

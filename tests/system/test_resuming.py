@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc import Constraints, HypHC, Tree
 from hyphc._runtime.run_control import Clock
-from hyphc._runtime.shard_store import Checkpoint
+from hyphc._runtime.shard_store import ShardStore
 from hyphc.fit import resume
 from hyphc.search import search_context as search
 
@@ -49,7 +49,7 @@ def assert_same_fit(one: HypHC, other: HypHC) -> None:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """What the disk keeps when the power fails is not tested here."""
-    monkeypatch.setattr(Checkpoint, "settle", lambda *_: None)
+    monkeypatch.setattr(ShardStore, "flush", lambda *_: None)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -196,7 +196,7 @@ def test_a_full_disk_is_told_once_and_the_fit_goes_on(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with every_state_written(monkeypatch), monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "_write_array", full)
+        patch.setattr(ShardStore, "_write_array", full)
         with pytest.warns(UserWarning, match="failed: No space left on device; the fit goes on") as told:
             model = HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     assert len(told) == 1
@@ -222,7 +222,7 @@ def test_time_spent_before_counts_against_the_budget(tmp_path, monkeypatch):
     with every_state_written(monkeypatch, limit=6), pytest.raises(Killed):
         HypHC(3, random_state=0, time_budget=50.0, checkpoint=tmp_path).fit(ROWS)
     spent = []
-    monkeypatch.setattr(Clock, "spent", lambda clock, seconds: (spent.append(seconds), clock.stop()))
+    monkeypatch.setattr(Clock, "add_elapsed", lambda clock, seconds: (spent.append(seconds), clock.stop()))
     HypHC(3, random_state=0, time_budget=50.0, checkpoint=tmp_path).fit(ROWS)
     assert len(spent) == 1
     assert 0 < spent[0] < 50
@@ -231,7 +231,7 @@ def test_time_spent_before_counts_against_the_budget(tmp_path, monkeypatch):
 def test_large_states_are_written_less_often(tmp_path, monkeypatch):
     now, writes = [0.0], []
     monkeypatch.setattr(resume.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(Checkpoint, "write", lambda *_: (writes.append(now[0]), now.__setitem__(0, now[0] + 1.0)))
+    monkeypatch.setattr(ShardStore, "write", lambda *_: (writes.append(now[0]), now.__setitem__(0, now[0] + 1.0)))
     checkpoint = resume.FitCheckpoint(tmp_path, {})
     for _ in range(1000):
         now[0] += 1.0

@@ -102,14 +102,14 @@ COMPILED_ONLY = {
     "search.tree_passes.count_leaves",
     "search.tree_passes.largest_subtrees",
     "search.tree_passes.leaves_below",
-    "search.tree_passes.wake_all",
+    "search.tree_passes.queue_all",
     *(
         f"similarity.ivf_cells.{name}"
-        for name in ("assign", "halve", "means", "move", "nearness", "products", "squared_distances")
+        for name in ("assign_nearest", "halve", "means", "nearness", "products", "reassign", "squared_distances")
     ),
     *(
         f"similarity.nearest.{name}"
-        for name in ("choose", "fill_panel", "neighbours_of_neighbours", "rank", "search", "who_lists")
+        for name in ("choose_probes", "fill_panel", "nn_descent_step", "rank", "reverse_neighbors", "search_cells")
     ),
     "similarity.fuzzy_memberships.memberships",
     "tree.prunings._count_clusters",

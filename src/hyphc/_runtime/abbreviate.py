@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 GAP = "…"
 
 
-def shortened(names: Sequence[str], length: int) -> list[str]:
+def abbreviate(names: Sequence[str], length: int) -> list[str]:
     """Names of at most so many letters: the end is left out, or the middle, or the beginning, whichever tells most apart.
 
     Examples
     --------
-    >>> shortened(["ant", "sample 2024 A1", "sample 2024 B1"], 8)
+    >>> abbreviate(["ant", "sample 2024 A1", "sample 2024 B1"], 8)
     ['ant', 'sam…4 A1', 'sam…4 B1']
     """
     if length < 3:

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 Records = Any  # array of records, or one of them
 
 
-def record(*fields: tuple[Any, ...]) -> np.dtype[Any]:
+def record_dtype(*fields: tuple[Any, ...]) -> np.dtype[Any]:
     """A dtype whose entries have attributes, ``array[i].field``, in kernels and in plain Python alike."""
     for name, *_ in fields:
         if hasattr(np.record, name):
@@ -23,7 +23,7 @@ def record(*fields: tuple[Any, ...]) -> np.dtype[Any]:
     return np.dtype((np.record, np.dtype(list(fields), align=True)))
 
 
-def one_of(dtype: np.dtype[Any]) -> Records:
+def zero_record(dtype: np.dtype[Any]) -> Records:
     """A single record of zeros, to be changed in place."""
     return np.zeros((), dtype=dtype)[()]
 

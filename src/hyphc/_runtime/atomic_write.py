@@ -12,16 +12,16 @@ from typing import IO
 
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{8}")
 # Tables pack to between a third and a fiftieth. What grows beyond this is no table, and would fill the memory.
-MOST_TIMES, SMALL = 100, 64 << 20
+MAX_RATIO, SMALL = 100, 64 << 20
 
 
-def most_bytes(size: int) -> int:
+def max_unpacked_bytes(size: int) -> int:
     """What a packed file of this size may hold at the most, in bytes."""
-    return max(SMALL, MOST_TIMES * size)
+    return max(SMALL, MAX_RATIO * size)
 
 
 @contextmanager
-def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
     target = Path(path)
     draft = target.parent / f".{target.name}.{secrets.token_hex(4)}"

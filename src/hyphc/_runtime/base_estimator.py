@@ -13,7 +13,7 @@ Given = ParamSpec("Given")
 Self = TypeVar("Self")
 
 
-def named_parameters(
+def check_parameter_names(
     init: Callable[Concatenate[Self, Given], None],
 ) -> Callable[Concatenate[Self, Given], None]:
     """Return a constructor whose TypeErrors name the estimator and the parameter that was perhaps meant."""
@@ -39,22 +39,22 @@ def named_parameters(
 
 
 @contextmanager
-def fitted_anew(estimator: Any) -> Iterator[None]:
+def fresh_fit(estimator: Any) -> Iterator[None]:
     """Begin a fit without the attributes of one before, and leave the estimator unfitted if it raises."""
-    _forget_fit(estimator)
+    _delete_fitted_attributes(estimator)
     try:
         yield
     except BaseException:
-        _forget_fit(estimator)
+        _delete_fitted_attributes(estimator)
         raise
 
 
-def _forget_fit(estimator: Any) -> None:
+def _delete_fitted_attributes(estimator: Any) -> None:
     """Remove all fitted attributes: by scikit-learn's convention those, and only those, whose names end with an underscore."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
 
 
-def defaults_of(kind: type) -> dict[str, Any]:
+def default_parameters(kind: type) -> dict[str, Any]:
     """Return what each parameter of an estimator is if nobody gives it."""
     return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}

@@ -1,7 +1,7 @@
-"""The trail of a fit: what each level of the work needs to go on from here, so that a later process can take it up.
+"""Checkpoints of a fit: nested scopes that save arrays and numbers from which a later process resumes.
 
-A fit is levels of work, one inside the other: the fit, its search, a series of sweeps. Each *keeps* what it needs to come to the
-same point again: arrays and numbers. All of them together, at a moment when no thread is at work, are where the fit stands.
+A fit is nested work: the fit, its search, a series of sweeps. Each scope saves what it needs to reach the same point again. All
+open scopes together, at a moment when no thread is running, are one snapshot.
 """
 
 from __future__ import annotations
@@ -14,115 +14,115 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Frame = dict[str, npt.NDArray[Any]]  # by "level.level.name"
+Snapshot = dict[str, npt.NDArray[Any]]  # by "scope.scope.name"
 Value = Any  # array or number, or a function that makes one when it is written
 
 
-class Level:
-    """One level of the work: what an earlier process kept of it, and what this one keeps.
+class Scope:
+    """One level of nested work: what an earlier process saved of it, and what this one saves; here, nothing.
 
     Attributes
     ----------
-    found : Frame
-        Empty if there is nothing to take up.
+    saved : Snapshot
+        Empty if there is nothing to resume from.
     """
 
-    def __init__(self, found: Frame | None = None) -> None:
-        self.found = {} if found is None else found
+    def __init__(self, saved: Snapshot | None = None) -> None:
+        self.saved = {} if saved is None else saved
 
-    def keep(self, **values: Value) -> None:
-        """From here on the level is taken up with these; if it is time they are written, with those of the levels around."""
+    def save(self, **values: Value) -> None:
+        """Replace the values of this scope; they are written if it is time, with those of the enclosing scopes."""
 
-    def finish(self, **values: Value) -> None:
-        """Keep these, and write them now."""
+    def save_now(self, **values: Value) -> None:
+        """Replace the values of this scope, and write them at once."""
 
-    def take_up(self, record: Any) -> None:
-        """Set the fields of a dataclass to what was found."""
+    def restore(self, record: Any) -> None:
+        """Set the fields of a dataclass to the saved values."""
         for field in fields(record):
-            if field.name in self.found:
-                value = self.found[field.name]
+            if field.name in self.saved:
+                value = self.saved[field.name]
                 setattr(record, field.name, value if value.ndim else value.item())
 
 
-class Trail:
-    """The trail of a fit that nobody keeps: there is nothing to take up, and nothing is written."""
+class NoCheckpoints:
+    """Checkpoints that save and restore nothing."""
 
     @contextmanager
-    def level(self, name: str) -> Iterator[Level]:
-        """Enter a level of the work. Names are unique within the level around, as long as that has kept nothing new."""
-        yield Level()
+    def scope(self, name: str) -> Iterator[Scope]:
+        """Enter a scope. Names are unique within the enclosing scope, until that saves new values."""
+        yield Scope()
 
 
-class KeptTrail(Trail):
-    """A trail that is kept.
+class Checkpoints(NoCheckpoints):
+    """Checkpoints that are written.
 
     Parameters
     ----------
-    found : Frame
-        What an earlier process kept.
+    saved : Snapshot
+        What an earlier process saved.
     offer : callable
-        Called whenever something is kept, with a function that makes the frame, and whether it must be written now.
+        Called after each ``save`` with a function that makes the snapshot, and whether it must be written now.
 
     Examples
     --------
-    >>> kept = []
-    >>> trail = KeptTrail({}, lambda frame, now: kept.append(frame()))
-    >>> with trail.level("fit") as fit, trail.level("search") as search:
-    ...     fit.keep(seed=1)
-    ...     search.keep(round=lambda: 2)
-    >>> {name: value.item() for name, value in kept[-1].items()}
+    >>> written = []
+    >>> checkpoints = Checkpoints({}, lambda snapshot, now: written.append(snapshot()))
+    >>> with checkpoints.scope("fit") as fit, checkpoints.scope("search") as search:
+    ...     fit.save(seed=1)
+    ...     search.save(round=lambda: 2)
+    >>> {name: value.item() for name, value in written[-1].items()}
     {'fit.seed': 1, 'fit.search.round': 2}
-    >>> with KeptTrail(kept[-1], print).level("fit") as fit:
-    ...     fit.found["seed"].item()
+    >>> with Checkpoints(written[-1], print).scope("fit") as fit:
+    ...     fit.saved["seed"].item()
     1
     """
 
-    def __init__(self, found: Frame, offer: Callable[[Callable[[], Frame], bool], None]) -> None:
-        self._found, self._offer = dict(found), offer
-        self._levels: list[_KeptLevel] = []
+    def __init__(self, saved: Snapshot, offer: Callable[[Callable[[], Snapshot], bool], None]) -> None:
+        self._saved, self._offer = dict(saved), offer
+        self._scopes: list[_SavedScope] = []
 
     @contextmanager
-    def level(self, name: str) -> Iterator[Level]:
-        """Enter a level of the work, and leave it with the block."""
-        path = f"{self._levels[-1].path}.{name}" if self._levels else name
-        level = _KeptLevel(path, self._taken(path), self._kept)
-        self._levels.append(level)
+    def scope(self, name: str) -> Iterator[Scope]:
+        """Enter a scope, and leave it with the block."""
+        path = f"{self._scopes[-1].path}.{name}" if self._scopes else name
+        scope = _SavedScope(path, self._pop_saved(path), self._on_save)
+        self._scopes.append(scope)
         try:
-            yield level
+            yield scope
         finally:
-            self._levels.pop()
+            self._scopes.pop()
 
-    def _taken(self, path: str) -> Frame:
-        """What was kept of a level; it is there once, for the first to enter."""
-        names = [name for name in self._found if name.rpartition(".")[0] == path]
-        return {name.rpartition(".")[2]: self._found.pop(name) for name in names}
+    def _pop_saved(self, path: str) -> Snapshot:
+        """Return the saved values of a scope once, to the first that enters it."""
+        names = [name for name in self._saved if name.rpartition(".")[0] == path]
+        return {name.rpartition(".")[2]: self._saved.pop(name) for name in names}
 
-    def _kept(self, now: bool) -> None:
-        # as long as levels further in have not been taken up, what was found stands further on than what is kept here
-        if not self._found:
-            self._offer(self._frame, now)
+    def _on_save(self, now: bool) -> None:
+        # as long as inner scopes have not been restored, the earlier snapshot is ahead of this one
+        if not self._saved:
+            self._offer(self._snapshot, now)
 
-    def _frame(self) -> Frame:
-        return {f"{level.path}.{name}": array for level in self._levels for name, array in level.arrays()}
+    def _snapshot(self) -> Snapshot:
+        return {f"{scope.path}.{name}": array for scope in self._scopes for name, array in scope.arrays()}
 
 
-class _KeptLevel(Level):
-    """A level of a trail that is kept."""
+class _SavedScope(Scope):
+    """A scope of checkpoints that are written."""
 
-    def __init__(self, path: str, found: Frame, offer: Callable[[bool], None]) -> None:
-        super().__init__(found)
+    def __init__(self, path: str, saved: Snapshot, offer: Callable[[bool], None]) -> None:
+        super().__init__(saved)
         self.path, self._offer = path, offer
         self._values: Mapping[str, Value] = {}
 
-    def keep(self, **values: Value) -> None:
+    def save(self, **values: Value) -> None:
         self._values = values
         self._offer(False)
 
-    def finish(self, **values: Value) -> None:
+    def save_now(self, **values: Value) -> None:
         self._values = values
         self._offer(True)
 
     def arrays(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-        """What it kept, as arrays."""
+        """Yield names and values, as arrays."""
         for name, value in self._values.items():
             yield name, np.asarray(value() if callable(value) else value)

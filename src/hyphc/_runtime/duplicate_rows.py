@@ -15,7 +15,7 @@ Hashes = npt.NDArray[np.uint64]
 AT_ONCE = 1_024  # rows compared at a time
 
 
-def equal_rows(rows: Callable[[Ints], Any], n: int) -> Ints | None:
+def group_equal_rows(rows: Callable[[Ints], Any], n: int) -> Ints | None:
     """A group number (n,) for each row, the same for equal rows, by first appearance; None if all differ.
 
     ``rows`` gives the rows of an index, dense or sparse: they are hashed, and compared only where hashes agree.
@@ -42,18 +42,18 @@ def _chunks(items: Ints) -> list[Ints]:
 def _row_hashes(rows: Any) -> Hashes:
     """A 64-bit number for each row, equal for equal rows."""
     if isinstance(rows, np.ndarray):
-        return np.asarray((_mixed(rows) * _factors(np.arange(rows.shape[1]))).sum(axis=1, dtype=np.uint64))
-    terms = _mixed(rows.data) * _factors(rows.indices)
+        return np.asarray((_scramble(rows) * _factors(np.arange(rows.shape[1]))).sum(axis=1, dtype=np.uint64))
+    terms = _scramble(rows.data) * _factors(rows.indices)
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
     return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
 
 
 def _factors(columns: Ints) -> Hashes:
     """An odd number for each column, from its number alone: a table of a sparse matrix' columns would be as long as the data."""
-    return _mixed(columns + 1) | np.uint64(1)
+    return _scramble(columns + 1) | np.uint64(1)
 
 
-def _mixed(values: npt.NDArray[Any]) -> Hashes:
+def _scramble(values: npt.NDArray[Any]) -> Hashes:
     """The bits of the numbers, scrambled: those of 1, 2 and 4 differ in their highest bits only."""
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)  # + 0.0: −0 becomes 0
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 FILE = ".lock"  # in the folder, as long as it is locked
-PATIENCE = 0.01  # seconds between two attempts at a lock that is held
+POLL_INTERVAL = 0.01  # seconds between two attempts at a lock that is held
 
 
-class Lock:
-    """A lock on a folder that exists, until ``release``; ``Lock(None)`` locks nothing.
+class FolderLock:
+    """A lock on a folder that exists, until ``release``; ``FolderLock(None)`` locks nothing.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> mine = Lock.taken(folder)
-    >>> Lock.taken(folder) is None  # it is held
+    >>> mine = FolderLock.acquire(folder)
+    >>> FolderLock.acquire(folder) is None  # it is held
     True
     >>> mine.release()
     >>> os.rmdir(folder)
@@ -33,7 +33,7 @@ class Lock:
         self._lock = lock
 
     @classmethod
-    def taken(cls, folder: PathLike, *, wait: float = 0.0) -> Lock | None:
+    def acquire(cls, folder: PathLike, *, wait: float = 0.0) -> FolderLock | None:
         """Return the lock, or None if another process, or another lock of this one, holds it for so many seconds.
 
         Where the folder cannot be written to, or its file system has no locks, nothing is locked.
@@ -44,7 +44,7 @@ class Lock:
             raise FileNotFoundError(f"{os.fspath(folder)!r} is no folder, and cannot be locked; make it first.")
         lock = FileLock(Path(folder, FILE), thread_local=False)
         try:
-            lock.acquire(timeout=wait, poll_interval=PATIENCE)
+            lock.acquire(timeout=wait, poll_interval=POLL_INTERVAL)
         except Timeout:
             return None
         except OSError:
@@ -64,7 +64,7 @@ class Lock:
         self._lock.release()
         self._lock = None
 
-    def __enter__(self) -> Lock:
+    def __enter__(self) -> FolderLock:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""How the package's kernels are compiled: what Python calls, what only kernels call, and what depends on types.
+"""Compilation of kernels with numba: decorators for kernels and their helper functions, and dispatch on types.
 
 Each function that Python can call carries a wrapper that takes its arguments apart, which takes longer to compile than most
 functions themselves. So only kernels have one; to call a part of them from Python would crash.
@@ -24,8 +24,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result", covariant=True)
 
-PATIENCE = 0.5  # seconds of compilation before the user is told: a kernel or two are no news
-NEWS = "hyphc: compiling kernels, once per installation and kind of input; some ten seconds …"
+WARN_AFTER = 0.5  # seconds of compilation before the message: one or two kernels need none
+MESSAGE = "hyphc: compiling kernels, once per installation and kind of input; some ten seconds …"
 
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _UNWRAPPED: Any = {**_OPTIONS, "no_cpython_wrapper": True}
@@ -41,7 +41,7 @@ class _Decorator(Protocol):
 
 
 def _compiled(function: Any = None, /, **options: Any) -> Any:
-    """numba's compiler with a cache, if there is a place for one."""
+    """Compile with numba, with an on-disk cache where a directory is writable."""
     if function is None:
         return partial(_compiled, **options)
     compiled: Any = njit(function, **options)
@@ -55,7 +55,7 @@ kernel: _Decorator = partial(_compiled, **_OPTIONS)
 part: _Decorator = partial(_compiled, **_UNWRAPPED)
 
 
-class Verb(Protocol[Arguments, Result]):
+class TypeDispatched(Protocol[Arguments, Result]):
     """A function whose body depends on the class of its first argument."""
 
     def __call__(self, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
@@ -65,10 +65,10 @@ class Verb(Protocol[Arguments, Result]):
         """Decorate the body for these classes."""
 
 
-def by_kind(verb: Callable[Arguments, Result]) -> Verb[Arguments, Result]:
-    """A function of kernels whose body is chosen by the class of its first argument, a named tuple, when they are compiled.
+def dispatch_on_type(verb: Callable[Arguments, Result]) -> TypeDispatched[Arguments, Result]:
+    """Return a function whose body is chosen by the class of its first argument, a named tuple, at compile time.
 
-    Bodies are given by ``verb.of(*classes)``. What one class does not need is neither compiled nor asked for at run time.
+    Bodies are given by ``verb.of(*classes)``. Nothing is compiled for unused classes, and nothing is dispatched at run time.
     """
     bodies: dict[type, Callable[..., Any]] = {}
 
@@ -93,30 +93,30 @@ def by_kind(verb: Callable[Arguments, Result]) -> Verb[Arguments, Result]:
 
 
 class _Compilation(event.Listener):
-    """Tell the user once why the package's own kernels take long to compile; compilations of other packages are not counted."""
+    """Log once that the package's own kernels are being compiled; compilations of other packages are not counted."""
 
     def __init__(self) -> None:
         self.started: list[float] = []  # of the compilations under way: parts are compiled while their kernel is
-        self.seconds, self.is_told = 0.0, False
+        self.seconds, self.has_warned = 0.0, False
 
     def on_start(self, event: Any) -> None:
-        """Tell the user if kernels have been compiled for some time."""
-        if not _is_ours(event):
+        """Log the message if compilation has taken longer than ``WARN_AFTER``."""
+        if not _is_package_kernel(event):
             return
         self.started.append(time.monotonic())
-        if not self.is_told and self.seconds + self.started[-1] - self.started[0] > PATIENCE:
-            self.is_told = True
-            logging.getLogger("hyphc").warning(NEWS)
+        if not self.has_warned and self.seconds + self.started[-1] - self.started[0] > WARN_AFTER:
+            self.has_warned = True
+            logging.getLogger("hyphc").warning(MESSAGE)
 
     def on_end(self, event: Any) -> None:
-        """Add up the time it took."""
-        if _is_ours(event):
+        """Add the time of this compilation."""
+        if _is_package_kernel(event):
             started = self.started.pop()
             if not self.started:
                 self.seconds += time.monotonic() - started
 
 
-def _is_ours(event: Any) -> bool:
+def _is_package_kernel(event: Any) -> bool:
     module = event.data["dispatcher"].py_func.__module__ or ""  # functions made by ``exec`` have none
     return bool(module.startswith("hyphc."))
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 
-def later(module: str, name: str) -> Any:
+def import_lazily(module: str, name: str) -> Any:
     """``name`` of ``hyphc.module``, imported now. Only methods of convenience, such as ``Tree.explore``, may use it."""
     return getattr(import_module(f"hyphc.{module}"), name)
 

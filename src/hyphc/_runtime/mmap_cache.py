@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-AT_ONCE = 1 << 16  # bytes: smaller files are read, since a map costs more than it saves
-REMEMBERED = 1 << 14  # files whose layouts are remembered
+MAX_READ = 1 << 16  # bytes: smaller files are read, since a map costs more than it saves
+CACHE_SIZE = 1 << 14  # files whose layouts are remembered
 
 
-class Layout(NamedTuple):
+class NpyLayout(NamedTuple):
     """How an array lies in its file."""
 
     shape: tuple[int, ...]
@@ -24,7 +24,7 @@ class Layout(NamedTuple):
     strides: tuple[int, ...]
 
 
-def reopened(path: str) -> npt.NDArray[Any]:
+def open_npy(path: str) -> npt.NDArray[Any]:
     """The array of an NPY file, memory-mapped unless it is small; what is written to it stays with the caller.
 
     Read-only arrays would be another kind to compile kernels for.
@@ -32,14 +32,14 @@ def reopened(path: str) -> npt.NDArray[Any]:
     with FileIO(path) as file:
         there = os.fstat(file.fileno())
         layout = _layout(path, there.st_mtime_ns, there.st_size)
-        if there.st_size <= AT_ONCE:
+        if there.st_size <= MAX_READ:
             return np.ndarray(layout.shape, layout.dtype, bytearray(file.readall()), layout.offset, layout.strides)
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         return np.ndarray(layout.shape, layout.dtype, mapped, layout.offset, layout.strides)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _layout(path: str, written: int, size: int) -> Layout:
+@lru_cache(maxsize=CACHE_SIZE)
+def _layout(path: str, written: int, size: int) -> NpyLayout:
     """Of a file as it was written at this time; NumPy reads, and refuses, the header."""
     array = np.lib.format.open_memmap(path, mode="r")
-    return Layout(array.shape, array.dtype, array.offset, array.strides)
+    return NpyLayout(array.shape, array.dtype, array.offset, array.strides)

@@ -51,21 +51,21 @@ def thread_map(
         pool.shutdown(wait=not interrupted, cancel_futures=True)
 
 
-class _Limit:
+class _BlasLimit:
     """How many blocks of code want BLAS on one thread, and the limit that was set for the first of them."""
 
     def __init__(self) -> None:
         self.lock, self.holders = Lock(), 0
         self.limiter: Any = None
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Set the limit, unless it is set."""
         with self.lock:
             if self.holders == 0:
                 self.limiter = threadpoolctl.threadpool_limits(1, user_api="blas")
             self.holders += 1
 
-    def give(self) -> None:
+    def release(self) -> None:
         """Restore what was there before the first of all blocks, when the last of them ends."""
         with self.lock:
             self.holders -= 1
@@ -82,20 +82,20 @@ def _release() -> None:
         clear(force=True)
 
 
-_limit = _Limit()
+_limit = _BlasLimit()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_limit.__init__)  # type: ignore[misc]  # the parent's threads are not in the child
 
 
 @contextmanager
-def one_blas_thread() -> Iterator[None]:
+def single_blas_thread() -> Iterator[None]:
     """BLAS on one thread, for the whole process, until the last of all blocks in which it is wanted ends.
 
     The limit belongs to the process: were it set and restored by each block, fits that overlap in several threads would restore
     each other's limit and leave it behind.
     """
-    _limit.take()
+    _limit.acquire()
     try:
         yield
     finally:
-        _limit.give()
+        _limit.release()

@@ -1,4 +1,4 @@
-"""What listeners of a fit are told, and the line that shows it."""
+"""``Progress``, the argument of callbacks, and the progress line on a terminal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, TextIO
 
 from .arrays import Floats
 
-WIDTH = 24  # characters of the bar
+BAR_WIDTH = 24  # characters of the bar
 # Seconds between two drawings of the line on a terminal, and between two lines in a file, a pipe or a notebook.
 REDRAW, REPEAT = 0.2, 5.0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after each step of a fit.
+    """Progress of a fit, passed to callbacks after each step.
 
     Attributes
     ----------
@@ -31,12 +31,12 @@ class Progress:
     seconds : float
         Since the call began.
     tree : callable
-        ``progress.tree()`` is the best tree so far, made when it is asked for.
+        ``progress.tree()`` is the best tree so far, made on demand.
     share : float or None
-        How much of the time budget has passed; without a budget, how much of the continuous stage is done. None in a search
-        without a budget: it ends when nothing improves, which nobody knows beforehand.
+        Fraction of the time budget that has passed; without a budget, of the continuous stage that is done. None in a search
+        without a budget, which ends when no move improves the tree.
     iteration, max_iter : int or None
-        These and the following are of the continuous stage.
+        These and the following belong to the continuous stage.
     loss, decoded_cost : float or None
         The continuous cost at this iteration, and the cost of the last tree decoded.
     radius, temperature : float or None
@@ -66,29 +66,31 @@ class Progress:
 Callback = Callable[[Progress], Any]
 
 
-def line(news: Progress | None, seconds: float, time_budget: float | None) -> str:
-    """Share done, stage, cost and time: what is left where that is known, else what has passed."""
+def progress_line(news: Progress | None, seconds: float, time_budget: float | None) -> str:
+    """Return the line: fraction done, stage, cost and time, remaining if known, else elapsed."""
     known = None if news is None else news.share
     share = (known or 0.0) if time_budget is None else min(1.0, seconds / time_budget)
-    bar = ("#" * round(WIDTH * share)).ljust(WIDTH, ".") if share > 0 else "-" * WIDTH
-    clock = f"{minutes(seconds * (1 - share) / share)} left" if share > 0 else f"{minutes(seconds)} so far"
+    bar = ("#" * round(BAR_WIDTH * share)).ljust(BAR_WIDTH, ".") if share > 0 else "-" * BAR_WIDTH
+    clock = (
+        f"{format_minutes(seconds * (1 - share) / share)} left" if share > 0 else f"{format_minutes(seconds)} so far"
+    )
     clock += " in this stage" if share > 0 and time_budget is None else ""
-    return f"[{bar}] {'start' if news is None else news.stage}{cost_of(news)}  {clock}"
+    return f"[{bar}] {'start' if news is None else news.stage}{format_cost(news)}  {clock}"
 
 
-def cost_of(news: Progress | None) -> str:
-    """The cost in words, as far as one is known."""
+def format_cost(news: Progress | None) -> str:
+    """Return the cost as text, empty if unknown."""
     return "" if news is None or isnan(news.cost) else f"  cost {news.cost:.8g}"
 
 
-def minutes(seconds: float) -> str:
-    """m:ss"""
+def format_minutes(seconds: float) -> str:
+    """Return seconds as m:ss."""
     whole, rest = divmod(round(seconds), 60)
     return f"{whole}:{rest:02d}"
 
 
-class Display:
-    """A text shown again and again from a thread of its own: also while a long step says nothing.
+class ProgressDisplay:
+    """A text redrawn periodically from a thread of its own, also during a long step.
 
     One line that is overwritten on a terminal; elsewhere a line every few seconds.
     """
@@ -100,7 +102,7 @@ class Display:
         self._thread.start()
 
     def close(self, text: str) -> None:
-        """Stop, with this as the last line."""
+        """Stop, and write the last line."""
         self._closed.set()
         self._thread.join()
         self._write(text)

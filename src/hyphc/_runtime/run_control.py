@@ -1,46 +1,41 @@
-"""The clock of a fit: when it must end, who listens, and what Ctrl-C does. One serves all stages."""
+"""Run control of a fit: deadline, callbacks, signals, progress display and checkpoints behind one object."""
 
 from __future__ import annotations
 
-import math
-import signal
 import sys
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
-from .checkpointing import Trail
-from .progress import Callback, Display, Progress, cost_of, line, minutes
-from .signals import Terminated, terminate
+from .checkpointing import NoCheckpoints
+from .deadline import Deadline
+from .progress import Callback, Progress, ProgressDisplay, format_cost, format_minutes, progress_line
+from .signals import SignalHandlers, StopRequest
 from .user_warnings import warn
 
-_MAY_BE_REPLACED = (signal.default_int_handler, terminate)
-STOPPING = "\nhyphc: stopping after this step with what there is; Ctrl-C again stops at once."
-LEFT = "the tree is the best found until then"
-Retold = Callable[[Progress], Progress]
+ON_INTERRUPT = "the tree is the best found until then"
+Translation = Callable[[Progress], Progress]
 
 
 class Clock:
-    """A fit's time budget, its listeners, and whether somebody has ended it.
+    """Run control that all stages of a fit share.
 
-    Stages ask ``late()`` between their steps and ``tell`` what they found. Inside ``with clock:`` the first Ctrl-C makes all
-    stages late, so that each returns its best tree, and leaving warns of it; a second one is Python's KeyboardInterrupt. So does
-    SIGTERM in programs that handle it by ``terminate``. Any handler that is neither this nor Python's own stays in charge. A
-    callback may raise KeyboardInterrupt to the same effect.
+    Stages call ``should_stop()`` between their steps and ``report`` after them. Inside ``with clock:`` the first Ctrl-C, or
+    SIGTERM in programs that handle it by ``terminate``, makes ``should_stop()`` true, so that each stage returns its best tree,
+    and leaving the block warns; a second one raises KeyboardInterrupt. A callback may raise KeyboardInterrupt to the same
+    effect.
 
     Parameters
     ----------
     time_budget : float, optional
         Seconds from now.
     callback : callable, optional
-        Called with a ``Progress``; if it returns True, stages are late and it is not called again.
+        Called with a ``Progress``; if it returns True, stages stop and it is not called again.
     verbose : int
         1 shows a line on standard error.
-    left : str
-        What an interrupt leaves behind, for the warning.
+    on_interrupt : str
+        What the warning after an interrupt says about the result.
     """
 
     def __init__(
@@ -48,118 +43,131 @@ class Clock:
         time_budget: float | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
-        left: str = LEFT,
+        on_interrupt: str = ON_INTERRUPT,
     ) -> None:
-        self.time_budget, self._begin = time_budget, time.monotonic()
-        self._callback, self._verbose, self._left = callback, verbose, left
-        self._display: Display | None = None
-        self._replaced: dict[int, Any] = {}
-        self.signal: int | None = None  # that ended the fit
-        self.news: Progress | None = None
-        self.translate: Callable[[Progress], Progress] = lambda news: news  # for stages that see a part of the problem
-        self.stopped = self.interrupted = False
+        self.deadline, self.request = Deadline(time_budget), StopRequest()
+        self._callback, self._verbose, self._on_interrupt = callback, verbose, on_interrupt
+        self._handlers = SignalHandlers(self.request)
+        self._display: ProgressDisplay | None = None
+        self.last_progress: Progress | None = None
+        self.translate: Translation = lambda progress: progress  # for stages that see a part of the problem
         self.steps = 0  # sweeps of the search so far
-        self.trail = Trail()  # where stages keep what it takes to go on from there
-        self.allow(1.0)
+        self.checkpoints = NoCheckpoints()
 
     @property
-    def listened(self) -> bool:
-        """Whether news are worth their making."""
+    def time_budget(self) -> float | None:
+        """Seconds, or None."""
+        return self.deadline.time_budget
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal, a callback or ``stop`` ended the fit; a deadline alone does not."""
+        return self.request.stopped
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether an interrupt ended the fit."""
+        return self.request.interrupted
+
+    @property
+    def signal(self) -> int | None:
+        """The number of the signal that ended the fit."""
+        return self.request.signal
+
+    @property
+    def has_listeners(self) -> bool:
+        """Whether anything receives what ``report`` is given."""
         return self._callback is not None or bool(self._verbose)
 
     def seconds(self) -> float:
-        """Since the clock was made."""
-        return time.monotonic() - self._begin
+        """Return the seconds since construction."""
+        return self.deadline.elapsed()
 
-    def spent(self, seconds: float) -> None:
-        """An earlier process has worked on this fit for so long."""
-        self._begin -= seconds
+    def add_elapsed(self, seconds: float) -> None:
+        """Count time that an earlier process spent on this fit."""
+        self.deadline.add_elapsed(seconds)
 
-    def allow(self, share: float) -> None:
-        """The stage that begins may use the time up to this share of the budget."""
-        self._allowed = math.inf if self.time_budget is None else share * self.time_budget
+    def set_deadline(self, share: float) -> None:
+        """Let the stage that begins use the time up to this share of the budget."""
+        self.deadline.set_share(share)
 
-    def late(self) -> bool:
-        """Whether the stage must end: its time is up, or somebody has ended the fit."""
-        return self.stopped or self.seconds() >= self._allowed
+    def should_stop(self) -> bool:
+        """Return whether the stage must end: its time is up, or the fit was stopped."""
+        return self.request.stopped or self.deadline.is_past()
 
     def stop(self) -> None:
-        """Make all stages late."""
-        self.stopped = True
+        """Make all stages end at their next check."""
+        self.request.stopped = True
 
-    def of_a_part(self, retold: Retold | None = None, share: float = 1.0) -> Clock:
-        """A clock for one of several fits: late when this one is, or has used this share of the time that is left.
+    def for_subproblem(self, translate: Translation | None = None, share: float = 1.0) -> Clock:
+        """Return a clock for one of several fits: it ends when this one does, or after this share of the remaining time.
 
-        Listeners hear its news as ``retold`` makes them news of the whole; without it, none.
+        Callbacks receive its reports through ``translate``, which makes them reports of the whole; without it, none.
         """
-        return _PartClock(self, retold, None if self.time_budget is None else share * self.left())
+        return _SubproblemClock(self, translate, None if self.time_budget is None else share * self.remaining())
 
-    def left(self) -> float:
-        """Seconds of the budget, infinity without one."""
-        return math.inf if self.time_budget is None else max(0.0, self.time_budget - self.seconds())
+    def remaining(self) -> float:
+        """Return the seconds left of the budget, infinity without one."""
+        return self.deadline.remaining()
 
-    def tell(self, stage: str, cost: float, tree: Callable[[], Any], share: float | None = None, **leaves: Any) -> None:
-        """Tell listeners of a step; ``leaves`` are the fields of ``Progress`` that belong to the continuous stage."""
-        if not self.listened:
+    def report(
+        self, stage: str, cost: float, tree: Callable[[], Any], share: float | None = None, **leaves: Any
+    ) -> None:
+        """Pass a step to the callback and the display; ``leaves`` are the fields of ``Progress`` of the continuous stage."""
+        if not self.has_listeners:
             return
         seconds = self.seconds()
         share = share if not self.time_budget else min(1.0, seconds / self.time_budget)
-        self._hear(self.translate(Progress(stage, cost, seconds, tree, share, **leaves)))
+        self._notify(self.translate(Progress(stage, cost, seconds, tree, share, **leaves)))
 
-    def _hear(self, news: Progress) -> None:
-        self.news = news
-        if self._callback is None or self.stopped:
+    def _notify(self, progress: Progress) -> None:
+        self.last_progress = progress
+        request = self.request
+        if self._callback is None or request.stopped:
             return
         try:
-            self.stopped = self._callback(news) is True or self.stopped
+            request.stopped = self._callback(progress) is True or request.stopped
         except KeyboardInterrupt:
-            if self.interrupted:  # the second one, while the callback was at work
+            if request.interrupted:  # the second one, during the callback
                 raise
-            self.stopped = self.interrupted = True
+            request.stopped = request.interrupted = True
 
     def __enter__(self) -> Self:
-        own = threading.current_thread() is threading.main_thread()  # only there may signals be handled
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if own and signal.getsignal(number) in _MAY_BE_REPLACED:
-                self._replaced[number] = signal.signal(number, self._handle)
+        self._handlers.install()
         if self._verbose:
-            self._display = Display(sys.stderr, lambda: line(self.news, self.seconds(), self.time_budget))
+            self._display = ProgressDisplay(
+                sys.stderr, lambda: progress_line(self.last_progress, self.seconds(), self.time_budget)
+            )
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for number, handler in self._replaced.items():
-            signal.signal(number, handler)
+        self._handlers.restore()
         end = "failed" if kind is not None else "interrupted" if self.interrupted else "done"
         if self._display is not None:
-            self._display.close(f"{end} after {minutes(self.seconds())}{cost_of(self.news)}")
+            self._display.close(f"{end} after {format_minutes(self.seconds())}{format_cost(self.last_progress)}")
         if self.interrupted and kind is None:
-            message = f"Interrupted after {self.seconds():.1f} s; {self._left}."
+            message = f"Interrupted after {self.seconds():.1f} s; {self._on_interrupt}."
             warn(message, UserWarning, stacklevel=3)
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.interrupted:
-            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
-        self.stopped, self.interrupted, self.signal = True, True, number
-        print(STOPPING, file=sys.stderr)
 
+class _SubproblemClock(Clock):
+    """A clock with a deadline of its own that stops with its parent."""
 
-class _PartClock(Clock):
-    """A clock of its own that another one stops."""
-
-    def __init__(self, whole: Clock, retold: Retold | None, time_budget: float | None) -> None:
+    def __init__(self, parent: Clock, translate: Translation | None, time_budget: float | None) -> None:
         super().__init__(time_budget)
-        self._whole, self._retold, self.stopped = whole, retold, whole.stopped
+        self._parent, self._translate = parent, translate
+        self.request.stopped = parent.stopped
 
     @property
-    def listened(self) -> bool:
-        return self._retold is not None and self._whole.listened
+    def has_listeners(self) -> bool:
+        return self._translate is not None and self._parent.has_listeners
 
-    def late(self) -> bool:
-        self.stopped = self.stopped or self._whole.stopped
-        return self._whole.late() or super().late()
+    def should_stop(self) -> bool:
+        self.request.stopped = self.request.stopped or self._parent.stopped
+        return self._parent.should_stop() or super().should_stop()
 
-    def _hear(self, news: Progress) -> None:
-        assert self._retold is not None
-        self._whole._hear(replace(self._retold(news), seconds=self._whole.seconds()))
+    def _notify(self, progress: Progress) -> None:
+        assert self._translate is not None
+        self._parent._notify(replace(self._translate(progress), seconds=self._parent.seconds()))

@@ -25,7 +25,7 @@ def visible(text: str) -> str:
     return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def cut_short(text: str, most: int = LONGEST_MESSAGE) -> str:
+def truncate(text: str, most: int = LONGEST_MESSAGE) -> str:
     """The beginning and the end of a text that is too long to be read."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 

@@ -1,4 +1,4 @@
-"""What is finished of a fit, in a folder: arrays as NPY files, each whole or not there, and no pickle.
+"""Store of finished shards of a fit: arrays as NPY files, written atomically, without pickle.
 
     manifest.json               format, version of the package, and what is fitted: data and parameters
     <stage>/<number>.<name>.npy one array of a piece
@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .atomic_write import is_draft
-from .mmap_cache import reopened
-from .storage import Storage, place_of
+from .mmap_cache import open_npy
+from .storage import Storage, as_storage_folder
 
 FORMAT, MANIFEST = 1, "manifest.json"
 SHOWN = 8  # digits of a checksum in messages
@@ -36,8 +36,8 @@ Facts = dict[str, Any]  # what JSON can hold
 
 
 @contextmanager
-def named_storage(place: object) -> Iterator[None]:
-    """Errors of the system in one sentence that says where, why and what is left."""
+def naming_storage(place: object) -> Iterator[None]:
+    """Re-raise errors of the operating system with the name of the storage, the reason and the remedy."""
     try:
         yield
     except OSError as error:
@@ -53,28 +53,28 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-def _told(
-    method: Callable[Concatenate[Checkpoint, Given], Result],
-) -> Callable[Concatenate[Checkpoint, Given], Result]:
-    """A method whose errors of the system name the storage."""
+def _naming_storage(
+    method: Callable[Concatenate[ShardStore, Given], Result],
+) -> Callable[Concatenate[ShardStore, Given], Result]:
+    """Return a method whose errors of the operating system name the storage."""
 
     @wraps(method)
-    def telling(store: Checkpoint, /, *given: Given.args, **named: Given.kwargs) -> Result:
-        with named_storage(store.place):
+    def call(store: ShardStore, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        with naming_storage(store.place):
             return method(store, *given, **named)
 
-    return telling
+    return call
 
 
-class Checkpoint:
-    """A place of finished pieces. Open one with ``opened``; this constructor trusts that it is there."""
+class ShardStore:
+    """A store of finished shards. Use ``open`` to create one; the constructor assumes that it exists."""
 
     def __init__(self, storage: Storage) -> None:
-        self.place = place_of(storage)
+        self.place = as_storage_folder(storage)
 
     @classmethod
-    def opened(cls, storage: Storage, facts: Facts) -> Checkpoint:
-        """The pieces of a fit of just these facts: a folder that is new or empty, or one in which such a fit began.
+    def open(cls, storage: Storage, facts: Facts) -> ShardStore:
+        """Return the store of a fit with these facts: in a new or empty folder, or in one where the same fit began.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class Checkpoint:
         found._open(_manifest_of(facts))
         return found
 
-    @_told
+    @_naming_storage
     def _open(self, manifest: Facts) -> None:
         self.place.prepare()
         if not self.place.exists(MANIFEST):
@@ -118,70 +118,70 @@ class Checkpoint:
                     f"{str(self.place)!r} holds a fit {differs}; choose another folder, or remove it to begin anew."
                 )
 
-    @_told
+    @_naming_storage
     def has(self, stage: str, number: int = 0) -> bool:
-        """Whether a piece is there, whole: its files have the sizes and checksums that were written down."""
+        """Return whether a shard is complete: its files have the recorded sizes and checksums."""
         try:
             files = _files(self.place.read(_record(stage, number)))
             return files is not None and all(
-                _is_whole(self.place.file(_array(stage, number, name)), told) for name, told in files.items()
+                _is_whole(self.place.file(_array(stage, number, name)), facts) for name, facts in files.items()
             )
         except FileNotFoundError:
             return False
 
-    @_told
+    @_naming_storage
     def write(self, stage: str, number: int, arrays: Mapping[str, npt.ArrayLike]) -> None:
-        """Write a piece; it is there once this returns."""
+        """Write a shard; it exists once this returns."""
         self.place.prepare(stage)
-        told = {name: self._write_array(_array(stage, number, name), array) for name, array in arrays.items()}
-        self._write_json(_record(stage, number), {"format": FORMAT, "files": told})
+        files = {name: self._write_array(_array(stage, number, name), array) for name, array in arrays.items()}
+        self._write_json(_record(stage, number), {"format": FORMAT, "files": files})
 
     def numbers(self, stage: str) -> list[int]:
-        """The pieces of a stage that have a record, in order."""
+        """Return the numbers of the shards of a stage that have a record, in order."""
         found = (name.removesuffix(".json") for name in self.place.names(stage) if name.endswith(".json"))
         return sorted(int(name) for name in found if name.isdecimal())
 
     def remove(self, stage: str, number: int) -> None:
-        """Remove a piece, as far as it is there: its record first, so that it never looks whole."""
+        """Remove what exists of a shard, its record first, so that it never appears complete."""
         arrays = [f"{stage}/{name}" for name in self.place.names(stage) if name.startswith(f"{number:06d}.")]
         for name in (_record(stage, number), *arrays):
             with suppress(OSError):
                 self.place.remove(name)
 
-    def settle(self, stage: str, number: int) -> None:
-        """Wait until a piece is on the disk for sure, and not only handed to the system."""
+    def flush(self, stage: str, number: int) -> None:
+        """Flush a shard to the disk (fsync)."""
         with suppress(FileNotFoundError):
             record = self.place.file(_record(stage, number))
             for name in _files(record.read_bytes()) or ():
                 _flush(self.place.file(_array(stage, number, name)))
             _flush(record)
 
-    def tidy(self) -> None:
-        """Remove drafts and arrays without a record, which a process that was killed has left. Nobody else may be at work."""
+    def remove_leftovers(self) -> None:
+        """Remove drafts and arrays without a record that a killed process left. No other process may use the store."""
         for stage in ("", *self.place.names()):
             names = self.place.names(stage)
             for name in names:
                 if is_draft(Path(name)) or (name.endswith(".npy") and f"{name.partition('.')[0]}.json" not in names):
                     self.place.remove(f"{stage}/{name}" if stage else name)
 
-    @_told
+    @_naming_storage
     def read(self, stage: str, number: int = 0, *names: str) -> Arrays:
-        """The arrays of a piece, memory-mapped: all, or those named."""
+        """Return the arrays of a shard, memory-mapped: all, or those named."""
         if not names:
-            record = self._kept(stage, _record(stage, number))
+            record = self._locate(stage, _record(stage, number))
             files = _files(record.read_bytes())
             if files is None:
                 raise FileNotFoundError(errno.ENOENT, "No such piece", os.fspath(record))
             names = tuple(files)
         return {name: self.one(stage, number, name) for name in names}
 
-    @_told
+    @_naming_storage
     def one(self, stage: str, number: int, name: str) -> npt.NDArray[Any]:
-        """One array of a piece, memory-mapped."""
-        return reopened(os.fspath(self._kept(stage, _array(stage, number, name))))
+        """Return one array of a shard, memory-mapped."""
+        return open_npy(os.fspath(self._locate(stage, _array(stage, number, name))))
 
-    def _kept(self, stage: str, name: str) -> Path:
-        """A file of a stage; if it is gone, why."""
+    def _locate(self, stage: str, name: str) -> Path:
+        """Return the path of a file of a stage; raise with the reason if it was removed."""
         try:
             return self.place.file(name)
         except FileNotFoundError:
@@ -192,23 +192,23 @@ class Checkpoint:
             "when it was finished; remove the folder and fit anew."
         )
 
-    @_told
+    @_naming_storage
     def release(self, stage: str) -> None:
-        """Remove the pieces of a finished stage that nothing will read again, and remember that it is finished."""
+        """Remove the shards of a finished stage that no later stage reads, and record that it is finished."""
         marker = _released(stage)
         if not self.place.exists(marker):
             self._write_json(marker, {"format": FORMAT})
         names = (f"{stage}/{name}" for name in self.place.names(stage))
         self.place.remove(*(name for name in names if name != marker))
 
-    @_told
+    @_naming_storage
     def is_released(self, stage: str) -> bool:
-        """Whether a stage is finished and gone."""
+        """Return whether a stage is finished and its shards are removed."""
         return self.place.exists(_released(stage))
 
-    @_told
+    @_naming_storage
     def digest(self, stage: str, number: int = 0) -> str:
-        """A checksum of a piece."""
+        """Return the checksum of a shard."""
         return _sha256(self.place.file(_record(stage, number)))
 
     def _write_array(self, path: str, values: npt.ArrayLike) -> Facts:
@@ -238,23 +238,23 @@ def _released(stage: str) -> str:
 
 
 def _files(record: bytes) -> Facts | None:
-    """The arrays that a record tells of, with sizes and checksums; None if it is damaged."""
+    """Return the arrays of a record, with sizes and checksums; None if it is damaged."""
     try:
         files: Facts = json.loads(record)["files"]
         # a name that is none of ours could lead out of the folder
         ours = all(part.isidentifier() for name in files for part in name.split("."))
-        whole = ours and all(told.keys() >= {"bytes", "sha256"} for told in files.values())
+        whole = ours and all(facts.keys() >= {"bytes", "sha256"} for facts in files.values())
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     return files if files and whole else None
 
 
-def _is_whole(path: Path, told: Facts) -> bool:
-    return bool(path.stat().st_size == told["bytes"] and _sha256(path) == told["sha256"])
+def _is_whole(path: Path, facts: Facts) -> bool:
+    return bool(path.stat().st_size == facts["bytes"] and _sha256(path) == facts["sha256"])
 
 
 class _Digest:
-    """SHA-256 of what is written, and how much that is."""
+    """SHA-256 and number of the bytes written."""
 
     def __init__(self) -> None:
         self._hash, self.count = hashlib.sha256(), 0
@@ -276,7 +276,7 @@ def _manifest_of(facts: Facts) -> Facts:
 
 
 def _difference(name: str, there: Any, wanted: Any) -> str:
-    """In words how a fit that is kept differs from the one wanted."""
+    """Return as text how the stored fit differs from the requested one."""
     if name == "data":
         return "of other data"
     if _is_checksum(there) and _is_checksum(wanted):

@@ -19,18 +19,18 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Any, Protocol
 
-from .atomic_write import replaced_atomically
+from .atomic_write import atomic_write
 from .lazy_import import require_package
-from .numpy_files import reason_of
+from .numpy_files import first_sentence
 
 
-class Place(Protocol):
+class StorageFolder(Protocol):
     """A folder of files, which have names such as ``stage/000000.json``; small to send to others. Its text is what users know."""
 
     def prepare(self, folder: str = "") -> None:
         """Make it, or a folder in it, ready to be written to."""
 
-    def inside(self, folder: str) -> Place:
+    def inside(self, folder: str) -> StorageFolder:
         """A folder in it as a place."""
 
     def names(self, folder: str = "") -> list[str]:
@@ -52,25 +52,25 @@ class Place(Protocol):
         """Remove files, as far as they are there."""
 
 
-Storage = str | os.PathLike[str] | Place
+Storage = str | os.PathLike[str] | StorageFolder
 
 
-def place_of(storage: Storage) -> Place:
+def as_storage_folder(storage: Storage) -> StorageFolder:
     """A folder or an address as a place.
 
     Examples
     --------
-    >>> print(place_of("fits/first"), place_of("memory://fits/first"))
+    >>> print(as_storage_folder("fits/first"), as_storage_folder("memory://fits/first"))
     fits/first memory://fits/first
     """
     if not isinstance(storage, str | os.PathLike):
         return storage
     text = os.fspath(storage)
     if not is_address(text):
-        return Folder(Path(text))
+        return LocalFolder(Path(text))
     if (path := path_of(text)) is not None:
-        return Folder(Path(path))
-    return Address(text.rstrip("/"), secrets.token_hex(8))
+        return LocalFolder(Path(path))
+    return RemoteFolder(text.rstrip("/"), secrets.token_hex(8))
 
 
 def is_address(text: str | os.PathLike[str]) -> bool:
@@ -91,14 +91,14 @@ def filesystem_of(address: str) -> tuple[Any, str]:
     try:
         filesystem, path = fsspec.core.url_to_fs(address)
     except ImportError as error:
-        raise ImportError(f"{address!r} cannot be opened: {reason_of(error)}, here and on all workers.") from error
+        raise ImportError(f"{address!r} cannot be opened: {first_sentence(error)}, here and on all workers.") from error
     except Exception as error:  # each kind of file system has errors of its own
-        raise ValueError(f"{address!r} cannot be opened: {reason_of(error)}.") from error
+        raise ValueError(f"{address!r} cannot be opened: {first_sentence(error)}.") from error
     return filesystem, str(path)
 
 
 @dataclass(frozen=True)
-class Folder:
+class LocalFolder:
     """A folder that this machine sees."""
 
     path: Path
@@ -109,8 +109,8 @@ class Folder:
     def prepare(self, folder: str = "") -> None:
         (self.path / folder).mkdir(parents=not folder, exist_ok=True)
 
-    def inside(self, folder: str) -> Folder:
-        return Folder(self.path / folder)
+    def inside(self, folder: str) -> LocalFolder:
+        return LocalFolder(self.path / folder)
 
     def names(self, folder: str = "") -> list[str]:
         home = self.path / folder
@@ -129,7 +129,7 @@ class Folder:
 
     @contextmanager
     def replaced(self, name: str) -> Iterator[IO[bytes]]:
-        with replaced_atomically(self.path / name) as file:
+        with atomic_write(self.path / name) as file:
             yield file
 
     def remove(self, *names: str) -> None:
@@ -138,7 +138,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Address:
+class RemoteFolder:
     """A folder that fsspec reaches. A file is whole there once it is sent: of several, the one that names the others comes last.
 
     What is there never changes while a place and its copies on other machines are in use: it is fetched once.
@@ -158,8 +158,8 @@ class Address:
                 filesystem.makedirs(self._there(folder), exist_ok=True)
             copy.mkdir(parents=True, exist_ok=True)
 
-    def inside(self, folder: str) -> Address:
-        return Address(self.address, self.key, f"{self.folder}{folder}/")
+    def inside(self, folder: str) -> RemoteFolder:
+        return RemoteFolder(self.address, self.key, f"{self.folder}{folder}/")
 
     def names(self, folder: str = "") -> list[str]:
         with self._asked() as filesystem, suppress(FileNotFoundError):
@@ -186,7 +186,7 @@ class Address:
             # one at a time: the others find it here, and not every file system can be read by two
             with _FETCHING, self._asked() as filesystem:
                 if not path.exists():
-                    with replaced_atomically(path) as draft:
+                    with atomic_write(path) as draft:
                         filesystem.get_file(self._there(name), draft.name)
         return path
 
@@ -207,8 +207,8 @@ class Address:
         return f"{filesystem_of(self.address)[1]}/{self.folder}{name}".rstrip("/")
 
     @property
-    def _copies(self) -> Folder:
-        return Folder(_folder_of(self.key) / self.folder)
+    def _copies(self) -> LocalFolder:
+        return LocalFolder(_folder_of(self.key) / self.folder)
 
     @contextmanager
     def _asked(self) -> Iterator[Any]:
@@ -221,7 +221,7 @@ class Address:
         except Exception as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            raise OSError(errno.EIO, reason_of(error)) from error
+            raise OSError(errno.EIO, first_sentence(error)) from error
 
 
 # Copies are kept for the last few addresses only: a worker serves many fits, one after the other.
@@ -234,15 +234,15 @@ def _folder_of(key: str) -> Path:
     """The temporary folder of an address's copies."""
     with _CHOOSING:
         if key not in _FOLDERS:
-            _forget(ADDRESSES - 1)
+            _remove_copies(ADDRESSES - 1)
             _FOLDERS[key] = Path(tempfile.mkdtemp(prefix="hyphc-"))
         return _FOLDERS[key]
 
 
-def _forget(kept: int) -> None:
+def _remove_copies(kept: int) -> None:
     """Remove copies, but for those of the last addresses. Arrays that are mapped stay as they are."""
     for key in list(_FOLDERS)[: len(_FOLDERS) - kept]:
         shutil.rmtree(_FOLDERS.pop(key), ignore_errors=True)
 
 
-atexit.register(_forget, 0)
+atexit.register(_remove_copies, 0)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Ints
-from .validation import as_array
+from .validation import to_array
 
 # Whole numbers with at most so many different values, each on two rows on average, number classes; others measure something.
 MOST_CLASSES = 21
@@ -20,7 +20,7 @@ NO_LABEL = ("", "-1", "-1.0", "nan")
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class TableColumn:
     """A column of n rows: ``numbers``, NaN where missing; or ``codes`` of ``classes``, −1 where missing."""
 
     name: str
@@ -29,14 +29,14 @@ class Column:
     classes: tuple[str, ...] = ()
 
 
-def columns_of(table: Any, n: int, what: str, *, default: str = "label", classes: bool = True) -> list[Column]:
+def parse_columns(table: Any, n: int, what: str, *, default: str = "label", classes: bool = True) -> list[TableColumn]:
     """The columns of a frame, a table of names and values, a single column or an array (n, d), each with its name.
 
     ``default`` is the name of a single column that has none; ``classes`` lets a few whole numbers be classes.
 
     Examples
     --------
-    >>> [one, two] = columns_of({"kind": ["a", "b", "a"], "length": [1.5, None, 2.5]}, 3, "annotations")
+    >>> [one, two] = parse_columns({"kind": ["a", "b", "a"], "length": [1.5, None, 2.5]}, 3, "annotations")
     >>> one.codes, one.classes, two.numbers
     (array([0, 1, 0]), ('a', 'b'), array([1.5, nan, 2.5]))
     """
@@ -54,7 +54,7 @@ def _named(table: Any, default: str, what: str) -> Iterator[tuple[str, Any]]:
         by_column = table.tocsc()
         for j in range(by_column.shape[1]):
             yield f"feature {j}", by_column[:, [j]].toarray().ravel()
-    elif (values := as_array(table, what)).ndim == 2:
+    elif (values := to_array(table, what)).ndim == 2:
         called = getattr(table, "columns", None) or [f"feature {j}" for j in range(values.shape[1])]
         yield from zip(map(str, called), values.T, strict=True)
     else:
@@ -62,9 +62,9 @@ def _named(table: Any, default: str, what: str) -> Iterator[tuple[str, Any]]:
         yield default if name is None else str(name), values
 
 
-def as_column(name: str, values: Any, n: int, what: str, classes: bool = True) -> Column:
+def as_column(name: str, values: Any, n: int, what: str, classes: bool = True) -> TableColumn:
     """Numbers as numbers, unless they number classes; all else as classes, in their order."""
-    array = as_array(values, f"{what}: {name!r}")
+    array = to_array(values, f"{what}: {name!r}")
     if array.dtype.kind == "c":
         raise ValueError(f"{what}: {name!r} holds {array.dtype}; take real and imaginary parts as columns.")
     if array.shape != (n,):
@@ -72,24 +72,24 @@ def as_column(name: str, values: Any, n: int, what: str, classes: bool = True) -
     if array.dtype.kind == "O":
         array = _unboxed(array)
     if array.dtype.kind == "b":
-        return Column(name, None, array.astype(np.int64), ("False", "True"))
+        return TableColumn(name, None, array.astype(np.int64), ("False", "True"))
     if array.dtype.kind in "fiu":
         numbers = array.astype(np.float64)
-        return _numbered(name, numbers) if classes and _numbers_classes(numbers) else Column(name, numbers)
+        return _numbered(name, numbers) if classes and _numbers_classes(numbers) else TableColumn(name, numbers)
     return _classed(name, array, array.astype(str) == "")
 
 
 def _unboxed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Objects as numbers where all are, else as text; what is missing is NaN, or empty."""
     boxed = values.tolist()
-    missing = [is_missing(value) for value in boxed]
+    missing = [is_missing_value(value) for value in boxed]
     present = [value for value, gone in zip(boxed, missing, strict=True) if not gone]
     if present and all(isinstance(value, Real) and not isinstance(value, bool) for value in present):
         return np.array([np.nan if gone else float(value) for value, gone in zip(boxed, missing, strict=True)])
     return np.array(["" if gone else str(value) for value, gone in zip(boxed, missing, strict=True)])
 
 
-def is_missing(value: object) -> bool:
+def is_missing_value(value: object) -> bool:
     """Return whether a value is None, pandas' NA, or not equal to itself, as NaN and NaT are."""
     if value is None or type(value).__name__ == "NAType":
         return True
@@ -108,7 +108,7 @@ def label_classes(labels: npt.NDArray[Any]) -> tuple[Ints, tuple[str, ...]]:
     (array([ 1, -1,  0]), ('a', 'b'))
     """
     if labels.dtype.kind == "O":  # mixed types have no order of their own
-        labels = np.array(["" if is_missing(value) else str(value) for value in labels.tolist()])
+        labels = np.array(["" if is_missing_value(value) else str(value) for value in labels.tolist()])
     found = _classed("", labels, np.isin(labels.astype(str), NO_LABEL))
     assert found.codes is not None
     return found.codes, found.classes
@@ -121,13 +121,13 @@ def _numbers_classes(numbers: Floats) -> bool:
     return len(np.unique(present)) <= min(MOST_CLASSES, len(present) / 2)
 
 
-def _numbered(name: str, numbers: Floats) -> Column:
+def _numbered(name: str, numbers: Floats) -> TableColumn:
     found = _classed(name, numbers, ~np.isfinite(numbers))
-    return Column(name, None, found.codes, tuple(f"{float(value):.0f}" for value in found.classes))
+    return TableColumn(name, None, found.codes, tuple(f"{float(value):.0f}" for value in found.classes))
 
 
-def _classed(name: str, values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> Column:
+def _classed(name: str, values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> TableColumn:
     classes, found = np.unique(values[~missing], return_inverse=True)
     codes = np.full(len(values), -1)
     codes[~missing] = found
-    return Column(name, None, codes, tuple(str(value) for value in classes.tolist()))
+    return TableColumn(name, None, codes, tuple(str(value) for value in classes.tolist()))

@@ -20,7 +20,7 @@ def warn(message: str, category: type[Warning] = UserWarning, stacklevel: int = 
 
 
 @contextmanager
-def collected(collect: Callable[[str], None]) -> Iterator[None]:
+def collect_warnings(collect: Callable[[str], None]) -> Iterator[None]:
     """Pass the messages of this package's warnings to ``collect`` while the block runs, in this thread or task alone.
 
     ``warnings.catch_warnings`` replaces functions and filters of the whole process, and two threads that leave it out of order
@@ -29,7 +29,7 @@ def collected(collect: Callable[[str], None]) -> Iterator[None]:
     Examples
     --------
     >>> found: list[str] = []
-    >>> with collected(found.append):
+    >>> with collect_warnings(found.append):
     ...     warn("The table is square.")
     >>> found
     ['The table is square.']

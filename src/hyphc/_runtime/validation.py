@@ -31,7 +31,7 @@ def check_effort(effort: float) -> None:
         raise ValueError(f"effort={effort!r} is not a positive number; 1 is usual, less is sooner, more is better.")
 
 
-def as_array(values: Any, what: str) -> npt.NDArray[Any]:
+def to_array(values: Any, what: str) -> npt.NDArray[Any]:
     """Return an array of what people pass as one: arrays, nested lists, frames; what a masked array hides is NaN, or None.
 
     Raises for what numpy would take as a single object (generators, sets, dicts, text), and for rows of different lengths.
@@ -51,8 +51,8 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
             remedy = "pass pandas.DataFrame(X), or np.array(list(X.values())).T"
         elif isinstance(values, Iterable) and not isinstance(values, str | bytes):
             remedy = "pass np.array(list(X))"
-        told = repr(values) if isinstance(values, str) else f"of type {type(values).__name__}"
-        raise ValueError(f"{what} is {told}, and no table of numbers; {remedy}.")
+        shown = repr(values) if isinstance(values, str) else f"of type {type(values).__name__}"
+        raise ValueError(f"{what} is {shown}, and no table of numbers; {remedy}.")
     return array
 
 
@@ -68,19 +68,19 @@ def _require_equal_lengths(values: Any, what: str) -> None:
 
 def as_floats(values: Any, what: str) -> npt.NDArray[Any]:
     """A C-contiguous float32 or float64 array of ``values`` (frames included), copied only when it must be."""
-    array = as_array(values, what)
+    array = to_array(values, what)
     if array.dtype.kind == "c":
         raise ValueError(f"{what} must hold real numbers; got {array.dtype}: take real and imaginary parts as columns.")
     if array.dtype.kind in "mMV":
         raise ValueError(f"{what} must hold numbers; got {array.dtype}: turn it into numbers, or leave it out.")
     if array.dtype.kind not in "fiub":
-        array = _converted(array, what)
+        array = _convert(array, what)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     return np.ascontiguousarray(array)
 
 
-def _converted(array: npt.NDArray[Any], what: str) -> npt.NDArray[np.float64]:
+def _convert(array: npt.NDArray[Any], what: str) -> npt.NDArray[np.float64]:
     """Objects and text as numbers, None and pandas' NA as NaN; raise for the first that is none, naming where it is."""
     try:
         return array.astype(np.float64)
@@ -145,7 +145,7 @@ def require_summable(largest: float, n: int, what: str) -> None:
         )
 
 
-def has_gaps(array: npt.NDArray[Any]) -> bool:
+def has_missing(array: npt.NDArray[Any]) -> bool:
     """Whether an entry is missing (NaN); one pass, without a temporary mask where none is."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isnan(array.sum(dtype=np.float64))) and bool(np.isnan(array).any())

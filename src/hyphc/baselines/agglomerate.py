@@ -64,13 +64,13 @@ def graph_agglomeration(similarity: Similarity) -> Tree:
         )
     graph = similarity.local_part
     assert isinstance(graph, Graph)
-    state = _state(graph)
+    state = _initial_state(graph)
     children = np.empty((graph.n - 1, 2), dtype=np.int64)
     made = _merge_neighbours(state, graph, children)
     leaders = np.flatnonzero(state.clusters["leader"] == np.arange(graph.n))
     parts = state.clusters[leaders]
     if isinstance(similarity, Blend) and len(parts) > 2:
-        top = _top(similarity.background, connected_components(graph.to_csr(), directed=False)[1], leaders)
+        top = _join_components(similarity.background, connected_components(graph.to_csr(), directed=False)[1], leaders)
         nodes = np.append(parts["node"], graph.n + made + np.arange(len(parts) - 1))
         children[made:] = nodes[top.children]
     elif len(parts) > 1:
@@ -78,7 +78,7 @@ def graph_agglomeration(similarity: Similarity) -> Tree:
     return with_similarity_heights(Tree(children), similarity)
 
 
-def _top(background: Background, component: npt.NDArray[np.int32], leaders: npt.NDArray[np.int64]) -> Tree:
+def _join_components(background: Background, component: npt.NDArray[np.int32], leaders: npt.NDArray[np.int64]) -> Tree:
     """A tree of the components, each known by one of its leaves, by how far apart they lie."""
     number = np.empty(len(leaders), dtype=np.int64)
     number[component[leaders]] = np.arange(len(leaders))
@@ -103,7 +103,7 @@ def _smallest_first(parts: Records, first: int) -> npt.NDArray[np.int64]:
     return np.array(merges, dtype=np.int64)
 
 
-def _state(graph: Graph) -> kernels.Clusters:
+def _initial_state(graph: Graph) -> kernels.Clusters:
     """Room for one cluster for each leaf."""
     clusters = np.zeros(graph.n, dtype=kernels.CLUSTER)
     clusters["points"] = graph.sizes

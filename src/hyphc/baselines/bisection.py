@@ -64,7 +64,7 @@ def bisecting_kmeans(
 
 def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int | None) -> Ints:
     """Merges (n − 1, 2) of the tree that halves the leaves, each half again, and so on."""
-    splitter = splitter_of(similarity, OBJECTIVES[objective])
+    splitter = make_splitter(similarity, OBJECTIVES[objective])
     n = similarity.n
     # a split of the run [begin, end) at m is noted at m − 1: the place is unique to it
     splits = np.zeros(n - 1, dtype=bisect_kernels.RUN)
@@ -152,25 +152,25 @@ class _GraphSplitter(_Splitter):
 
 
 @by_kind
-def splitter_of(similarity: Similarity, objective: int) -> _Splitter:
+def make_splitter(similarity: Similarity, objective: int) -> _Splitter:
     """Splits runs of the leaves of a similarity."""
     raise TypeError(f"There is no bisection of {similarity!r}.")
 
 
-splitter_of.register(Features, _FeaturesSplitter)
+make_splitter.register(Features, _FeaturesSplitter)
 
 
-@splitter_of.register
+@make_splitter.register
 def _(similarity: Background, objective: int) -> _Splitter:
     # two-means of squared distances and of inner products have the same splits, but for points that are their own cluster
     rows = Features(similarity.X, offset=_longest(similarity), scale=1.0, sizes=similarity.sizes)
     return _FeaturesSplitter(rows, objective)
 
 
-@splitter_of.register
+@make_splitter.register
 def _(similarity: Blend, objective: int) -> _Splitter:
     # the graph was made of the rows: they lead to the same halves, without its n log n eigenvectors
-    return splitter_of(similarity.background, objective)
+    return make_splitter(similarity.background, objective)
 
 
 def _longest(similarity: Background) -> float:
@@ -178,5 +178,5 @@ def _longest(similarity: Background) -> float:
     return float((np.einsum("ij,ij->i", similarity.X, similarity.X) / similarity.sizes**2).max())
 
 
-splitter_of.register(Dense, _MatrixSplitter)
-splitter_of.register(Graph, _GraphSplitter)
+make_splitter.register(Dense, _MatrixSplitter)
+make_splitter.register(Graph, _GraphSplitter)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from .._runtime.sanitize import cut_short, visible
+from .._runtime.sanitize import truncate, visible
 from .._runtime.signals import NO_THREAD, Terminated, terminate
 from .parsers import build_parser
 
@@ -84,5 +84,5 @@ def _sentence(error: Exception) -> str:
         text = f"{error.filename}: {error.strerror}"
     else:
         text = " ".join(str(error).split()) or "there is not enough memory; close other programs or take fewer rows"
-    text = visible(cut_short(text))
+    text = visible(truncate(text))
     return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.sanitize import cut_short, visible
-from .._runtime.user_warnings import collected
+from .._runtime.sanitize import truncate, visible
+from .._runtime.user_warnings import collect_warnings
 from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
 from ..io.points import Missing
 from ..similarity import Similarity, as_similarity, standardize
@@ -216,7 +216,7 @@ def _build_given(points: Points, directed: str | None) -> tuple[Similarity, tupl
 @contextmanager
 def _translate_warnings(points: Points) -> Iterator[None]:
     """Print warnings of the library in terms of command-line options."""
-    with collected(lambda message: print_warning(_translate_message(message, points))):
+    with collect_warnings(lambda message: print_warning(_translate_message(message, points))):
         yield
 
 
@@ -316,6 +316,6 @@ def print_notes(points: Points, notes: Sequence[str]) -> None:
 
 def print_note(note: str) -> None:
     """Print a note in two columns, its subject and its text."""
-    what, _, text = visible(cut_short(note)).partition(": ")
+    what, _, text = visible(truncate(note)).partition(": ")
     lines = textwrap.wrap(text, _NOTE_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
     print(f"  {what:<11} " + f"\n{'':14}".join(lines))

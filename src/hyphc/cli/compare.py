@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from .._runtime.atomic_write import replaced_atomically
-from .._runtime.sanitize import cut_short, visible
+from .._runtime.atomic_write import atomic_write
+from .._runtime.sanitize import truncate, visible
 from ..io.trees import read_tree
 from ..tree import Tree
 from ..tree.compare import Difference, compare, matched
@@ -46,7 +46,7 @@ def _some_leaves(tree: Tree, node: int) -> str:
     begin, size = int(tree._first[node]), int(tree.sizes[node])
     leaves = tree.leaf_order()[begin : begin + min(size, _NAMED)].tolist()
     called = [str(leaf + 1) if tree.names is None else tree.names[leaf] for leaf in leaves]
-    return visible(cut_short(", ".join(called))) + (", …" if size > _NAMED else "")
+    return visible(truncate(", ".join(called))) + (", …" if size > _NAMED else "")
 
 
 def _draw(tree: Tree, other: Tree, path: Path, titles: tuple[str, str]) -> None:
@@ -60,5 +60,5 @@ def _draw(tree: Tree, other: Tree, path: Path, titles: tuple[str, str]) -> None:
 
     figure = Figure(figsize=(9, min(14.0, max(4.0, 0.14 * tree.n_leaves))), layout="constrained")
     plot.tanglegram(tree, other, names=names, titles=titles, mark_differences=True, ax=figure.subplots())
-    with replaced_atomically(path) as file:
+    with atomic_write(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)

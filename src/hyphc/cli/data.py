@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .. import baselines, datasets
-from .._runtime.atomic_write import replaced_atomically
+from .._runtime.atomic_write import atomic_write
 from ..datasets.catalogue import BUNDLED, GRAPHS, TABLES
 from ..datasets.load import DATA_VARIABLE, homes
 from ..estimator import HypHC
@@ -77,7 +77,7 @@ def _write(name: str, file: str) -> None:
     writer = csv.writer(text, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
-    with replaced_atomically(path) as target:
+    with atomic_write(path) as target:
         target.write(text.getvalue().encode())
     hint = " --graph" if sp.issparse(dataset.data) else ""
     print(f"wrote {file}: {', '.join(header[:3])}{', …' if len(header) > 3 else ''}")

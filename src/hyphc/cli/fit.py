@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .._runtime.signals import NO_THREAD
-from .._runtime.user_warnings import collected
+from .._runtime.user_warnings import collect_warnings
 from ..estimator import HypHC
 from ..fit.constraints import Constraints
 from ..similarity import Similarity
@@ -116,7 +116,7 @@ def _fit_model(arguments: argparse.Namespace, similarity: Similarity, known: Con
         random_state=arguments.seed,
         verbose=verbose,
     )
-    with collected(_report_unless_interrupted):
+    with collect_warnings(_report_unless_interrupted):
         return model.fit(similarity)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .._runtime.folder_lock import Lock
+from .._runtime.folder_lock import FolderLock
 from .._runtime.sanitize import cell, visible
 from .._runtime.storage import is_address
 
@@ -54,13 +54,13 @@ def staging_folder(folder: Path) -> Iterator[Path]:
     made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with Lock.taken(folder, wait=WAIT) or Lock(None):
+        with FolderLock.acquire(folder, wait=WAIT) or FolderLock(None):
             _remove_orphans(folder)
             stage = Path(tempfile.mkdtemp(dir=folder, prefix=STAGE))
-            own = Lock.taken(stage) or Lock(None)
+            own = FolderLock.acquire(stage) or FolderLock(None)
         try:
             yield stage
-            with Lock.taken(folder, wait=WAIT) or Lock(None):
+            with FolderLock.acquire(folder, wait=WAIT) or FolderLock(None):
                 own.release()  # the lock is a file in the folder; the lock of the parent prevents removal as an orphan
                 for file in sorted(stage.iterdir()):
                     os.replace(file, folder / file.name)
@@ -77,7 +77,7 @@ def staging_folder(folder: Path) -> Iterator[Path]:
 def _remove_orphans(folder: Path) -> None:
     """Remove staging folders of processes that no longer exist: their lock is free."""
     for stage in folder.glob(f"{STAGE}*"):
-        lock = Lock.taken(stage)
+        lock = FolderLock.acquire(stage)
         if lock is not None:
             lock.release()
             shutil.rmtree(stage, ignore_errors=True)

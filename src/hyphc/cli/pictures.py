@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._runtime.atomic_write import replaced_atomically
+from .._runtime.atomic_write import atomic_write
 from ..io import Points, read_tree
 from ..io.missing import numeric_columns
 from ..io.trees import row_numbers
@@ -189,7 +189,7 @@ def draw_clustermap(
 
 
 def _save(figure: Any, path: Path) -> None:
-    with replaced_atomically(path) as file:
+    with atomic_write(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import baselines
-from .._runtime.sanitize import cut_short, visible
+from .._runtime.sanitize import truncate, visible
 from ..estimator import HypHC
 from ..scores.bounds import CostBounds, cost_bounds
 from ..scores.certificate import OptimalityGap, optimality_gap
@@ -263,7 +263,5 @@ def _cluster_table(flat: FlatClusters) -> list[str]:
 
 def escape_markdown(text: str) -> str:
     """Return text escaped for Markdown, on one line."""
-    escaped = "".join(
-        f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in cut_short(text)
-    )
+    escaped = "".join(f"\\{character}" if character in "\\`*_{}[]<>|#!~" else character for character in truncate(text))
     return visible(" ".join(escaped.split()))

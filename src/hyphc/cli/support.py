@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from .._runtime.arrays import Ints
-from .._runtime.user_warnings import collected
+from .._runtime.user_warnings import collect_warnings
 from ..fit.constraints import Constraints
 from ..io import Points
 from ..similarity import Similarity, standardize
@@ -24,7 +24,7 @@ def compute_support(
     """Return the support of the tree's clusters, resampled as requested or as fits the data, under the constraints."""
     usual: Resample = _WAYS.get(points.kind, "rows")
     data, parameters = _fit_arguments(arguments, points, similarity)
-    with collected(lambda message: None):  # the number of refits says that there was an interrupt
+    with collect_warnings(lambda message: None):  # the number of refits says that there was an interrupt
         return support(
             tree,
             data,

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from .._runtime.arrays import Ints
-from .._runtime.atomic_write import replaced_atomically
+from .._runtime.atomic_write import atomic_write
 from ..io.trees import read_tree, require_tree_suffix, write_tree
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
@@ -26,7 +26,7 @@ def run_cut(arguments: argparse.Namespace) -> None:
     if arguments.output is None:
         sys.stdout.write(text)
         return
-    with replaced_atomically(arguments.output) as file:
+    with atomic_write(arguments.output) as file:
         sheet = arguments.output.suffix.lower() == ".xlsx"
         file.write(format_excel(clusters, tree.names) if sheet else text.encode())
     print(f"wrote {arguments.output}: {int(clusters.max()) + 1} clusters of {tree.n_leaves} leaves")

@@ -1,4 +1,4 @@
-"""Riemannian Adam and the loop around it. Nothing here knows what is minimised."""
+"""Riemannian Adam and the optimisation loop, independent of the objective."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from .._kernels.continuous.adam import BETA1, BETA2, REST
 from .._runtime.arrays import Floats
-from .._runtime.checkpointing import Frame
+from .._runtime.checkpointing import Snapshot
 
 
 class Manifold(Protocol):
-    """What Riemannian Adam asks of a manifold; see ``manifolds`` for the three at hand."""
+    """The operations of a manifold that Riemannian Adam needs; see ``manifolds`` for the three at hand."""
 
     def gradient(self, params: Floats, grad: Floats) -> Floats: ...
     def square(self, params: Floats, tangent: Floats) -> Floats: ...
-    def carry(self, params: Floats, target: Floats, tangent: Floats) -> Floats: ...
+    def transport(self, params: Floats, target: Floats, tangent: Floats) -> Floats: ...
     def move(self, params: Floats, step: Floats) -> Floats: ...
 
 
@@ -36,7 +36,7 @@ class RiemannianAdam:
         self._n_steps = 0
 
     def step(self, params: Floats, grad: Floats, learning_rate: float) -> Floats:
-        """New parameters, after a step against the Euclidean gradient ``grad``."""
+        """Return the parameters after a step against the Euclidean gradient ``grad``."""
         self._n_steps += 1
         tangent = self._manifold.gradient(params, grad)
         self._first = BETA1 * self._first + (1 - BETA1) * tangent
@@ -45,20 +45,20 @@ class RiemannianAdam:
         floor = REST * float(second.max(initial=0.0)) + np.finfo(np.float64).tiny
         direction = self._first / (1 - BETA1**self._n_steps) / np.sqrt(np.maximum(second, floor))
         target = self._manifold.move(params, -learning_rate * direction)
-        self._first = self._manifold.carry(params, target, self._first)
+        self._first = self._manifold.transport(params, target, self._first)
         return target
 
     def moments(self) -> dict[str, Floats | int]:
-        """What the next step depends on, for a trail."""
+        """Return the moments, for a checkpoint."""
         return {"first": self._first, "second": self._second, "n_steps": self._n_steps}
 
-    def take_up(self, found: Frame) -> None:
-        """Go on with the moments that were kept."""
+    def restore(self, found: Snapshot) -> None:
+        """Restore the saved moments."""
         self._first, self._second, self._n_steps = found["first"], found["second"], int(found["n_steps"])
 
 
 def minimize(update: Callable[[int], None], n_iter: int, after: Callable[[int], bool], first: int = 0) -> None:
-    """Call ``update(t)`` and ``after(t)`` for t = first … n_iter − 1, until ``after`` says that it is enough."""
+    """Call ``update(t)`` and ``after(t)`` for t = first … n_iter − 1, until ``after`` returns True."""
     for t in range(first, n_iter):
         update(t)
         if after(t):

@@ -1,4 +1,4 @@
-"""Runs of the optimiser: schedules, the watch that keeps the best decoded leaves, and the loop."""
+"""Gradient descent: schedules, a monitor that keeps the best decoded leaves, and the loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .._kernels.continuous.circle_cost import features_cost_of_gaps
 from .._kernels.continuous.edge_steps import NOISE
 from .._runtime.arrays import Floats
-from .._runtime.checkpointing import Frame, Level
+from .._runtime.checkpointing import Scope, Snapshot
 from .._runtime.run_control import Clock
 from ..hyperbolic.decode import circle_order, decode
 from ..scores.costs import dasgupta_cost
@@ -48,10 +48,10 @@ class Schedule:
         self._start = start
 
     def temperature(self, done: float) -> float:
-        return _between(self._tau, self._share(done))
+        return _interpolate(self._tau, self._share(done))
 
     def learning_rate(self, done: float) -> float:
-        return _between(self._rate, self._share(done))
+        return _interpolate(self._rate, self._share(done))
 
     def radius(self, done: float) -> float:
         first, last = self._radius
@@ -82,8 +82,8 @@ class LearnedNorm:
 
 
 @dataclass
-class Run:
-    """Best leaves so far and the story of the run."""
+class DescentRun:
+    """Best leaves so far and the history of the run."""
 
     cost: float
     embedding: Floats
@@ -93,47 +93,47 @@ class Run:
     since_best: int = 0  # iterations
     done: float = 0.0  # share of the run
 
-    def kept(self) -> dict[str, Any]:
-        """All of it, for a trail."""
+    def to_arrays(self) -> dict[str, Any]:
+        """Return all fields, for a checkpoint."""
         return {**vars(self), "losses": lambda: np.array(self.losses)}
 
     @classmethod
-    def from_found(cls, found: Frame) -> Run:
-        """The run that was kept."""
+    def from_arrays(cls, found: Snapshot) -> DescentRun:
+        """Return the run of a checkpoint."""
         run = cls(np.inf, np.empty(0), [])
-        Level(found).take_up(run)
+        Scope(found).restore(run)
         run.losses = found["losses"].tolist()
         return run
 
 
-def arrays_of(runs: list[Run]) -> Frame:
-    """Runs that have ended, as arrays for a trail."""
+def pack_runs(runs: list[DescentRun]) -> Snapshot:
+    """Return finished runs as arrays, for a checkpoint."""
     columns = {name: np.array([getattr(run, name) for run in runs]) for name in ("cost", "embedding", "n_triplets")}
     lengths = np.array([len(run.losses) for run in runs])
     return {**columns, "losses": np.concatenate([run.losses for run in runs]), "lengths": lengths}
 
 
-def runs_from(found: Frame) -> list[Run]:
-    """The runs of ``arrays_of``."""
+def unpack_runs(found: Snapshot) -> list[DescentRun]:
+    """Return the runs of ``pack_runs``."""
     if not found:
         return []
     losses = np.split(found["losses"], np.cumsum(found["lengths"])[:-1])
-    told = zip(found["cost"].tolist(), found["embedding"], losses, found["n_triplets"].tolist(), strict=True)
-    return [Run(cost, embedding, curve.tolist(), count, cost, 0, 1.0) for cost, embedding, curve, count in told]
+    rows = zip(found["cost"].tolist(), found["embedding"], losses, found["n_triplets"].tolist(), strict=True)
+    return [DescentRun(cost, embedding, curve.tolist(), count, cost, 0, 1.0) for cost, embedding, curve, count in rows]
 
 
-class Watch:
-    """Scores decoded trees, keeps copies of the best leaves, tells the clock and says when a run is over.
+class Monitor:
+    """Score decoded trees, keep copies of the best leaves, report progress and decide when a run ends.
 
-    Runs come one after another, or several go on together.
+    Runs are consecutive or interleaved.
     """
 
     def __init__(self, similarity: Similarity, clock: Clock, patience: int | None = None, n_runs: int = 1) -> None:
         self._similarity, self.clock = similarity, clock
         self._patience = np.inf if patience is None else patience
         self._n_runs = n_runs
-        self._begun: list[Run] = []
-        self._best: Run | None = None  # of all runs
+        self._begun: list[DescentRun] = []
+        self._best: DescentRun | None = None  # of all runs
         # C_HypHC = triplets + Σ_{i<j} w_ij (s_i + s_j)
         self._constant = float(similarity.sizes @ similarity.degrees())
 
@@ -145,26 +145,26 @@ class Watch:
         n_iter: int,
         step_work: int,
         together: int = 1,
-        found: Frame | None = None,
-    ) -> Run:
-        """A run of ``n_iter`` iterations, whose leaves are scored after multiples of ``together``; or one taken up."""
+        found: Snapshot | None = None,
+    ) -> DescentRun:
+        """Begin or resume a run of ``n_iter`` iterations, scored after multiples of ``together``; return it."""
         self._chart, self._n_iter = chart, n_iter
         n = self._similarity.n
         work = n * (SCORE_COST + (n if self._similarity.is_matrix else 0))
         interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
         self._interval = -(-interval // together) * together
         if found:
-            return self.goes_on(Run.from_found(found))
+            return self.add_run(DescentRun.from_arrays(found))
         cost = self._score(params, radius)
-        return self.goes_on(Run(cost, chart.points(params, radius).copy(), [], decoded_cost=cost))
+        return self.add_run(DescentRun(cost, chart.points(params, radius).copy(), [], decoded_cost=cost))
 
-    def goes_on(self, run: Run) -> Run:
-        """A run that has begun, here or in an earlier process."""
+    def add_run(self, run: DescentRun) -> DescentRun:
+        """Register a run, begun here or in an earlier process, and return it."""
         self._begun.append(run)
         return run
 
-    def after(self, t: int, run: Run, params: Floats, radius: float, tau: float, *values: float) -> bool:
-        """Take in the iterations up to t, whose losses are ``values``; True when the run should end."""
+    def after(self, t: int, run: DescentRun, params: Floats, radius: float, tau: float, *values: float) -> bool:
+        """Record the iterations up to t, whose losses are ``values``; return whether the run should end."""
         run.losses += [value + self._constant for value in values]
         run.since_best, run.done = run.since_best + len(values), (t + 1) / self._n_iter
         scored = (t + 1) % self._interval == 0 or t + 1 == self._n_iter
@@ -175,16 +175,16 @@ class Watch:
                 run.since_best = 0
         if self._best is None or run.cost < self._best.cost:
             self._best = run
-        if self.clock.listened:
-            self._tell(t, run, params, radius, tau)
+        if self.clock.has_listeners:
+            self._report(t, run, params, radius, tau)
         if scored and run.since_best >= self._patience:
             run.done = 1.0
             return True
-        return self.clock.late()
+        return self.clock.should_stop()
 
-    def _tell(self, t: int, run: Run, params: Floats, radius: float, tau: float) -> None:
+    def _report(self, t: int, run: DescentRun, params: Floats, radius: float, tau: float) -> None:
         assert self._best is not None
-        self.clock.tell(
+        self.clock.report(
             "embedding",
             self._best.cost,
             partial(decode, self._best.embedding),
@@ -206,7 +206,7 @@ class Watch:
 
 @by_kind
 def cost_on_circle(similarity: Similarity, angles: Floats, radius: float) -> float:
-    """Dasgupta's cost of the tree that angles decode to."""
+    """Return Dasgupta's cost of the tree decoded from angles."""
     return dasgupta_cost(Circle().tree(angles, radius), similarity)
 
 
@@ -224,10 +224,10 @@ def descend(
     params: Floats,
     schedule: Schedule,
     n_iter: int,
-    watch: Watch,
+    watch: Monitor,
     rng: np.random.Generator,
-) -> Run:
-    """One run: a step a sample of triplets."""
+) -> DescentRun:
+    """Run the descent, one sample of triplets a step, and return the run."""
     norm = LearnedNorm(schedule.radius(0.0)) if schedule.learned and chart.has_radius else None
     radius = schedule.radius(0.0) if norm is None else norm.radius
     adam = RiemannianAdam(chart, params)
@@ -251,27 +251,27 @@ def descend(
             return True
         # a fit has no learned radius
         if norm is None:
-            level.keep(t=t, params=params, random=lambda: random_bytes(rng), **adam.moments(), **run.kept())
+            level.save(t=t, params=params, random=lambda: pack_rng_state(rng), **adam.moments(), **run.to_arrays())
         return False
 
-    with watch.clock.trail.level("descent") as level:
-        run = watch.begin(chart, params, radius, n_iter, sampler.work, found=level.found)
+    with watch.clock.checkpoints.scope("descent") as level:
+        run = watch.begin(chart, params, radius, n_iter, sampler.work, found=level.saved)
         first = 0
-        if level.found:
-            first, params = int(level.found["t"]) + 1, level.found["params"]
-            adam.take_up(level.found)
-            set_random(rng, level.found["random"])
+        if level.saved:
+            first, params = int(level.saved["t"]) + 1, level.saved["params"]
+            adam.restore(level.saved)
+            restore_rng_state(rng, level.saved["random"])
         minimize(update, n_iter, after, first)
     return run
 
 
-def random_bytes(rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """The state of a generator, as the bytes of JSON: its integers are too long for arrays."""
+def pack_rng_state(rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """Return the state of a generator as bytes of JSON: its integers are too long for arrays."""
     return np.frombuffer(json.dumps(rng.bit_generator.state).encode(), dtype=np.uint8)
 
 
-def set_random(rng: np.random.Generator, state: npt.NDArray[np.uint8]) -> None:
-    """Let a generator go on from a state that was kept."""
+def restore_rng_state(rng: np.random.Generator, state: npt.NDArray[np.uint8]) -> None:
+    """Restore the state of a generator."""
     rng.bit_generator.state = json.loads(state.tobytes())
 
 
@@ -280,5 +280,5 @@ def _pair(value: Range) -> tuple[float, float]:
     return float(first), float(last)  # type: ignore[arg-type]
 
 
-def _between(ends: tuple[float, ...], share: float) -> float:
+def _interpolate(ends: tuple[float, ...], share: float) -> float:
     return float(ends[0] * (ends[1] / ends[0]) ** share)

@@ -7,7 +7,7 @@ import numpy as np
 from .._kernels.continuous import edge_steps as kernels
 from .._runtime.arrays import Floats
 from .adam import minimize
-from .descent import Run, Schedule, Watch
+from .descent import DescentRun, Monitor, Schedule
 from .manifolds import Circle
 from .sampling import THIRDS, Edges
 
@@ -36,7 +36,7 @@ class EdgeDescent:
         stages = (schedule.radius, schedule.temperature, schedule.learning_rate)
         self._schedule = np.array([[stage(share) for stage in stages] for share in done.tolist()]).reshape(n_iter, 3)
         half = 0.5 * params
-        self.leaves = kernels.Leaves(params.copy(), np.zeros(n), np.zeros(n), np.cos(half), np.sin(half))
+        self.leaves = kernels.LeafArrays(params.copy(), np.zeros(n), np.zeros(n), np.cos(half), np.sin(half))
         self._by_angle = np.zeros((min(MAX_CHUNKS, max(1, -(-n_drawn // CHUNK_EDGES))), n))
 
     def settings(self, t: int) -> list[float]:
@@ -66,13 +66,13 @@ class EdgeDescent:
 
 
 def descend_on_edges(
-    sampler: Edges, params: Floats, schedule: Schedule, n_iter: int, watch: Watch, rng: np.random.Generator
-) -> Run:
+    sampler: Edges, params: Floats, schedule: Schedule, n_iter: int, watch: Monitor, rng: np.random.Generator
+) -> DescentRun:
     """One run; the same as ``descend`` with other random numbers, several times as fast."""
     descent = EdgeDescent(sampler, params, schedule, n_iter, int(rng.integers(2**62)))
     scored = max(TOGETHER, min(SCORED, n_iter // 20 // TOGETHER * TOGETHER))
     # who listens hears of every step
-    each = 1 if watch.clock.listened else TOGETHER
+    each = 1 if watch.clock.has_listeners else TOGETHER
     losses: list[float] = []
 
     def update(round_: int) -> None:
@@ -85,13 +85,13 @@ def descend_on_edges(
         if watch.after(last, run, descent.leaves.angles, *descent.settings(last)[:2], *losses):
             return True
         if (last + 1) % TOGETHER == 0:
-            level.keep(steps=last + 1, **descent.leaves._asdict(), **run.kept())
+            level.save(steps=last + 1, **descent.leaves._asdict(), **run.to_arrays())
         return False
 
-    with watch.clock.trail.level("edges") as level:
+    with watch.clock.checkpoints.scope("edges") as level:
         radius = schedule.radius(0.0)
-        run = watch.begin(Circle(), params, radius, n_iter, sampler.work, scored, found=level.found)
+        run = watch.begin(Circle(), params, radius, n_iter, sampler.work, scored, found=level.saved)
         for name, array in descent.leaves._asdict().items():
-            array[...] = level.found.get(name, array)
-        minimize(update, -(-n_iter // each), after, int(level.found.get("steps", 0)) // each)
+            array[...] = level.saved.get(name, array)
+        minimize(update, -(-n_iter // each), after, int(level.saved.get("steps", 0)) // each)
     return run

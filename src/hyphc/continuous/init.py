@@ -17,7 +17,7 @@ STARTS = ("auto", "random", "pca", "spectral")
 JITTER = 0.5
 
 
-def start_directions(similarity: Similarity, init: object, dim: int, rng: np.random.Generator) -> Floats:
+def initial_directions(similarity: Similarity, init: object, dim: int, rng: np.random.Generator) -> Floats:
     """Unit vectors (n, dim) to start from.
 
     "auto" is "random": growing the radius from 1 makes the first steps nearly convex, and random directions then reach lower

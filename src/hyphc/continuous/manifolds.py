@@ -90,7 +90,7 @@ class Chart(ABC):
         """Random tangent vectors, normal with variance 1 in each direction of the metric."""
         return self.gradient(params, rng.normal(size=params.shape))
 
-    def carry(self, params: Floats, target: Floats, tangent: Floats) -> Floats:
+    def transport(self, params: Floats, target: Floats, tangent: Floats) -> Floats:
         return self.gradient(target, tangent)
 
     @abstractmethod
@@ -182,7 +182,7 @@ class Ball(Chart):
     def noise(self, params: Floats, rng: np.random.Generator) -> Floats:
         return rng.normal(size=params.shape) / _conformal(params)
 
-    def carry(self, params: Floats, target: Floats, tangent: Floats) -> Floats:
+    def transport(self, params: Floats, target: Floats, tangent: Floats) -> Floats:
         # keeps the hyperbolic length; the rotation by gyration, of second order in the step, is left out
         return tangent * _conformal(params) / _conformal(target)
 

@@ -8,7 +8,7 @@ s_i s_j s_k times with the mean similarities w_ij/(s_i s_j).
 
 `triplet_objective` is the readable reference; everything else agrees with it to rounding (tests/continuous/test_objective.py).
 All compute in float64 whatever comes in. The spread penalty adds, for each triplet, λ·max(0, 1 − (max d − min d)), with max and
-min relaxed to Σ d·softmax(±d/τ): the paper's theory asks that every triplet's LCAs be told apart by their depths.
+min relaxed to Σ d·softmax(±d/τ): the paper's theory requires that the LCA depths of every triplet differ.
 """
 
 from __future__ import annotations

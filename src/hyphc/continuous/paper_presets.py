@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._kernels.continuous import paper_steps as kernels
-from .._runtime.arrays import Floats, Ints, one_of
+from .._runtime.arrays import Floats, Ints, zero_record
 from ..similarity import Dense, Similarity
-from .descent import NORM_BOUNDS, Run, Watch
+from .descent import NORM_BOUNDS, DescentRun, Monitor
 from .manifolds import MAX_NORM, Circle
 from .objective import Map
 from .sampling import EXPLICIT_COST, pair_of_number
@@ -52,7 +52,7 @@ class Protocol(NamedTuple):
 # The paper: 50 epochs of all pairs with one third point each, the best of nine settings by decoded cost. It states neither its
 # batches nor its start.
 GRID = tuple(Setting(rate, tau, 256) for rate, tau in product((1e-3, 5e-4, 1e-4), (1e-1, 5e-2, 1e-2)))
-# Its code: the settings for zoo, iris and glass, whose triplets of an epoch are told here by pair: 100 000, 50 000, 900 000.
+# Its code: the settings for zoo, iris and glass, whose triplets of an epoch are given here per pair: 100 000, 50 000, 900 000.
 ZOO, IRIS = Setting(1e-3, 1e-1, 256, (30,)), Setting(5e-4, 5e-2, 512, (30,))
 GLASS = Setting(1e-4, 5e-2, 512, (10, 20, 30, 40))
 PROTOCOLS = {
@@ -115,7 +115,7 @@ class Pairs:
         return Triplets(ijk, w, penalties)
 
 
-class Leaves:
+class LearnedLeaves:
     """Free points, their common norm and Adam's moments of both, moved in place."""
 
     def __init__(self, start: Floats) -> None:
@@ -133,7 +133,7 @@ class Leaves:
             filled[: self._n] = numbers
             self._tiles[:, row // kernels.TILE] = filled.reshape(-1, kernels.TILE)
         self._bounds = kernels.Bounds(*NORM_BOUNDS, MAX_NORM)
-        self._norm = one_of(kernels.NORM)
+        self._norm = zero_record(kernels.NORM)
         self._norm.length = self._bounds.low
         self._n_steps = 0
 
@@ -164,21 +164,21 @@ def paper_runs(
     penalty: float,
     max_iter: int | None,
     max_triplets: int | None,
-    watch: Watch,
+    watch: Monitor,
     mapping: Map,
     rng: np.random.Generator,
-) -> list[Run]:
+) -> list[DescentRun]:
     """The grid of a protocol, one run a setting; an iteration is an epoch."""
     n = similarity.n
     n_epochs = EPOCHS if max_iter is None else max_iter
     n_epochs = 0 if n < 3 else n_epochs
     most = np.inf if max_triplets is None else max(1, max_triplets // max(1, n_epochs))
-    runs: list[Run] = []
+    runs: list[DescentRun] = []
     for thirds, settings in protocol.settings.items():
-        if runs and watch.clock.late():
+        if runs and watch.clock.should_stop():
             break
         pairs = Pairs(similarity, penalty, mapping, int(min(most, round(thirds * n * (n - 1) / 2))))
-        starts = [Leaves(protocol.spread * rng.normal(size=(n, 2))) for _ in settings]
+        starts = [LearnedLeaves(protocol.spread * rng.normal(size=(n, 2))) for _ in settings]
         runs += _run_together(pairs, settings, starts, n_epochs, watch, mapping, rng)
     return runs
 
@@ -186,12 +186,12 @@ def paper_runs(
 def _run_together(
     pairs: Pairs,
     settings: tuple[Setting, ...],
-    leaves: list[Leaves],
+    leaves: list[LearnedLeaves],
     n_epochs: int,
-    watch: Watch,
+    watch: Monitor,
     mapping: Map,
     rng: np.random.Generator,
-) -> list[Run]:
+) -> list[DescentRun]:
     """Runs that see the same triplets: drawing them and looking up their similarities costs as much as some of the steps."""
     work = EXPLICIT_COST * pairs.n_triplets
     runs = [watch.begin(Circle(), one.angles, one.radius, n_epochs, work) for one in leaves]
@@ -208,7 +208,7 @@ def _run_together(
             totals[alive] += list(mapping(step, alive))
             for r in alive:
                 runs[r].n_triplets += len(chunk.ijk)
-            if watch.clock.late():
+            if watch.clock.should_stop():
                 break
         ended = set()
         for r in alive:
@@ -216,7 +216,7 @@ def _run_together(
             tau = settings[r].temperature(epoch)
             if watch.after(epoch, runs[r], leaves[r].angles, leaves[r].radius, tau, mean):
                 ended.add(r)
-        alive = [r for r in alive if r not in ended and not watch.clock.late()]
+        alive = [r for r in alive if r not in ended and not watch.clock.should_stop()]
         if not alive:
             break
     return runs

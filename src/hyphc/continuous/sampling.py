@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._kernels.continuous.edge_steps import Circular, EdgeList, weighted_third_points
+from .._kernels.continuous.edge_steps import Circular, EdgeArrays, weighted_third_points
 from .._runtime.arrays import Floats, Ints
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
@@ -107,9 +107,9 @@ class Edges:
 
     def __init__(self, graph: Graph, penalty: float, mapping: Map) -> None:
         i, j, weights = graph.edges()
-        self.edges = EdgeList(i, j, weights, np.cumsum(weights), graph.sizes, min(len(i), MAX_EDGES))
+        self.edges = EdgeArrays(i, j, weights, np.cumsum(weights), graph.sizes, min(len(i), MAX_EDGES))
         self.penalty, self.mapping = penalty, mapping
-        self._chances, self._n_scales = chances_near(graph.n)
+        self._chances, self._n_scales = near_probabilities(graph.n)
         self.n_triplets = THIRDS * self.edges.n_drawn
         self.work = EXPLICIT_COST * self.n_triplets
 
@@ -144,7 +144,7 @@ class Edges:
         return i[drawn], j[drawn], np.full(n_drawn, total / n_drawn)
 
 
-def chances_near(n: int) -> tuple[Floats, int]:
+def near_probabilities(n: int) -> tuple[Floats, int]:
     """Chance of a near third point to stand d places from an end of its edge, d = 0 … n/2, and the number of scales.
 
     A scale s is 2^s to 2^(s+1) − 1 places, all equally likely, as are the scales, the ends and the sides of an end; they are
@@ -175,23 +175,23 @@ class Both:
 
 
 @by_kind
-def sampler_of(
+def make_sampler(
     similarity: Similarity, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map
 ) -> Sampler:
     """How the triplets of a similarity are drawn; ``affordable`` tells the block that a budget leaves for so many points."""
     return Blocks(similarity, min(block_size, affordable(similarity.n)), penalty, mapping)
 
 
-@sampler_of.register
+@make_sampler.register
 def _(similarity: Graph, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map) -> Sampler:
     return Edges(similarity, penalty, mapping)
 
 
-@sampler_of.register
+@make_sampler.register
 def _(similarity: Blend, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map) -> Sampler:
     # the penalty is one of all triplets: it goes with the part that sees them all
-    edges: Sampler = sampler_of(similarity.graph, block_size, affordable, 0.0, mapping)
-    return Both(edges, sampler_of(similarity.background, block_size, affordable, penalty, mapping))
+    edges: Sampler = make_sampler(similarity.graph, block_size, affordable, 0.0, mapping)
+    return Both(edges, make_sampler(similarity.background, block_size, affordable, penalty, mapping))
 
 
 def pair_of_number(number: Ints) -> tuple[Ints, Ints]:

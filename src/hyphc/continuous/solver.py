@@ -12,22 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from .._runtime.arrays import Floats
-from .._runtime.parallel import n_threads, one_blas_thread
+from .._runtime.parallel import n_threads, single_blas_thread
 from .._runtime.progress import Callback
 from .._runtime.run_control import Clock
 from ..hyperbolic.decode import decode
 from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
-from .descent import Range, Run, Schedule, Watch, arrays_of, descend, runs_from
+from .descent import DescentRun, Monitor, Range, Schedule, descend, pack_runs, unpack_runs
 from .edge_descent import descend_on_edges, fits_edge_steps
-from .init import start_directions
+from .init import initial_directions
 from .manifolds import Ball, Chart, Circle, Sphere
 from .objective import Map
 from .paper_presets import PROTOCOLS, paper_runs
-from .sampling import Edges, Sampler, sampler_of
+from .sampling import Edges, Sampler, make_sampler
 
-__all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_by"]
+__all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_stage"]
 
 Seed = int | np.random.Generator | np.random.RandomState | None
 
@@ -204,31 +204,31 @@ def embed(
     )
     points = check_similarity(similarity)
     with Clock(None, callback, verbose) as clock:
-        return embed_by(settings, points, clock, random_state, n_jobs)
+        return embed_stage(settings, points, clock, random_state, n_jobs)
 
 
-def embed_by(
+def embed_stage(
     settings: EmbedSettings, similarity: Similarity, clock: Clock, random_state: Seed, n_jobs: int | None
 ) -> EmbedResult:
     """``embed`` as a stage of a fit, on the fit's clock."""
     n = similarity.n
-    runs: list[Run] = []
+    runs: list[DescentRun] = []
     penalty = settings.spread_penalty * similarity.total() / max(1, n * (n - 1) // 2)
     protocol = None if settings.preset is None else PROTOCOLS[settings.preset]
     n_runs = settings.n_init * (1 if protocol is None else protocol.n_runs)
-    watch = Watch(similarity, clock, settings.patience, n_runs)
-    with _threads(n_jobs) as mapping, clock.trail.level("embedding") as level:
-        runs += [watch.goes_on(run) for run in runs_from(level.found)]
+    watch = Monitor(similarity, clock, settings.patience, n_runs)
+    with _threads(n_jobs) as mapping, clock.checkpoints.scope("embedding") as level:
+        runs += [watch.add_run(run) for run in unpack_runs(level.saved)]
         for rng in _generators(random_state, settings.n_init)[len(runs) :]:
-            if runs and clock.late():
+            if runs and clock.should_stop():
                 break
             if protocol is not None:
                 limits = settings.max_iter, settings.max_triplets
                 runs += paper_runs(protocol, similarity, penalty, *limits, watch, mapping, rng)
             else:
                 runs.append(_run(settings, similarity, penalty, watch, mapping, rng))
-                if not clock.late():
-                    level.keep(**arrays_of(runs))
+                if not clock.should_stop():
+                    level.save(**pack_runs(runs))
     best = min(runs, key=lambda run: run.cost)
     tree = decode(best.embedding)
     n_triplets = sum(run.n_triplets for run in runs)
@@ -240,17 +240,17 @@ def _run(
     settings: EmbedSettings,
     similarity: Similarity,
     penalty: float,
-    watch: Watch,
+    watch: Monitor,
     mapping: Map,
     rng: np.random.Generator,
-) -> Run:
+) -> DescentRun:
     """One run from one start."""
     sampler, n_iter = _plan(similarity, settings, penalty, mapping)
     chart: Chart = Ball() if not settings.normalized else Circle() if settings.n_components == 2 else Sphere()
     warm = WARM_START if isinstance(settings.init, Tree) else 0.0
     schedule = Schedule(settings.temperature, settings.radius, settings.learning_rate, warm)
-    directions = start_directions(similarity, settings.init, settings.n_components, rng)
-    params = _place(chart, directions, schedule.radius(0.0), rng)
+    directions = initial_directions(similarity, settings.init, settings.n_components, rng)
+    params = _initial_parameters(chart, directions, schedule.radius(0.0), rng)
     if isinstance(sampler, Edges) and isinstance(chart, Circle) and fits_edge_steps(schedule, penalty):
         return descend_on_edges(sampler, params, schedule, n_iter, watch, rng)
     return descend(sampler, chart, params, schedule, n_iter, watch, rng)
@@ -265,13 +265,13 @@ def _plan(similarity: Similarity, settings: EmbedSettings, penalty: float, mappi
     def affordable(n: int) -> int:
         return max(MIN_BLOCK, int(np.sqrt(6.0 * budget / max(1, n_iter * n))))
 
-    sampler: Sampler = sampler_of(similarity, settings.block_size, affordable, penalty, mapping)
+    sampler: Sampler = make_sampler(similarity, settings.block_size, affordable, penalty, mapping)
     if similarity.n < 3 or sampler.n_triplets == 0:
         return sampler, 0
     return sampler, min(n_iter, max(1, budget // sampler.n_triplets))
 
 
-def _place(chart: Chart, directions: Floats, radius: float, rng: np.random.Generator) -> Floats:
+def _initial_parameters(chart: Chart, directions: Floats, radius: float, rng: np.random.Generator) -> Floats:
     """Parameters of a chart for unit vectors, at the first radius where that is part of them."""
     if isinstance(chart, Circle):
         return np.arctan2(directions[:, 1], directions[:, 0])
@@ -285,7 +285,7 @@ def _place(chart: Chart, directions: Floats, radius: float, rng: np.random.Gener
 def _threads(n_jobs: int | None) -> Iterator[Map]:
     """A `map` on n_jobs threads. BLAS gets one thread throughout: blocks are small, and its sums then never vary."""
     workers = n_threads(n_jobs)
-    with one_blas_thread():
+    with single_blas_thread():
         if workers == 1:
             yield map
         else:

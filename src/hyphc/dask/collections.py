@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 from distributed import Client
 
-from .._runtime.shard_store import Checkpoint
+from .._runtime.shard_store import ShardStore
 from .._runtime.storage import Storage
 from ..out_of_core.npy_source import Rows
 from ..out_of_core.row_sources import FINGERPRINT_ROWS, StoredRows, rows_per_block
@@ -59,7 +59,7 @@ def write_rows(blocks: Any, storage: Storage, client: Client | None) -> None:
 
 def _find_written(storage: Storage, count: int, client: Client | None) -> list[bool]:
     """Return whether each block is in the storage; checked by workers, since the check reads it."""
-    check = partial(Checkpoint(storage).has, "rows")
+    check = partial(ShardStore(storage).has, "rows")
     if client is None:
         return list(map(check, range(count)))
     checks = client.map(check, range(count), pure=False)
@@ -68,7 +68,7 @@ def _find_written(storage: Storage, count: int, client: Client | None) -> list[b
 
 
 def _write(rows: Rows, storage: Storage, number: int) -> None:
-    Checkpoint(storage).write("rows", number, {"rows": np.ascontiguousarray(rows)})
+    ShardStore(storage).write("rows", number, {"rows": np.ascontiguousarray(rows)})
 
 
 def labels_array(storage: Storage, stage: str, n: int, step: int) -> Any:
@@ -80,4 +80,4 @@ def labels_array(storage: Storage, stage: str, n: int, step: int) -> Any:
 
 
 def _read_labels(storage: Storage, stage: str, start: int, stop: int) -> Any:
-    return np.array(Checkpoint(storage).one(stage, 0, "labels")[start:stop])
+    return np.array(ShardStore(storage).one(stage, 0, "labels")[start:stop])

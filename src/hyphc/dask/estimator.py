@@ -16,8 +16,8 @@ from distributed import Client
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._runtime.base_estimator import fitted_anew, named_parameters
-from .._runtime.storage import Folder, Place, place_of
+from .._runtime.base_estimator import check_parameter_names, fresh_fit
+from .._runtime.storage import LocalFolder, StorageFolder, as_storage_folder
 from ..estimator import HypHC
 from ..fit.deduplicate import warn_of_few_distinct
 from ..fit.flat_cut import FlatCut
@@ -89,7 +89,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     ((60,), 60)
     """
 
-    @named_parameters
+    @check_parameter_names
     def __init__(
         self,
         n_clusters: int | str | None = None,
@@ -143,7 +143,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         -----
         Attributes of an earlier fit are removed first: a fit that raises leaves the model unfitted.
         """
-        with fitted_anew(self):
+        with fresh_fit(self):
             check_values(self.get_params(deep=False))
             settings, cut = self._make_settings(), self._make_cut()
             self.client_ = find_client(self.client)
@@ -209,15 +209,15 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         wanted: Any = None if self.n_clusters == "auto" else self.n_clusters
         return FlatCut(wanted, self.distance_threshold, self.criterion, self.min_size, self.outliers)
 
-    def _choose_storage(self) -> Place:
+    def _choose_storage(self) -> StorageFolder:
         if self.storage is not None:
-            place = place_of(self.storage)
-            return Folder(Path(os.path.abspath(place.path))) if isinstance(place, Folder) else place
+            place = as_storage_folder(self.storage)
+            return LocalFolder(Path(os.path.abspath(place.path))) if isinstance(place, LocalFolder) else place
         folder = tempfile.mkdtemp(prefix="hyphc-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return place_of(folder)
+        return as_storage_folder(folder)
 
-    def _open_rows(self, X: Any, place: Place) -> tuple[Any, Source]:
+    def _open_rows(self, X: Any, place: StorageFolder) -> tuple[Any, Source]:
         """Return the blocks of a Dask collection, None for a file, and the source from which tasks read rows."""
         if isinstance(X, str | os.PathLike):
             return None, open_with_warnings(X)

@@ -9,8 +9,8 @@ from uuid import uuid4
 import dask
 from distributed import Client, default_client
 
-from .._runtime.shard_store import MANIFEST, named_storage
-from .._runtime.storage import Storage, place_of
+from .._runtime.shard_store import MANIFEST, naming_storage
+from .._runtime.storage import Storage, as_storage_folder
 from ..out_of_core.progress import Listener
 from ..out_of_core.stages import Executor, Stage
 from .waiting import wait_for
@@ -62,5 +62,5 @@ def require_visible(client: Client | None, storage: Storage) -> None:
 
 
 def _sees_storage(storage: Storage) -> bool:
-    with named_storage(storage):
-        return place_of(storage).exists(MANIFEST)
+    with naming_storage(storage):
+        return as_storage_folder(storage).exists(MANIFEST)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .. import baselines
 from .._runtime import palette
 from .._runtime.arrays import Ints
-from .._runtime.table_columns import columns_of, label_classes
+from .._runtime.table_columns import label_classes, parse_columns
 from .._runtime.validation import as_floats
 from ..scores.differences import Compare, differences
 from ..similarity import as_similarity
@@ -41,7 +41,7 @@ def annotation_fields(annotations: Any, n: int, groups: CollapsedTree | None, fi
     ``first`` is the number of the first column: 1 after labels, which are column 0.
     """
     fields: list[Fields] = []
-    for number, column in enumerate(columns_of(annotations, n, "annotations"), first):
+    for number, column in enumerate(parse_columns(annotations, n, "annotations"), first):
         if column.numbers is not None:
             values = groups.means(column.numbers[:, None])[:, 0] if groups else column.numbers
             colours = palette.themed(palette.ramp(number), palette.ramp(number, dark=True))

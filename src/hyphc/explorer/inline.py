@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._runtime.atomic_write import replaced_atomically
+from .._runtime.atomic_write import atomic_write
 
 HEIGHT = 720  # pixels
 
@@ -25,7 +25,7 @@ class Page:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page atomically."""
-        with replaced_atomically(path) as file:
+        with atomic_write(path) as file:
             file.write(self.content)
         return Path(path)
 

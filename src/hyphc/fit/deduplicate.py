@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.duplicate_rows import equal_rows
+from .._runtime.duplicate_rows import group_equal_rows
 from .._runtime.progress import Progress
 from .._runtime.user_warnings import warn
 from ..baselines import random_tree
@@ -67,7 +67,7 @@ def count_distinct(similarity: Similarity, labels: Ints) -> int:
     firsts = np.unique(labels, return_index=True)[1]
     signatures = similarity.signatures()
     # all points are compared only where two clusters begin with equal ones
-    if equal_rows(lambda some: signatures(firsts[some]), len(firsts)) is None:
+    if group_equal_rows(lambda some: signatures(firsts[some]), len(firsts)) is None:
         return len(firsts)
     groups = twins(similarity)
     return similarity.n if groups is None else int(groups.max()) + 1

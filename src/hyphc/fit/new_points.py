@@ -11,7 +11,7 @@ from .._runtime.arrays import Ints
 from ..scores.costs import dasgupta_cost
 from ..search import insert
 from ..search.search_context import ScratchPool
-from ..search.state import node_numbers, state_of
+from ..search.state import build_state, node_numbers
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.transfer_distance import restricted
@@ -36,13 +36,13 @@ def assign_clusters(tree: Tree, labels: Ints, similarity: Similarity, n_jobs: in
     subtree within one cluster to which it is most similar on average. Points are inserted independently of each other.
     """
     m, n = tree.n_leaves, similarity.n
-    state = state_of(tree, similarity)
+    state = build_state(tree, similarity)
     cluster = np.full(2 * n, -1)
     cluster[node_numbers(m, n)] = clusters_of_nodes(tree, labels)
     new, joined = np.arange(m, n), np.empty(n - m, dtype=np.int64)
     slices = [slice(k, k + SLICE) for k in range(0, n - m, SLICE)]
     ScratchPool(state, n_jobs).map(
-        lambda s, scratch: tree_passes.join(state, scratch, new[s], cluster, joined[s]), slices
+        lambda s, scratch: tree_passes.find_clusters(state, scratch, new[s], cluster, joined[s]), slices
     )
     return joined
 

@@ -16,11 +16,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._runtime.arrays import Ints
-from .._runtime.checkpointing import Frame, KeptTrail, Level
-from .._runtime.folder_lock import Lock
+from .._runtime.checkpointing import Checkpoints, Scope, Snapshot
+from .._runtime.folder_lock import FolderLock
 from .._runtime.run_control import Clock
-from .._runtime.shard_store import Checkpoint, Facts, named_storage
-from .._runtime.storage import Folder, place_of
+from .._runtime.shard_store import Facts, ShardStore, naming_storage
+from .._runtime.storage import LocalFolder, as_storage_folder
 from .._runtime.user_warnings import warn
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
@@ -68,18 +68,18 @@ class FitCheckpoint(NoCheckpoint):
     """
 
     def __init__(self, folder: PathLike, facts: Facts) -> None:
-        place = place_of(folder)
-        if not isinstance(place, Folder):
+        place = as_storage_folder(folder)
+        if not isinstance(place, LocalFolder):
             raise ValueError(f"checkpoint={os.fspath(folder)!r} is an address; give a folder, a mounted one say.")
-        with named_storage(place):
+        with naming_storage(place):
             place.prepare()
-            lock = Lock.taken(place.path)
+            lock = FolderLock.acquire(place.path)
         if lock is None:
             raise ValueError(f"Another process keeps a fit in {os.fspath(folder)!r}; wait for it, or choose another.")
         self._lock, self._warned = lock, False
         try:
-            self._store = Checkpoint.opened(place, facts)
-            self._store.tidy()
+            self._store = ShardStore.open(place, facts)
+            self._store.remove_leftovers()
             self.restored = self._read_last_state()
         except BaseException:
             lock.release()
@@ -88,8 +88,8 @@ class FitCheckpoint(NoCheckpoint):
 
     def attach(self, clock: Clock) -> None:
         """Let the stages under a run control restore and save their state here; the time of earlier processes counts."""
-        clock.trail = KeptTrail(self.restored, self.save_if_due)
-        clock.spent(float(self.restored.get("fit.seconds", 0.0)))
+        clock.checkpoints = Checkpoints(self.restored, self.save_if_due)
+        clock.add_elapsed(float(self.restored.get("fit.seconds", 0.0)))
 
     def choose_seed(self, random_state: Seed) -> Seed:
         """Return an integer seed: the one given, else that of the process that began the fit, else a new one."""
@@ -99,7 +99,7 @@ class FitCheckpoint(NoCheckpoint):
             return int(self.restored["fit.seed"])
         return int(check_random_state(random_state).randint(2**31 - 1))
 
-    def _read_last_state(self) -> Frame:
+    def _read_last_state(self) -> Snapshot:
         """Return the arrays of the last undamaged state, none if there is no state."""
         numbers = self._store.numbers(STATE)
         self._number = max(numbers, default=-1)
@@ -111,7 +111,7 @@ class FitCheckpoint(NoCheckpoint):
             self._warn("every state there is damaged; the fit starts again")
         return {}
 
-    def save_if_due(self, frame: Callable[[], Frame], now: bool = False) -> None:
+    def save_if_due(self, frame: Callable[[], Snapshot], now: bool = False) -> None:
         """Write the state if the interval is over, and remove the last but one; if writing fails, warn once and continue.
 
         The previous state is flushed to disk before the last but one is removed: one of them survives a power failure.
@@ -122,7 +122,7 @@ class FitCheckpoint(NoCheckpoint):
         try:
             self._store.write(STATE, number, frame())
             if number > 0:
-                self._store.settle(STATE, self._number)
+                self._store.flush(STATE, self._number)
             self._number = number
             for old in self._store.numbers(STATE)[:-N_STATES]:
                 self._store.remove(STATE, old)
@@ -142,34 +142,34 @@ class FitCheckpoint(NoCheckpoint):
         self._lock.release()
 
 
-def restore_result(level: Level, clock: Clock) -> FitResult | None:
+def restore_result(level: Scope, clock: Clock) -> FitResult | None:
     """Return the result that an earlier process has saved, None if it had not finished."""
-    if "children" not in level.found:
+    if "children" not in level.saved:
         return None
-    clock.steps = int(level.found["steps"])
-    embedding = level.found["embedding"]
-    return FitResult(tree_from(level.found), embedding if embedding.size else None, level.found["loss_curve"])
+    clock.steps = int(level.saved["steps"])
+    embedding = level.saved["embedding"]
+    return FitResult(tree_from(level.saved), embedding if embedding.size else None, level.saved["loss_curve"])
 
 
-def save_result(level: Level, clock: Clock, seed: Seed, result: FitResult) -> None:
+def save_result(level: Scope, clock: Clock, seed: Seed, result: FitResult) -> None:
     """Save the result of a fit, unless it was stopped before its end."""
     if clock.stopped:
         return
     embedding = np.empty(0) if result.embedding is None else result.embedding
     arrays = {**arrays_of(result.tree), "embedding": embedding, "loss_curve": result.loss_curve}
-    level.finish(seconds=clock.seconds, seed=seed, steps=clock.steps, **arrays)
+    level.save_now(seconds=clock.seconds, seed=seed, steps=clock.steps, **arrays)
 
 
 class SolvedSubproblems:
     """The trees of subproblems in order, those of an earlier process first; each is saved as it is added."""
 
-    def __init__(self, level: Level, clock: Clock) -> None:
+    def __init__(self, level: Scope, clock: Clock) -> None:
         self._level, self._clock = level, clock
         self._merges: list[Ints] = []
         self._restored: list[Ints] = []
-        if level.found:
-            self._restored = np.split(level.found["merges"], np.cumsum(level.found["counts"])[:-1])[::-1]
-            clock.steps = int(level.found["steps"])
+        if level.saved:
+            self._restored = np.split(level.saved["merges"], np.cumsum(level.saved["counts"])[:-1])[::-1]
+            clock.steps = int(level.saved["steps"])
 
     def restore_next(self) -> Tree | None:
         """Return the tree of the next subproblem if an earlier process has found it."""
@@ -180,16 +180,16 @@ class SolvedSubproblems:
 
     def make_clock(self, subproblem: Subproblem) -> Clock:
         """Return the run control of one subproblem: its share of the time left, its progress as that of the fit."""
-        own = self._clock.of_a_part(subproblem.translate_progress, subproblem.share)
-        own.trail = self._clock.trail
+        own = self._clock.for_subproblem(subproblem.translate_progress, subproblem.share)
+        own.checkpoints = self._clock.checkpoints
         return own
 
     def add(self, tree: Tree, own: Clock) -> None:
         """Add the tree of the next subproblem, searched under its own run control."""
         self._clock.steps += own.steps
         self._merges.append(tree.children)
-        if not self._clock.late():
-            self._level.keep(merges=self._concatenated, counts=self._counts, steps=self._clock.steps)
+        if not self._clock.should_stop():
+            self._level.save(merges=self._concatenated, counts=self._counts, steps=self._clock.steps)
 
     # called when they are written: there may be many subproblems
     def _concatenated(self) -> Ints:

@@ -8,13 +8,13 @@ import numpy as np
 
 from .. import baselines
 from .._runtime.arrays import Floats
-from .._runtime.checkpointing import Level
+from .._runtime.checkpointing import Scope
 from .._runtime.run_control import Clock
 from ..baselines.first_tree import quick_tree
-from ..continuous.solver import embed_by
+from ..continuous.solver import embed_stage
 from ..hyperbolic.encode import encode_by_height
 from ..scores.costs import dasgupta_cost
-from ..search.refine import refine_by
+from ..search.refine import refine_stage
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.storage import arrays_of, tree_from
@@ -39,27 +39,27 @@ def run_plan(
     """Return the tree that the plan leads to. Once the clock is stopped no further stage begins."""
     clock.translate = distinct.translate_progress
     similarity = distinct.similarity
-    with clock.trail.level("stages") as level:
-        clock.allow(plan.embed_share)
+    with clock.checkpoints.scope("stages") as level:
+        clock.set_deadline(plan.embed_share)
         start, embedding, losses = _restore_start(level) or _make_start(plan, similarity, clock, random_state, n_jobs)
-        clock.allow(1.0)
+        clock.set_deadline(1.0)
         tree = start
         if not clock.stopped:
             learned = np.empty(0) if embedding is None else embedding
-            level.keep(**arrays_of(start), embedding=learned, losses=losses)
+            level.save(**arrays_of(start), embedding=learned, losses=losses)
         if plan.search and not clock.stopped:
             tree = _cheaper(start, baselines.average_linkage(similarity), similarity) if plan.linkage else start
-            tree = refine_by(clock, tree, similarity, random_state, n_jobs, effort=plan.effort)
+            tree = refine_stage(clock, tree, similarity, random_state, n_jobs, effort=plan.effort)
     expanded = distinct.expand_tree(tree)
     return FitResult(expanded, embedding if expanded is start else None, distinct.shift_losses(losses))
 
 
-def _restore_start(level: Level) -> tuple[Tree, Floats | None, Floats] | None:
+def _restore_start(level: Scope) -> tuple[Tree, Floats | None, Floats] | None:
     """Return the first tree, positions and losses from a checkpoint, None if there are none."""
-    if not level.found:
+    if not level.saved:
         return None
-    embedding = level.found["embedding"]
-    return tree_from(level.found), embedding if embedding.size else None, level.found["losses"]
+    embedding = level.saved["embedding"]
+    return tree_from(level.saved), embedding if embedding.size else None, level.saved["losses"]
 
 
 def _make_start(
@@ -67,7 +67,7 @@ def _make_start(
 ) -> tuple[Tree, Floats | None, Floats]:
     """Return the first tree, and the positions and losses of a continuous stage if the plan has one."""
     if plan.embed is not None:
-        result = embed_by(plan.embed, similarity, clock, random_state, n_jobs)
+        result = embed_stage(plan.embed, similarity, clock, random_state, n_jobs)
         return result.tree, result.embedding, result.loss_curve
     return quick_tree(similarity, n_jobs), None, np.empty(0)
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._kernels.tree.passes import largest_below
 from .._runtime.arrays import Ints
-from .._runtime.duplicate_rows import equal_rows
+from .._runtime.duplicate_rows import group_equal_rows
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..similarity.group_sums import indicator
 from ..similarity.metric_base import with_weights
@@ -149,7 +149,7 @@ def twins(similarity: Similarity) -> Ints | None:
     optimal tree keeps them together: of two copies in different positions, move both to one or both to the other; triplets
     with both copies do not get worse, and the others change by amounts that add up to 0.
     """
-    return equal_rows(similarity.signatures(), similarity.n)
+    return group_equal_rows(similarity.signatures(), similarity.n)
 
 
 def _check_groups(groups: npt.ArrayLike) -> Ints:

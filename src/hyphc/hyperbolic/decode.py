@@ -55,7 +55,7 @@ def decode(Z: npt.ArrayLike, method: str = "auto") -> Tree:
     Equal depths can be merged in several orders. All give the same heights; which tree is returned is fixed
     by the rule above and, on the circle, by these: leaves at one angle go by number; of the widest gaps the
     last one counter-clockwise from angle −π is left out; counter-clockwise from there, the first of equal
-    gaps merges first. Angles are told apart to about 4e-16. Proofs are in docs/decoding.md.
+    gaps merges first. Angles are resolved to about 4e-16. Proofs are in docs/decoding.md.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _decode_exact(points: Floats, alpha: Floats) -> Tree:
     heads, tails, weights = kernels.deepest_spanning_tree(points, alpha)
     order = np.lexsort((tails, heads, -weights))
     rho = geometry.distance_to_origin(points[np.argmin(alpha)])
-    return _tree(kernels.merges_of_edges(heads[order], tails[order]), rho - np.arcsinh(np.sqrt(weights[order])))
+    return _tree(kernels.spanning_tree_merges(heads[order], tails[order]), rho - np.arcsinh(np.sqrt(weights[order])))
 
 
 def _decode_by_angle(points: Floats, alpha: Floats) -> Tree:

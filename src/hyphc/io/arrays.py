@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._runtime.atomic_write import most_bytes
-from .._runtime.numpy_files import damage_told, require_plausible
+from .._runtime.atomic_write import max_unpacked_bytes
+from .._runtime.numpy_files import damage_as_value_error, require_plausible
 from .._runtime.validation import CHUNK_BYTES
 from .columns import Column, ColumnSelection, ColumnsError, assign_roles, find_column, find_columns, join_names
 from .delimited import LARGEST
@@ -47,7 +47,7 @@ def read_array_file(source: InputFile, found: str, wanted: ColumnSelection, cond
 def explain_damage(source: InputFile, found: str) -> Iterator[None]:
     """Convert any error of a reader of a damaged file to one sentence with the file's name."""
     try:
-        with damage_told():
+        with damage_as_value_error():
             yield
     except ValueError as error:
         raise ValueError(
@@ -182,7 +182,7 @@ def _one_a_row(source: InputFile, arrays: dict[str, npt.NDArray[Any]], key: str,
 
 
 def _read_matrix_market(source: InputFile, wanted: ColumnSelection) -> ArrayContents:
-    most_rows = most_bytes(source.n_bytes) // ROW_BYTES
+    most_rows = max_unpacked_bytes(source.n_bytes) // ROW_BYTES
     with explain_damage(source, "mtx"):
         matrix, _ = decode(source, lambda lines: parse_matrix_market(lines, most_rows))
     return (
@@ -192,7 +192,7 @@ def _read_matrix_market(source: InputFile, wanted: ColumnSelection) -> ArrayCont
 
 def _require_rows(shape: tuple[int, ...], source: InputFile) -> None:
     """Raise for too many rows: an empty row of a sparse matrix still takes memory."""
-    if max(shape) > most_bytes(source.n_bytes) // ROW_BYTES:
+    if max(shape) > max_unpacked_bytes(source.n_bytes) // ROW_BYTES:
         raise ValueError(f"its shape is {shape}, more than a file of its size may have")
 
 

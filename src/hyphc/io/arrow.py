@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._runtime.atomic_write import most_bytes
+from .._runtime.atomic_write import max_unpacked_bytes
 from ..out_of_core.row_sources import is_number_type
 from .arrays import ArrayContents, check_numbers, explain_damage, missing_value
 from .columns import Column, ColumnSelection, Roles, assign_roles
@@ -74,7 +74,7 @@ def _feather(source: InputFile, file: IO[bytes]) -> Any:
 
 def _require_values(count: int, source: InputFile) -> None:
     """Raise for more values than memory could hold; runs of one value compress too well for a smaller limit."""
-    if 8 * count > TIMES * most_bytes(source.n_bytes):
+    if 8 * count > TIMES * max_unpacked_bytes(source.n_bytes):
         raise ValueError(f"it claims {count} values, more than a file of its size may have")
 
 

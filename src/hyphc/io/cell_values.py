@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from .._runtime.numpy_files import require_members
+from .._runtime.numpy_files import require_plausible_zip
 from .arrays import explain_damage
 from .columns import find_column
 from .sources import InputFile, decode
@@ -60,7 +60,7 @@ def _nonempty_rows(sheet: Any) -> list[NumberedRow]:
 def _require_unpackable(source: InputFile, content: io.BytesIO) -> None:
     """Raise for a workbook that decompresses to more than a table of its size may hold."""
     with explain_damage(source, "excel"), zipfile.ZipFile(content) as archive:
-        require_members(archive, len(content.getvalue()))
+        require_plausible_zip(archive, len(content.getvalue()))
 
 
 def _trim(rows: list[NumberedRow]) -> list[NumberedRow]:

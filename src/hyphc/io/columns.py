@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from .._runtime.sanitize import cut_short, visible
+from .._runtime.sanitize import truncate, visible
 
 Kind = Literal["number", "text", "empty"]
 
@@ -151,7 +151,7 @@ def find_column(source: str, header: Sequence[str], wanted: str) -> int:
 def join_names(names: Sequence[str]) -> str:
     """Return names joined by commas; the middle of a long list is replaced by a count."""
     few = len(names) <= LISTED
-    shown = [visible(cut_short(name, LONGEST_NAME)) for name in (names if few else [*names[: LISTED - 2], names[-1]])]
+    shown = [visible(truncate(name, LONGEST_NAME)) for name in (names if few else [*names[: LISTED - 2], names[-1]])]
     return ", ".join(shown) if few else f"{', '.join(shown[:-1])}, … ({len(names)} in all), {shown[-1]}"
 
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from .._runtime.atomic_write import MOST_TIMES, most_bytes
+from .._runtime.atomic_write import MAX_RATIO, max_unpacked_bytes
 
 
 class _Zstandard(io.RawIOBase):
@@ -84,7 +84,7 @@ class _Decompressed(io.RawIOBase):
 
     def __init__(self, path: Path, opener: Any) -> None:
         self._path, self._opener, self._file = path, opener, opener(path)
-        self._most = most_bytes(path.stat().st_size)
+        self._most = max_unpacked_bytes(path.stat().st_size)
 
     def readable(self) -> bool:
         return True
@@ -99,7 +99,7 @@ class _Decompressed(io.RawIOBase):
             raise ValueError(f"{self._path} cannot be decompressed ({error}); fetch or write it again.") from None
         if self._file.tell() > self._most:
             raise ValueError(
-                f"{self._path} decompresses to more than {MOST_TIMES} times its size, which no table does; decompress it "
+                f"{self._path} decompresses to more than {MAX_RATIO} times its size, which no table does; decompress it "
                 "yourself if it is one."
             )
         buffer[: len(data)] = data

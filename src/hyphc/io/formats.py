@@ -6,7 +6,7 @@ import io
 import zipfile
 from typing import Literal
 
-from .._runtime.numpy_files import damage_told
+from .._runtime.numpy_files import damage_as_value_error
 from .compressed import is_compressed
 from .sources import FORMAT_NAMES, InputFile
 
@@ -118,7 +118,7 @@ def _detect_archive(source: InputFile) -> Format:
     with source.open() as file:
         content = io.BytesIO(file.read()) if source.plain_path is None else file
         try:
-            with damage_told(), zipfile.ZipFile(content) as archive:
+            with damage_as_value_error(), zipfile.ZipFile(content) as archive:
                 inside = archive.namelist()
         except ValueError:  # its reader says more
             return _SUFFIXES.get(source.suffix, "npz")

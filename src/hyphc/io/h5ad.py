@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._runtime.atomic_write import most_bytes, replaced_atomically
-from .._runtime.table_columns import is_missing
+from .._runtime.atomic_write import atomic_write, max_unpacked_bytes
+from .._runtime.table_columns import is_missing_value
 from ..tree import Tree
 from .arrays import ArrayContents, check_numbers, explain_damage
 from .columns import ColumnSelection, ColumnsError, find_column, find_columns, join_names
@@ -69,7 +69,7 @@ def _require_claims(path: Path) -> None:
     size, claimed = path.stat().st_size, [0]
     with h5py.File(path) as file:
         file.visititems(lambda _, found: claimed.append(int(getattr(found, "nbytes", 0))))
-    if sum(claimed) > TIMES * most_bytes(size):
+    if sum(claimed) > TIMES * max_unpacked_bytes(size):
         raise ValueError(f"it claims {sum(claimed)} bytes, more than a file of its size may have")
 
 
@@ -120,7 +120,7 @@ def _embedding(source: InputFile, data: Any, key: str) -> tuple[Any, tuple[str, 
 def _read_observations(source: InputFile, data: Any, column: str) -> tuple[str, ...]:
     header = [str(name) for name in data.obs.columns]
     c = find_column(f"{source.label} (obs)", header, column)
-    return tuple("" if is_missing(value) else str(value) for value in data.obs.iloc[:, c])
+    return tuple("" if is_missing_value(value) else str(value) for value in data.obs.iloc[:, c])
 
 
 def write_h5ad(
@@ -134,7 +134,7 @@ def write_h5ad(
     data = anndata.read_h5ad(original)
     data.obs[KEY] = _categorical(clusters)
     data.uns[KEY] = {"linkage": tree.to_linkage(), "leaf_order": np.asarray(tree.leaf_order()), **facts}
-    with replaced_atomically(path) as file:
+    with atomic_write(path) as file:
         beside = Path(file.name + ".h5ad")
         try:
             data.write_h5ad(beside)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
-from .._runtime.validation import has_gaps
+from .._runtime.validation import has_missing
 from ..similarity.inputs.mixed_types import MixedTable
 from .columns import LISTED, ColumnsError
 
@@ -23,7 +23,7 @@ Holes = npt.NDArray[np.bool_]
 def handle_missing(points: Points, missing: Missing) -> Points:
     """Return the points with missing values kept, dropped or imputed, and a note on how many there were and where."""
     values = dense_values(points.data)
-    if points.kind != "features" or values is None or not has_gaps(values):
+    if points.kind != "features" or values is None or not has_missing(values):
         return points
     holes: Holes = np.isnan(values)
     note = f"missing: {_describe_holes(holes, points.columns)}"

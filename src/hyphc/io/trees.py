@@ -12,8 +12,8 @@ from zipfile import is_zipfile
 import numpy as np
 
 from .._runtime.arrays import Floats
-from .._runtime.atomic_write import replaced_atomically
-from .._runtime.numpy_files import damage_told
+from .._runtime.atomic_write import atomic_write
+from .._runtime.numpy_files import damage_as_value_error
 from ..tree import Tree
 from ..tree.multifurcating import MultiTree
 from .columns import ColumnsError
@@ -57,7 +57,7 @@ def read_multifurcating(path: PathLike) -> Tree | MultiTree:
 
 
 def _linkage(file: IO[bytes]) -> Floats:
-    with damage_told():
+    with damage_as_value_error():
         array = np.load(file, allow_pickle=False)
     if array.dtype.kind not in "fiu":
         raise ValueError(f"a linkage matrix holds numbers, and this array {array.dtype}.")
@@ -100,7 +100,7 @@ def write_tree(tree: Tree, path: PathLike) -> None:
     if suffix == ".npz":
         tree.save(path)
         return
-    with replaced_atomically(path) as file:
+    with atomic_write(path) as file:
         if suffix == ".npy":
             np.save(file, tree.to_linkage())
         elif suffix == ".json":

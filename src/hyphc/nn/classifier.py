@@ -13,11 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.base_estimator import fitted_anew, named_parameters
+from .._runtime.base_estimator import check_parameter_names, fresh_fit
 from .._runtime.validation import require_choice
 from ..hyperbolic.decode import decode
 from ..similarity import Similarity, as_similarity, unit_rows
-from .training import Plan, Range, fit_leaves_and_head
+from .training import Range, TrainingSettings, fit_leaves_and_head
 
 UNLABELLED = -1
 METRICS = ("cosine", "precomputed")
@@ -104,7 +104,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     Notes
     -----
     ``y`` is −1 where the label is unknown, as in ``sklearn.semi_supervised``; labels that are words have no unknown.
-    A new point is placed by the same weighted mean of the fitted vectors; without smoothing it takes the place of
+    A new point is embedded by the same weighted mean of the fitted vectors; without smoothing it takes the place of
     the most similar leaf.
 
     Examples
@@ -115,7 +115,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     array([0, 0, 0, 1, 1, 1])
     """
 
-    @named_parameters
+    @check_parameter_names
     def __init__(
         self,
         joint: bool = True,
@@ -163,7 +163,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         y : array (n,)
             Labels; −1 is unknown.
         """
-        with fitted_anew(self):
+        with fresh_fit(self):
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=3)
             check_classification_targets(y)
             similarity, plan = self._similarity(X), self._plan()
@@ -238,7 +238,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         codes = np.searchsorted(self.classes_, np.where(known, y, self.classes_[0]))
         return codes.astype(np.int64), np.flatnonzero(known)
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> TrainingSettings:
         if not 0.0 <= self.smoothing < np.inf:
             raise ValueError(f"smoothing={self.smoothing} must be a finite number of at least 0.")
         if self.n_init < 1:
@@ -247,7 +247,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             name: default if getattr(self, name) is None else getattr(self, name)
             for name, default in (JOINT if self.joint else TWO_STEP).items()
         }
-        return Plan(
+        return TrainingSettings(
             joint=bool(self.joint),
             dim=self.n_components,
             weight=self.classification_weight,

@@ -182,7 +182,7 @@ class LeafEmbedding(nn.Module):
 
 
 class BallEncoder(nn.Module):
-    """A network with `ToBall` on top: points, also unseen ones, are placed by a forward pass.
+    """A network with `ToBall` on top: points, also unseen ones, are embedded by a forward pass.
 
     Parameters
     ----------

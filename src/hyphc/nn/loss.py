@@ -45,7 +45,7 @@ class HypHCLoss(nn.Module):
 
     def __init__(self, temperature: float) -> None:
         super().__init__()
-        self.temperature = check_temperature(temperature)
+        self.temperature = require_positive_temperature(temperature)
 
     def forward(self, z: Tensor, triplets: Tensor, similarities: Tensor) -> Tensor:
         """`triplet_loss` at this temperature: z (n, dim), triplets (T, 3), similarities (T, 3) → scalar."""
@@ -78,7 +78,7 @@ def triplet_loss(z: Tensor, triplets: Tensor, similarities: Tensor, temperature:
         Differentiable in z (once) and in the similarities.
     """
     _check_triplets(z, triplets, similarities)
-    tau = check_temperature(temperature)
+    tau = require_positive_temperature(temperature)
     require_in_ball("z", z)
     # a point at each end of 3 T pairs: one call of the depth for all
     first, second = triplets[:, [0, 0, 1]], triplets[:, [1, 2, 2]]
@@ -112,7 +112,7 @@ def block_loss(z: Tensor, weights: Tensor, temperature: float) -> Tensor:
     -----
     O(m³) time and O(m²) memory a block.
     """
-    tau = check_temperature(temperature)
+    tau = require_positive_temperature(temperature)
     m = z.shape[-2] if z.ndim >= 2 else 0
     if m < 3 or weights.shape != (*z.shape[:-1], m):
         raise ValueError(
@@ -125,7 +125,7 @@ def block_loss(z: Tensor, weights: Tensor, temperature: float) -> Tensor:
     return values.mean() / comb(m, 3)
 
 
-def check_temperature(temperature: Any) -> float:
+def require_positive_temperature(temperature: Any) -> float:
     """The temperature as a positive float."""
     tau = float(temperature)
     if not 0.0 < tau < float("inf"):

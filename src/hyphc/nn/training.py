@@ -20,7 +20,7 @@ from .._runtime.arrays import Floats, Ints
 from ..similarity import Similarity
 from .embedding import MAX_RADIUS, ToBall
 from .logistic import HyperbolicLogisticRegression
-from .loss import block_loss, check_temperature
+from .loss import block_loss, require_positive_temperature
 from .sampling import BlockSampler
 
 Range = float | tuple[float, float]
@@ -33,7 +33,7 @@ N_BLOCKS = 8
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingSettings:
     """Settings of a run, under the names of `HypHCClassifier`'s parameters in short; checked when made."""
 
     joint: bool
@@ -51,7 +51,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         for tau in _ends(self.temperature):
-            check_temperature(tau)
+            require_positive_temperature(tau)
         bound = MAX_RADIUS[torch.float64]
         if not all(0.0 < rho <= bound for rho in _ends(self.radius)):
             raise ValueError(f"radius={self.radius} must lie in (0, {bound:g}].")
@@ -69,7 +69,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Fit:
+class TrainedRun:
     """Vectors A (n, dim), the regression and the loss of each step."""
 
     vectors: Tensor
@@ -84,7 +84,7 @@ class Fit:
     @torch.no_grad()
     def place(self, smoother: Tensor | None) -> Tensor:
         """Points in the ball for rows of a smoother (m, n); None is the identity."""
-        points: Tensor = self.to_ball(_smoothed(smoother, self.vectors))
+        points: Tensor = self.to_ball(_smooth(smoother, self.vectors))
         return points
 
     @torch.no_grad()
@@ -93,8 +93,14 @@ class Fit:
 
 
 def fit_leaves_and_head(
-    similarity: Similarity, smoother: Tensor | None, labelled: Ints, codes: Ints, n_classes: int, plan: Plan, seed: int
-) -> Fit:
+    similarity: Similarity,
+    smoother: Tensor | None,
+    labelled: Ints,
+    codes: Ints,
+    n_classes: int,
+    plan: TrainingSettings,
+    seed: int,
+) -> TrainedRun:
     """Train leaves and regression by the plan; only the labels of ``labelled`` (codes 0 … n_classes − 1) are seen."""
     generator = torch.Generator().manual_seed(seed)
     settings: dict[str, Any] = {"dtype": torch.float64, "device": plan.device}
@@ -117,13 +123,13 @@ def fit_leaves_and_head(
         done = t / max(1, plan.n_steps - 1)
         first, last = _ends(plan.radius)
         to_ball.set_radius(first + (last - first) * done)
-        optimiser.param_groups[0]["lr"] = _between(plan.rate, done)
-        z = to_ball(_smoothed(smoother, vectors))
+        optimiser.param_groups[0]["lr"] = _interpolate(plan.rate, done)
+        z = to_ball(_smooth(smoother, vectors))
         members, weights = (part[:N_BLOCKS] for part in sampler())
-        loss = unit * block_loss(z[members], weights, _between(plan.temperature, done))
+        loss = unit * block_loss(z[members], weights, _interpolate(plan.temperature, done))
         losses[t] = _step(optimiser, loss + plan.weight * misfit(z) if plan.joint else loss)
     to_ball.set_radius(_ends(plan.radius)[1])
-    fit = Fit(vectors.detach(), head, to_ball, losses)
+    fit = TrainedRun(vectors.detach(), head, to_ball, losses)
     z = fit.place(smoother)
     optimiser = geoopt.optim.RiemannianAdam(head.parameters(), lr=plan.head_rate)
     for _ in range(plan.n_head_steps):
@@ -131,7 +137,7 @@ def fit_leaves_and_head(
     return fit
 
 
-def _smoothed(smoother: Tensor | None, vectors: Tensor) -> Tensor:
+def _smooth(smoother: Tensor | None, vectors: Tensor) -> Tensor:
     # the transposed product: forward and backward take a third of the time of smoother @ vectors
     return vectors if smoother is None else (vectors.T @ smoother.T).T
 
@@ -148,7 +154,7 @@ def _ends(value: Range) -> tuple[float, float]:
     return float(first), float(last)  # type: ignore[arg-type]
 
 
-def _between(value: Range, share: float) -> float:
+def _interpolate(value: Range, share: float) -> float:
     """From first to last geometrically."""
     first, last = _ends(value)
     return float(first * (last / first) ** share)

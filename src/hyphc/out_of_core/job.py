@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._runtime.shard_store import Checkpoint
+from .._runtime.shard_store import ShardStore
 from .._runtime.storage import Storage
 from ..similarity.build import metric_named
 from ..similarity.neighbor_metrics import BACKGROUND, N_NEIGHBORS
@@ -85,9 +85,9 @@ class Job:
     storage: Storage
 
     @cached_property
-    def store(self) -> Checkpoint:
+    def store(self) -> ShardStore:
         """Finished shards."""
-        return Checkpoint(self.storage)
+        return ShardStore(self.storage)
 
     def open(self) -> None:
         """Prepare the storage; raise if it holds another fit."""
@@ -95,7 +95,7 @@ class Job:
         n, d = self.source.shape
         if n < 1 or d < 1:
             raise ValueError(f"The table has shape {(n, d)}; it needs at least one row and one column.")
-        Checkpoint.opened(self.storage, {"data": fingerprint(self.source), **asdict(self.settings)})
+        ShardStore.open(self.storage, {"data": fingerprint(self.source), **asdict(self.settings)})
 
     @property
     def n(self) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .._runtime.arrays import Ints
 from .._runtime.memory import available_memory, n_bytes
 from .._runtime.parallel import n_threads
-from .._runtime.storage import place_of
+from .._runtime.storage import as_storage_folder
 from ..fit.flat_cut import FlatCut
 from ..tree import Tree
 from .job import PART_SIZE, SAMPLE_SIZE, Job, JobSettings
@@ -153,7 +153,7 @@ def fit_out_of_core(source: Source, parameters: dict[str, Any], cut: FlatCut, de
     settings = JobSettings.from_parameters(
         parameters, part_size=sizes.part, sample_size=sizes.sample, block_rows=sizes.block, top_size=sizes.top
     )
-    storage = place_of(folder if is_kept else tempfile.mkdtemp(prefix="hyphc-"))
+    storage = as_storage_folder(folder if is_kept else tempfile.mkdtemp(prefix="hyphc-"))
     job, progress = Job(source, settings, storage), StageProgress()
     try:
         with progress.display(parameters["verbose"]):

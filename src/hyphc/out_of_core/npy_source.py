@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._runtime.numpy_files import damage_told
+from .._runtime.numpy_files import damage_as_value_error
 from .._runtime.storage import filesystem_of
 from .._runtime.validation import as_floats
 
@@ -50,7 +50,7 @@ class NpyRows:
     @cached_property
     def _rows(self) -> ArrayRows:
         try:
-            with damage_told():
+            with damage_as_value_error():
                 array = np.load(self.path, mmap_mode="r", allow_pickle=False)
         except ValueError as error:
             raise ValueError(f"{self.path!r} cannot be read as NPY ({error}); write it again.") from None
@@ -91,7 +91,7 @@ class FetchedNpyRows:
         filesystem, path = filesystem_of(self.address)
         file = io.BytesIO(filesystem.cat_file(path, 0, HEADER_BYTES))
         try:
-            with damage_told():
+            with damage_as_value_error():
                 version = np.lib.format.read_magic(file)
                 read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
                 shape, by_columns, dtype = read(file)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
-from .._runtime.duplicate_rows import equal_rows
+from .._runtime.duplicate_rows import group_equal_rows
 from ..fit.new_points import assign_clusters
 from ..tree import Tree
 from .job import Job
@@ -191,7 +191,7 @@ def gather_leaves(job: Job, part: int, round_number: int) -> Leaves:
     """Return the rows of a part in ascending order, its distinct rows, and how often each occurs."""
     slices = [_read_slice(job, number, part, round_number) for number in range(job.n_blocks)]
     rows, ids = (np.concatenate(arrays) for arrays in zip(*slices, strict=True))
-    group = equal_rows(lambda index: rows[index], len(rows))
+    group = group_equal_rows(lambda index: rows[index], len(rows))
     if group is None:
         return Leaves(rows=rows, ids=ids, sizes=np.ones(len(rows)), leaf=np.arange(len(rows)))
     first = np.unique(group, return_index=True)[1]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from .._runtime.progress import WIDTH, Display, minutes
+from .._runtime.progress import BAR_WIDTH, ProgressDisplay, format_minutes
 
 Listener = Callable[[str, int, int], object]  # stage, tasks done, tasks in all
 
@@ -36,8 +36,12 @@ class StageProgress:
         """Return the bar, the stage, its tasks and the time left."""
         seconds = time.monotonic() - self._stage_begun if seconds is None else seconds
         share = self.done / self.count if self.count else 0.0
-        bar = ("#" * round(WIDTH * share)).ljust(WIDTH, ".")
-        clock = f"{minutes(seconds * (1 - share) / share)} left" if share > 0 else f"{minutes(seconds)} so far"
+        bar = ("#" * round(BAR_WIDTH * share)).ljust(BAR_WIDTH, ".")
+        clock = (
+            f"{format_minutes(seconds * (1 - share) / share)} left"
+            if share > 0
+            else f"{format_minutes(seconds)} so far"
+        )
         return f"[{bar}] {self.stage}: {self.done} of {self.count}  {clock} in this stage"
 
     @contextmanager
@@ -46,9 +50,9 @@ class StageProgress:
         if not verbose:
             yield
             return
-        line, end = Display(sys.stderr, self.line), "failed"
+        line, end = ProgressDisplay(sys.stderr, self.line), "failed"
         try:
             yield
             end = "done"
         finally:
-            line.close(f"{end} after {minutes(time.monotonic() - self._begun)}")
+            line.close(f"{end} after {format_minutes(time.monotonic() - self._begun)}")

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.shard_store import Arrays, Checkpoint
+from .._runtime.shard_store import Arrays, ShardStore
 from .npy_source import Rows
 
 Array = npt.NDArray[Any]
@@ -29,7 +29,7 @@ class Record:
     has_rounds: ClassVar[bool] = False  # whether the stage is repeated, each round under its own name
 
     @classmethod
-    def load(cls, store: Checkpoint, stage: str, number: int) -> Self:
+    def load(cls, store: ShardStore, stage: str, number: int) -> Self:
         """Return a shard of the store; nothing is read yet."""
         record = object.__new__(cls)
         record.__dict__["_load_array"] = _Loader(store, stage, number)
@@ -57,7 +57,7 @@ class Record:
 
 @dataclass
 class _Loader:
-    store: Checkpoint
+    store: ShardStore
     stage: str
     number: int
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._runtime.lazy_import import require_package
-from .._runtime.shard_store import Checkpoint
+from .._runtime.shard_store import ShardStore
 from .._runtime.storage import Storage, filesystem_of, is_address, path_of
 from .._runtime.user_warnings import warn
 from .._runtime.validation import as_floats, require_finite, require_squares
@@ -214,7 +214,7 @@ class StoredRows:
         return np.dtype(self.kind)
 
     def read(self, start: int, stop: int) -> Rows:
-        store, step = Checkpoint(self.storage), self.block_rows
+        store, step = ShardStore(self.storage), self.block_rows
         numbers = range(start // step, -(-stop // step))
         rows = [store.one("rows", k, "rows")[max(start - k * step, 0) : stop - k * step] for k in numbers]
         return rows[0] if len(rows) == 1 else np.concatenate(rows)

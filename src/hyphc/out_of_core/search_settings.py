@@ -15,8 +15,8 @@ from ..fit.deduplicate import DistinctPoints
 from ..fit.plan import plan_fit
 from ..fit.run import run_plan
 from ..fit.weighted_leaves import twins
-from ..search.coarsening import coarser
-from ..search.refine import refine_by
+from ..search.coarsening import coarsen
+from ..search.refine import refine_stage
 from ..search.search_context import LARGE
 from ..similarity import Similarity
 from ..tree import Tree
@@ -41,12 +41,12 @@ def search_tree(job: Job, similarity: Similarity, seed: int, n_jobs: int, sweeps
 def refine_tree(job: Job, tree: Tree, similarity: Similarity, seed: int, n_jobs: int, sweeps: int = SWEEPS) -> Tree:
     """Return an improved tree of some leaves of a job; if the job has many rows, by at most ``sweeps`` sweeps."""
     limit = sweeps if job.n > LARGE else None
-    return refine_by(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=job.settings.effort)
+    return refine_stage(Clock(), tree, similarity, seed, n_jobs, max_sweeps=limit, effort=job.settings.effort)
 
 
 def refine_coarse_levels(job: Job, tree: Tree, similarity: Similarity, seed: int, n_jobs: int) -> Tree:
     """Return a tree improved by moves of its larger subtrees, which sweeps of many leaves rarely try."""
     for size in LEVELS:
-        level = coarser(tree, similarity, size)
-        tree = level.whole(refine_tree(job, level.tree, level.similarity, seed, n_jobs))
+        level = coarsen(tree, similarity, size)
+        tree = level.expand(refine_tree(job, level.tree, level.similarity, seed, n_jobs))
     return tree

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
 from .._runtime.arrays import Floats
-from .._runtime.atomic_write import replaced_atomically
+from .._runtime.atomic_write import atomic_write
 from .._runtime.progress import Progress
 from ..continuous.solver import EmbedResult, embed
 from ..hyperbolic.decode import decode
@@ -124,7 +124,7 @@ def animate(
         figure.set_layout_engine("none")  # laying out every frame again would take most of the time
     animation = FuncAnimation(figure.figure, show, frames=frames, interval=1000 / fps, cache_frame_data=False)
     if path is not None:
-        with TemporaryDirectory() as folder, replaced_atomically(path) as file:
+        with TemporaryDirectory() as folder, atomic_write(path) as file:
             written = Path(folder) / "animation.gif"
             animation.save(written, writer=PillowWriter(fps=fps), dpi=dpi)
             file.write(written.read_bytes())

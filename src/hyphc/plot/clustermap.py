@@ -17,9 +17,9 @@ from matplotlib.lines import Line2D
 
 from .. import baselines
 from .._runtime import palette
-from .._runtime.abbreviate import shortened
+from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats, Ints
-from .._runtime.table_columns import columns_of
+from .._runtime.table_columns import parse_columns
 from ..similarity import as_similarity
 from ..tree import Tree
 from ..tree.layout import layout
@@ -112,7 +112,7 @@ def clustermap(
     order = np.arange(len(called)) if ordered is None else ordered.leaf_order()
     strips = [groups_of(source, tree, labels)]
     if annotations is not None:
-        beside = columns_of(annotations, tree.n_leaves, "annotations")
+        beside = parse_columns(annotations, tree.n_leaves, "annotations")
         strips += [color_column(column, k) for k, column in enumerate(beside, labels is not None)]
     leaves, rows = tree.leaf_order(), names_of(tree, names)
     unnamed = rows is not None and tree.n_leaves > MOST_NAMES
@@ -191,7 +191,7 @@ class TableAxes:
 
 
 def _table(X: Any, n: int) -> tuple[list[str], Floats]:
-    found = columns_of(X, n, "X", classes=False)
+    found = parse_columns(X, n, "X", classes=False)
     text = [column.name for column in found if column.numbers is None and column.classes != ("False", "True")]
     if text:
         raise ValueError(f"X has a column of text, {text[0]!r}; leave it out, or pass it among the annotations.")
@@ -268,7 +268,7 @@ def _draw_strips(frame: TableAxes, strips: Sequence[Groups], leaves: Ints, max_r
         colours = groups.colors()[groups.codes[leaves[middle]]]
         strip.imshow(colours[:, None, :], aspect="auto", extent=(0, 1, n - 0.5, -0.5), interpolation="nearest")
         strip.spines[:].set_visible(False)
-        (name,), style = printable(shortened([groups.title], LONGEST_NAME))
+        (name,), style = printable(abbreviate([groups.title], LONGEST_NAME))
         strip.set_xticks([0.5], [name], rotation=90, fontsize=FONT, **style)
         strip.tick_params(length=0)
         strip.set_yticks([])
@@ -300,7 +300,7 @@ def _write(frame: TableAxes, names: Sequence[str], axis: Literal["x", "y"]) -> N
     room = (frame.width if axis == "x" else frame.height) / len(names)
     size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, FONT))
     step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
-    written, style = printable(shortened(names[::step], LONGEST_NAME))
+    written, style = printable(abbreviate(names[::step], LONGEST_NAME))
     places = np.arange(0, len(names), step)
     if axis == "x":
         frame.ax.set_xticks(places, written, rotation=90, fontsize=size, **style)
@@ -332,7 +332,7 @@ def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, labe
 
 def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: str) -> Axes:
     """Return axes for a colour bar, below its name."""
-    (name,), style = printable(shortened([label], LONGEST_NAME))
+    (name,), style = printable(abbreviate([label], LONGEST_NAME))
     bar = frame.inset(corner[0], corner[1] - height - FONT * LINE_HEIGHT, BAR, height)
     bar.set_title(name, loc="left", fontsize=FONT, pad=3.0, **style)
     bar.tick_params(labelsize=FONT - 1)
@@ -340,7 +340,7 @@ def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: st
 
 
 def _legend(frame: TableAxes, groups: Groups, entries: list[Line2D], corner: tuple[float, float]) -> Legend:
-    (title,), _ = printable(shortened([groups.title], LONGEST_NAME))
+    (title,), _ = printable(abbreviate([groups.title], LONGEST_NAME))
     families = printable(groups.names)[1]["fontfamily"]
     return Legend(
         frame.ax,

@@ -16,9 +16,9 @@ from matplotlib.lines import Line2D
 
 from .._kernels.tree.passes import smallest_leaves, subtree_sums
 from .._runtime import palette
-from .._runtime.abbreviate import shortened
+from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats, Ints
-from .._runtime.table_columns import Column, label_classes
+from .._runtime.table_columns import TableColumn, label_classes
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.layout import Layout
 from ..tree.prunings import own_clusters
@@ -67,7 +67,7 @@ class Groups:
 
     def legend_entries(self) -> list[Line2D]:
         colors = self.colors()
-        named = enumerate(printable(shortened(self.names, LONGEST_NAME))[0])
+        named = enumerate(printable(abbreviate(self.names, LONGEST_NAME))[0])
         entries = [_entry(colors[k], self.marker(k), name) for k, name in named]
         if self.n_rare:
             entries.append(_entry(OTHERS_COLOR, MARKERS[0], f"{self.n_rare} others"))
@@ -123,7 +123,7 @@ def scale_of(name: str, numbers: Floats, column: int = 0) -> Scale:
     return Scale(_steps(numbers, low, high), ("",) * palette.STEPS, name, 0, column, numbers, low, high)
 
 
-def color_column(column: Column, number: int) -> Groups:
+def color_column(column: TableColumn, number: int) -> Groups:
     """Return a column as groups, or as a scale, in the colours of the column with this number."""
     if column.numbers is not None:
         return scale_of(column.name, column.numbers, number)

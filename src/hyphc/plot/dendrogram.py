@@ -10,7 +10,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
-from .._runtime.abbreviate import shortened
+from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats, Ints
 from ..tree import Tree
 from ..tree.layout import Layout, drawn_heights, layout, node_heights
@@ -154,7 +154,7 @@ def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None,
     room = points_per_unit(ax, "x" if upright else "y")
     size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, LARGEST_FONT))
     step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
-    names_shown = shortened([_tip_name(tree, v, names) for v in tips[::step].tolist()], LONGEST_NAME)
+    names_shown = abbreviate([_tip_name(tree, v, names) for v in tips[::step].tolist()], LONGEST_NAME)
     written, style = printable(names_shown)
     axis.set_ticks(np.arange(0, len(tips), step), written, **style)
     sides = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}

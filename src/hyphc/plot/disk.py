@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.patches import Circle
 
-from .._runtime.abbreviate import shortened
+from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats
 from ..hyperbolic.encode import encode_by_height
 from ..hyperbolic.geometry import check_ball
@@ -184,7 +184,7 @@ def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
     apply_layout(ax)
     size = 7.0
     side = min(points_per_unit(ax, "x"), points_per_unit(ax, "y")) * 2.08
-    written, style = printable(shortened(names, LONGEST_NAME))
+    written, style = printable(abbreviate(names, LONGEST_NAME))
     longest = 0.62 * size * max(map(len, written))
     reach = 1.05 / max(
         0.4, 1.0 - 2.0 * longest / side

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
-from .._runtime.abbreviate import shortened
+from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats
 from ..tree import Tree
 from ..tree.compare import matched
@@ -134,7 +134,7 @@ def _scales(ax: Axes, left: Tree, right: Tree, raised: bool) -> None:
 def _headings(ax: Axes, titles: tuple[str, str] | None, n_crossings: int) -> None:
     whole = 2.04 + GAP
     for text, x in zip(titles or ("", ""), (0.52, 1.52 + GAP), strict=True):
-        (title,), style = printable(shortened([text], _LONGEST_TITLE))
+        (title,), style = printable(abbreviate([text], _LONGEST_TITLE))
         ax.text(x / whole, 1.01, title, transform=ax.transAxes, ha="center", va="bottom", **style)
     count = f"{n_crossings} crossing{'' if n_crossings == 1 else 's'}"
     ax.text(0.5, 1.01, count, transform=ax.transAxes, ha="center", va="bottom", color=BRANCH_COLOR, fontsize=8)
@@ -152,7 +152,7 @@ def _write_names(ax: Axes, tree: Tree, slots: npt.NDArray[np.int64], names: tupl
     width = points_per_unit(ax, "x") * 0.8 * GAP
     size = min(LARGEST_FONT, room)
     called = [str(leaf) for leaf in range(tree.n_leaves)] if names is None else names
-    written, style = printable(shortened(called, max(3, int(width / (0.65 * size)))))
+    written, style = printable(abbreviate(called, max(3, int(width / (0.65 * size)))))
     style |= {"fontsize": size, "va": "center", "ha": "left", "bbox": {"fc": "white", "ec": "none", "pad": 0.3}}
     for name, slot in zip(written, slots.tolist(), strict=True):
         ax.text(1.02, slot, name, **style)

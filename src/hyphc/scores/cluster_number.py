@@ -39,7 +39,7 @@ from .._kernels.scores import random_walks
 from .._kernels.tree import passes as kernels
 from .._kernels.tree.prunings import best_pruning
 from .._runtime.arrays import Floats, Ints
-from .._runtime.parallel import one_blas_thread, thread_map
+from .._runtime.parallel import single_blas_thread, thread_map
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
 from ..similarity.knn.similarity_knn import knn_graph
@@ -141,7 +141,7 @@ def rows_of_points(similarity: Similarity) -> Floats | None:
     if rows.shape[1] <= N_COLUMNS:
         return rows
     sample = rows if len(rows) <= N_SAMPLED else rows[np.random.default_rng(0).permutation(len(rows))[:N_SAMPLED]]
-    with one_blas_thread():
+    with single_blas_thread():
         sample = sample - sample.mean(axis=0)
         axes = np.linalg.eigh(sample.T @ sample)[1][:, -N_COLUMNS:]
         return np.asarray(rows @ axes)
@@ -196,7 +196,7 @@ def _with_lines(tree: Tree, rows: Floats, evidence: Floats, min_size: float | No
     condensed, n = condense(tree, min_size), tree.n_leaves
     raised, points, order = evidence.copy(), tree._points, tree.leaf_order()
     is_open = {2 * n - 2}  # tops of the groups whose splits are tested
-    with one_blas_thread():
+    with single_blas_thread():
         for merge in condensed.splits[::-1].tolist():
             if int(condensed.cluster[n + merge]) not in is_open:
                 continue

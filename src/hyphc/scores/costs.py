@@ -102,7 +102,7 @@ def merges_of_edges(graph: Graph, tree: Tree) -> npt.NDArray[np.int32]:
     tables = *tree._lca_tables, tree._first, graph.indptr, graph.indices
 
     def find(begin: int) -> None:
-        lca_kernels.merges_of_edges(*tables, begin, min(begin + ROWS, graph.n), found)
+        lca_kernels.edge_merges(*tables, begin, min(begin + ROWS, graph.n), found)
 
     thread_map(find, range(0, graph.n, ROWS), n_jobs=-1)
     return found

@@ -12,7 +12,7 @@ from scipy.special import stdtr
 from .._kernels.scores import moments as kernels
 from .._runtime.arrays import Floats, Ints, Records
 from .._runtime.lazy_import import require_package
-from .._runtime.table_columns import Column, columns_of
+from .._runtime.table_columns import TableColumn, parse_columns
 from ..similarity.inputs.foreign_inputs import convert_input, is_annotated
 from ..tree import Tree, TreeLike, as_tree
 
@@ -144,7 +144,9 @@ def differences(
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha} is no level of a test; choose one between 0 and 1, such as 0.05.")
     X = convert_input(X, "auto") if is_annotated(X) else X
-    read = [numbers for column in columns_of(X, shown.n_leaves, "X", classes=False) for numbers in _as_numbers(column)]
+    read = [
+        numbers for column in parse_columns(X, shown.n_leaves, "X", classes=False) for numbers in _as_numbers(column)
+    ]
     if not read:
         raise ValueError("X has no columns; pass at least one.")
     names = tuple(name for name, _ in read)
@@ -163,7 +165,7 @@ def _range(values: Floats) -> float:
     return float(np.ptp(present)) if len(present) else 0.0
 
 
-def _as_numbers(column: Column) -> Iterator[tuple[str, Floats]]:
+def _as_numbers(column: TableColumn) -> Iterator[tuple[str, Floats]]:
     """The column itself, or one of 0 and 1 for each class."""
     if column.numbers is not None:
         yield column.name, np.where(np.isfinite(column.numbers), column.numbers, np.nan)

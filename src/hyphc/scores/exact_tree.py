@@ -9,7 +9,7 @@ import numpy as np
 
 from .._kernels.scores import branch_and_bound as kernels
 from .._kernels.scores.subset_optimum import ROUNDING, within_sums
-from .._runtime.arrays import Floats, Records, one_of
+from .._runtime.arrays import Floats, Records, zero_record
 from .._runtime.run_control import Clock
 from ..similarity import SimilarityLike, check_similarity
 from ..tree import Tree
@@ -99,7 +99,7 @@ def exact_search(similarity: SimilarityLike, *, time_budget: float | None = None
             "HypHC or a baseline, and ask optimality_gap how far it is from the best."
         )
     search = _Search(similarity.to_dense(), similarity.sizes)
-    lower, _ = search.run(np.inf, Clock(time_budget).late)
+    lower, _ = search.run(np.inf, Clock(time_budget).should_stop)
     tree = with_similarity_heights(search.best, similarity)
     cost = dasgupta_cost(tree, similarity)
     return ExactSearch(tree, cost, min(lower, cost), search.proven)
@@ -125,7 +125,9 @@ class _Search:
         self.tables = kernels.Tables(within, pairs, bounds, spare, np.empty(n_subsets, dtype=np.int8))
         # a negative similarity makes pieces worth keeping together: then all count as connected
         joined = W > 0 if W.min(initial=0.0) >= 0 else np.ones(W.shape, dtype=bool)
-        self.leaves = kernels.Leaves(np.asarray(sizes), joined @ (np.int64(1) << np.arange(self.n, dtype=np.int64)))
+        self.leaves = kernels.SubsetLeaves(
+            np.asarray(sizes), joined @ (np.int64(1) << np.arange(self.n, dtype=np.int64))
+        )
         self.rounding = ROUNDING * float(np.abs(W).sum()) * float(sizes.sum())
         self.proven, self.best = False, Tree(np.empty((0, 2), dtype=np.int64))
 
@@ -139,7 +141,7 @@ class _Search:
         while not self._is_proven(min(cost, upper)) and not late():
             lower = float(bounds[everything])
             self.tables.budgets[everything] = lower + min(1.0, share) * (min(cost, upper) - lower)
-            self._pass(lambda run: kernels.reach(self.leaves, self.tables, run), everything, late)
+            self._pass(lambda run: kernels.pass_budgets_down(self.leaves, self.tables, run), everything, late)
             self._pass(lambda run: kernels.tighten(self.leaves, self.tables, run), 0, late)
             if late():
                 break
@@ -152,7 +154,7 @@ class _Search:
         return self.proven
 
     def _pass(self, part: Callable[[Records], None], begin: int, late: Callable[[], bool]) -> None:
-        run = one_of(kernels.PASS)
+        run = zero_record(kernels.PASS)
         run.subset, run.rounding = begin, self.rounding
         end = 0 if begin else len(self.tables.bounds)
         while run.subset != end and not late():

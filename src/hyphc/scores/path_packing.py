@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.atomic_write import replaced_atomically
+from .._runtime.atomic_write import atomic_write
 from ..similarity import Graph
 
 # Sums of a few million flows, in another order, differ by less than this share of a root's whole flow.
@@ -129,7 +129,7 @@ def save_packings(packings: tuple[Packing, ...], path: str | os.PathLike[str]) -
             plain |= {f"{name}_{field}": getattr(matrix, field) for field in ("data", "indices", "indptr")}
             plain[f"{name}_shape"] = np.array(matrix.shape)
         arrays |= {f"{k}_{name}": values for name, values in plain.items()}
-    with replaced_atomically(path) as file:
+    with atomic_write(path) as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 

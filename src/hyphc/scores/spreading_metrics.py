@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._kernels.scores import spreading_metrics as kernels
-from .._runtime.arrays import Floats, Ints, Records, one_of
+from .._runtime.arrays import Floats, Ints, Records, zero_record
 from .._runtime.parallel import thread_map
 from .._runtime.run_control import Clock
 from .._runtime.validation import check_effort
@@ -177,7 +177,7 @@ class _Maker:
         self.packed = kernels.Packed(lengths, np.zeros(m), np.zeros(n), self.trees, self.flows)
         self.nodes: Records = np.zeros(n, dtype=kernels.NODE)
         self.nodes["place"] = kernels.UNSEEN
-        self.run = one_of(kernels.RUN)
+        self.run = zero_record(kernels.RUN)
         self.run.t = t
         self.sums = np.zeros((3, 0))  # root sizes, points and amounts of the trees so far
         self.used = np.zeros(n, dtype=bool)
@@ -189,7 +189,7 @@ class _Maker:
         run.probing, run.threshold = 1, np.inf
         while run.turn < len(self.roots) and run.work < work and not late():
             run.pause = min(work, run.work + _CHUNK)
-            kernels.sweep(self.network, self.packed, self.roots, self.nodes, run)
+            kernels.pack_trees(self.network, self.packed, self.roots, self.nodes, run)
         run.probing, run.threshold = 0, self.packed.floors[self.roots[: run.turn]].min(initial=np.inf)
         run.turn = len(self.roots)
         return bool(np.isfinite(run.threshold))
@@ -206,7 +206,7 @@ class _Maker:
                 run.threshold *= 1 + STEP
                 run.turn = 0
             run.pause = min(end, run.work + _CHUNK)
-            kernels.sweep(self.network, self.packed, self.roots, self.nodes, run)
+            kernels.pack_trees(self.network, self.packed, self.roots, self.nodes, run)
             if run.turn < len(self.roots):  # a record may be full
                 self._collect()
         self._collect()
@@ -272,9 +272,9 @@ def _first_stage(network: kernels.Network, levels: list[float], work: float, kee
     roots, left = np.argsort(-degrees, kind="stable"), work / 2
     for k, t in enumerate(levels):
         maker, share = _Maker(network, t, roots, keep), left / (len(levels) - k)
-        if not maker.probe(share, clock.late):
+        if not maker.probe(share, clock.should_stop):
             break
-        maker.advance(epsilon, growth, share - maker.run.work, clock.late)
+        maker.advance(epsilon, growth, share - maker.run.work, clock.should_stop)
         if not maker.used.any():
             break
         maker.narrow()
@@ -288,12 +288,12 @@ def _later_stages(makers: list[_Maker], work: float, clock: Clock, n_jobs: int |
     for epsilon, growth in STAGES[1:]:
         done = np.array([float(maker.run.work) for maker in makers])
         left = work - float(done.sum())
-        if left <= 0 or clock.late():
+        if left <= 0 or clock.should_stop():
             return
         shares = left * done / done.sum()
         jobs = sorted(zip(makers, shares, strict=True), key=lambda job: -job[1])  # the longest first
 
         def advance(job: tuple[_Maker, float], epsilon: float = epsilon, growth: float = growth) -> None:
-            job[0].advance(epsilon, growth, job[1], clock.late)
+            job[0].advance(epsilon, growth, job[1], clock.should_stop)
 
         thread_map(advance, jobs, n_jobs, clock.stop)

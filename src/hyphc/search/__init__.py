@@ -1,4 +1,4 @@
-"""Any tree in, a tree of lower Dasgupta cost out."""
+"""Tree search: lower the Dasgupta cost of a tree, and insert points."""
 
 from .._runtime.progress import Progress
 from .insertion import insert

@@ -1,4 +1,4 @@
-"""Several good trees: the search from many starts, and of what it finds within a few per cent a diverse few."""
+"""Several near-optimal trees: multi-start search, then a diverse selection within a tolerance of the best cost."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ..scores.costs import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
 from ..tree.transfer_distance import in_other, transfer_agreement
-from .refine import refine_by
-from .search_context import Run
-from .spr_sweep import swept
+from .refine import refine_stage
+from .search_context import SearchContext
+from .spr_sweep import sweep_tree
 
 __all__ = ["Alternatives", "alternatives"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alternatives:
-    """What ``alternatives`` found.
+    """Result of ``alternatives``.
 
     Attributes
     ----------
@@ -35,11 +35,11 @@ class Alternatives:
     costs : array (trees,)
         Dasgupta's cost of each, pairs counted once.
     share : array (n − 1,)
-        For each merge of the first tree, the share of the trees that have its cluster: where it is small, they disagree.
+        For each merge of the first tree, the fraction of the trees that contain its cluster.
     transfer : array (n − 1,)
-        How nearly they have it on average, from 0 to 1, as of ``transfer_agreement``.
+        Mean transfer agreement of that cluster with the trees, from 0 to 1; see ``transfer_agreement``.
     n_found : int
-        Different trees within the per cent, of which these were chosen.
+        Distinct trees within the tolerance, from which these were chosen.
     """
 
     trees: tuple[Tree, ...]
@@ -69,25 +69,25 @@ def alternatives(
     time_budget: float | None = None,
     callback: Callback | None = None,
 ) -> Alternatives:
-    """A diverse few of the trees whose cost is nearly the least: what the objective alone does not decide.
+    """Return a diverse selection of trees of nearly the least cost: what the objective alone does not decide.
 
-    The search runs from the tree given and from random trees. Of what costs at most ``within`` per cent more than the cheapest,
-    the cheapest is taken, then again and again the tree whose clusters are furthest from those of all taken before.
+    The search runs from the given tree and from random trees. Among trees that cost at most ``within`` per cent more than the
+    cheapest, the cheapest is selected first, then repeatedly the tree furthest from all selected ones by transfer distance.
 
     Parameters
     ----------
     tree : Tree or linkage matrix, n leaves
-        A good tree, for instance ``model.tree_``; it is searched on, and the cheapest one is no worse.
+        A good tree, for instance ``model.tree_``; it is refined, and the cheapest result is no worse.
     similarity : Similarity, dense matrix or sparse matrix of n points
         For instance ``model.similarity_``.
     n_trees : int
-        How many at most.
+        Maximum number of trees.
     within : float
         Per cent above the cheapest.
     n_starts : int
-        Random trees that are searched, by sweeps alone.
+        Random trees to start from, improved by sweeps only.
     random_state, n_jobs, callback
-        As of ``refine``; one seed, one result, whatever ``n_jobs`` is.
+        As in ``refine``; the result depends on the seed and not on ``n_jobs``.
     time_budget : float, optional
         Seconds after which no further start is searched.
 
@@ -102,16 +102,16 @@ def alternatives(
     _check(n_trees, within, n_starts)
     rng = check_random_state(random_state)
     seeds = rng.randint(2**31 - 1, size=n_starts + 1).tolist()
-    left = "the trees are those found until then"
-    with Clock(time_budget, callback, left=left) as clock:
-        first = refine_by(clock, tree, similarity, seeds[0], n_jobs)
-        others = thread_map(lambda seed: _searched(similarity, seed, clock), seeds[1:], n_jobs, clock.stop)
-    found = _different([first, *(other for other in others if other is not None)])
+    on_interrupt = "the trees are those found until then"
+    with Clock(time_budget, callback, on_interrupt=on_interrupt) as clock:
+        first = refine_stage(clock, tree, similarity, seeds[0], n_jobs)
+        others = thread_map(lambda seed: _search_from_random(similarity, seed, clock), seeds[1:], n_jobs, clock.stop)
+    found = _deduplicate([first, *(other for other in others if other is not None)])
     costs = np.array([dasgupta_cost(one, similarity) for one in found])
     good = np.flatnonzero(costs <= costs.min() + within / 100 * abs(costs.min()) + _rounding(costs))
     cheapest = good[np.argsort(costs[good], kind="stable")]
-    chosen = _diverse([found[k] for k in cheapest], n_trees)
-    return _summary([found[k] for k in cheapest[chosen]], costs[cheapest[chosen]], len(good))
+    chosen = _choose_diverse([found[k] for k in cheapest], n_trees)
+    return _summarize([found[k] for k in cheapest[chosen]], costs[cheapest[chosen]], len(good))
 
 
 def _check(n_trees: int, within: float, n_starts: int) -> None:
@@ -122,28 +122,28 @@ def _check(n_trees: int, within: float, n_starts: int) -> None:
         raise ValueError(f"within={within!r} must be a number of per cent, at least 0.")
 
 
-def _searched(similarity: Similarity, seed: int, clock: Clock) -> Tree | None:
-    """A random tree after its sweeps; None if there was no time for it."""
-    if clock.late():
+def _search_from_random(similarity: Similarity, seed: int, clock: Clock) -> Tree | None:
+    """Return a random tree improved by sweeps; None if time ran out."""
+    if clock.should_stop():
         return None
     start = random_tree(similarity, random_state=seed)
-    run = Run(1, check_random_state(seed), clock.of_a_part(), (np.inf, start), is_quiet=True)
-    found = swept(start, similarity, run) if similarity.n > 2 else start
-    return None if clock.late() else found
+    context = SearchContext(1, check_random_state(seed), clock.for_subproblem(), (np.inf, start), is_quiet=True)
+    found = sweep_tree(start, similarity, context) if similarity.n > 2 else start
+    return None if clock.should_stop() else found
 
 
-def _different(trees: list[Tree]) -> list[Tree]:
-    """Each tree once, in order."""
+def _deduplicate(trees: list[Tree]) -> list[Tree]:
+    """Return the distinct trees in order."""
     return list(dict.fromkeys(trees))
 
 
 def _rounding(costs: Floats) -> float:
-    """Costs this near are equal: sums in another order."""
+    """Return the rounding error of costs: sums in another order differ by this much."""
     return 1e-12 * float(np.abs(costs).max())
 
 
-def _diverse(trees: list[Tree], count: int) -> list[int]:
-    """The first, then each time the one whose nearest among those chosen is furthest."""
+def _choose_diverse(trees: list[Tree], count: int) -> list[int]:
+    """Return indices by farthest-first traversal, beginning with the first tree."""
     chosen, nearest = [0], np.full(len(trees), np.inf)
     while len(chosen) < min(count, len(trees)):
         last = trees[chosen[-1]]
@@ -153,7 +153,7 @@ def _diverse(trees: list[Tree], count: int) -> list[int]:
     return chosen
 
 
-def _summary(trees: list[Tree], costs: Floats, n_found: int) -> Alternatives:
+def _summarize(trees: list[Tree], costs: Floats, n_found: int) -> Alternatives:
     share = np.mean([in_other(trees[0], one) for one in trees], axis=0)
     transfer = np.mean([transfer_agreement(trees[0], one) for one in trees], axis=0)
     return Alternatives(tuple(trees), costs, share, transfer, n_found)

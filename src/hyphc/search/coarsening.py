@@ -1,4 +1,4 @@
-"""A coarser level of a tree: its small subtrees as leaves, the same problem with fewer of them, and the way back."""
+"""Coarsen a tree: contract small subtrees to leaves, and expand a tree of the coarse problem again."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from ..tree import Tree
 
 
 @dataclass(frozen=True)
-class Level:
-    """The upper part of a tree.
+class CoarseLevel:
+    """The coarse problem: the upper part of a tree.
 
     Attributes
     ----------
     tree : Tree
-        Its leaves are the largest subtrees of at most so many leaves of the whole tree, from left to right.
+        Its leaves are the largest subtrees of at most ``limit`` leaves of the fine tree, from left to right.
     similarity : Similarity
-        Between those subtrees: sums over all pairs. What a tree of this level costs differs from what the whole costs by the
-        same amount for every tree.
+        Between those subtrees: sums over all pairs. The costs of a coarse tree and of its expansion differ by a constant that
+        is the same for every tree.
     """
 
     tree: Tree
     similarity: Similarity
-    _inside: Ints  # merges within the subtrees, numbered anew
+    _inside: Ints  # merges within the subtrees, renumbered
     _tops: Ints  # the node of each subtree
 
-    def whole(self, tree: Tree) -> Tree:
-        """The tree of all leaves, from another tree of this level."""
-        n_nodes = len(self._inside) + len(self._inside) + tree.n_leaves  # leaves of the whole, and merges inside
+    def expand(self, tree: Tree) -> Tree:
+        """Return the tree of all leaves that corresponds to a coarse tree."""
+        n_nodes = len(self._inside) + len(self._inside) + tree.n_leaves  # leaves of the fine tree, and merges inside
         number = np.concatenate([self._tops, n_nodes + np.arange(tree.n_leaves - 1)])
         return Tree(np.concatenate([self._inside, number[tree.children]]))
 
 
-def coarser(tree: Tree, similarity: Similarity, limit: int) -> Level:
-    """The level above subtrees of at most ``limit`` leaves. O(n), and what sums of similarities take.
+def coarsen(tree: Tree, similarity: Similarity, limit: int) -> CoarseLevel:
+    """Return the coarse problem whose leaves are subtrees of at most ``limit`` leaves; O(n) and the sums of similarities.
 
     Examples
     --------
     >>> from hyphc import as_similarity
     >>> W = as_similarity([[0, 9, 1, 0], [9, 0, 1, 0], [1, 1, 0, 9], [0, 0, 9, 0]], "precomputed")
-    >>> level = coarser(Tree([[0, 1], [4, 2], [5, 3]]), W, 2)
+    >>> level = coarsen(Tree([[0, 1], [4, 2], [5, 3]]), W, 2)
     >>> level.tree.n_leaves, level.similarity.sizes
     (3, array([2., 1., 1.]))
-    >>> level.whole(level.tree).children
+    >>> level.expand(level.tree).children
     array([[0, 1],
            [4, 2],
            [5, 3]])
@@ -65,7 +65,7 @@ def coarser(tree: Tree, similarity: Similarity, limit: int) -> Level:
     coarse[n + above] = len(roots) + np.arange(len(above))
     ends_of_runs = np.append(0, np.cumsum(sizes[roots]))
     mix = sp.csr_array((np.ones(n), tree.leaf_order(), ends_of_runs), shape=(len(roots), n))
-    return Level(
+    return CoarseLevel(
         Tree(coarse[tree.children[above]]),
         similarity.combined(mix, mix @ similarity.sizes),
         number[tree.children[inside]],

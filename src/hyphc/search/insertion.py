@@ -1,4 +1,4 @@
-"""New points in a tree, each where the cost rises least."""
+"""Insertion of new points into a tree, each where the cost increases least."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy.typing as npt
 from .._kernels.search import tree_passes
 from ..similarity import SimilarityLike, check_similarity
 from ..tree import Tree, TreeLike, as_tree
-from .state import scratch_of, state_of, tree_of
+from .state import build_state, new_scratch, tree_from_state
 
 
 def insert(tree: TreeLike, similarity: SimilarityLike, new: npt.ArrayLike | None = None) -> Tree:
-    """Add points to a tree, one after the other, each at the place where the cost rises least.
+    """Insert points one by one, each at the position where the cost increases least, and return the new tree.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def insert(tree: TreeLike, similarity: SimilarityLike, new: npt.ArrayLike | None
 
     Notes
     -----
-    The place of each point is the best of all, found by the same branch and bound as in ``refine``; milliseconds in a tree of
-    100 000. The order matters when points are many: ``refine`` afterwards. The new tree has no names.
+    Each position is optimal, found by the same branch and bound as in ``refine``, in milliseconds in a tree of 100 000 leaves.
+    The order matters when points are many: call ``refine`` afterwards. The new tree has no names.
 
     Examples
     --------
@@ -41,6 +41,6 @@ def insert(tree: TreeLike, similarity: SimilarityLike, new: npt.ArrayLike | None
         raise ValueError(f"new must hold each of the points {m} to {n - 1} once, in the order to insert them.")
     if m == n:
         return tree
-    state = state_of(tree, similarity)
-    tree_passes.grow(state, scratch_of(state), order.astype(np.int64), np.arange(n + m - 1, 2 * n - 1))
-    return tree_of(state, np.arange(n), similarity.maximum(), None)
+    state = build_state(tree, similarity)
+    tree_passes.insert_leaves(state, new_scratch(state), order.astype(np.int64), np.arange(n + m - 1, 2 * n - 1))
+    return tree_from_state(state, np.arange(n), similarity.maximum(), None)

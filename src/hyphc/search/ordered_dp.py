@@ -1,4 +1,4 @@
-"""The best of all trees that keep an order: every cluster is a run of neighbours, as of times, strata or places on a genome."""
+"""The optimal tree among those whose clusters are intervals of a given order (times, strata, genome positions)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 4_000  # points: the time grows with the cube, to some ten seconds here
 
 
 def best_in_order(similarity: SimilarityLike) -> Tree:
-    """The tree of least cost among those whose clusters are runs i, i + 1, …, j of the points as they are numbered.
+    """Return the tree of least cost among those whose clusters are intervals i, i + 1, …, j of the points as numbered.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def best_in_order(similarity: SimilarityLike) -> Tree:
 
     Notes
     -----
-    By dynamic programming over all runs, exactly: O(n³) time, O(n²) memory.
+    Exact dynamic programming over all intervals: O(n³) time, O(n²) memory.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Any tree in, a tree of lower Dasgupta cost out: prune and regraft by branch and bound, ratchet, fusing and kicks."""
+"""Tree search: lower the Dasgupta cost of any tree by SPR sweeps, restarts, a ratchet and iterated local search."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..scores.costs import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
 from ..tree.storage import arrays_of, tree_from
-from .iterated_local_search import iterated
-from .ratchet import n_rounds, ratcheted
-from .restarts import with_other_starts
-from .search_context import Run, later_stages
-from .spr_sweep import FIRST_ROUNDS, swept
+from .iterated_local_search import run_iterated_search
+from .ratchet import n_rounds, ratchet
+from .restarts import fuse_other_starts
+from .search_context import SearchContext, later_stages
+from .spr_sweep import FIRST_ROUNDS, sweep_tree
 
 
 def refine(
@@ -32,30 +32,30 @@ def refine(
     n_jobs: int | None = None,
     callback: Callback | None = None,
 ) -> Tree:
-    """A tree of lower Dasgupta cost, never worse than the one given.
+    """Return a tree of lower Dasgupta cost, never worse than the one given.
 
     1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains.
-    2. Other starts: what else is built quickly from the similarity, swept and fused with the tree: of each cluster that both
-       trees have, the cheaper arrangement.
-    3. Ratchet: sweeps under perturbed weights of the points, then under the true ones, fused with the best tree.
-    4. Iterated search on the best tree: random moves in one part of the tree, repaired by sweeps, kept unless the cost rose.
+    2. Other starts: quickly built trees, improved by sweeps and fused with the tree: for each cluster that both trees contain,
+       the cheaper arrangement is used.
+    3. Ratchet: sweeps under perturbed weights of the points, then under the true weights, fused with the best tree.
+    4. Iterated local search on the best tree: random moves in one region, local search there, undone if the cost rose.
 
-    Problems of more than 50 000 points, or of more than 10 million entries of features, are large: sweeps look within 100 levels
-    and end when what is left promises less than a hundred-thousandth, and stages 3 and 4 come only within a time budget.
+    Problems of more than 50 000 points, or of more than 10 million entries of features, are large: moves climb at most 100
+    levels, sweeps end when the expected gain is below 10⁻⁵ of the cost, and stages 3 and 4 run only within a time budget.
 
     Parameters
     ----------
     tree : Tree or linkage matrix, n leaves
     similarity : Similarity, dense matrix or sparse matrix of n points
     effort : float
-        Multiplies the work of stages 3 and 4, and with it their time; docs/tree_search.md has what it buys. A time budget
-        takes its place.
+        Multiplies the work of stages 3 and 4, and with it their time; docs/tree_search.md reports the gains. A time budget
+        replaces it.
     max_sweeps : int, optional
-        Only stage 1, with at most so many sweeps.
+        Run only stage 1, with at most so many sweeps.
     time_budget : float, optional
-        Seconds. Stages 3 and 4 take turns until they are over; the search also stops earlier than by default if it must.
+        Seconds. Stages 3 and 4 alternate until they have passed; earlier stages are cut short if necessary.
     random_state : int, RandomState or None
-        Seeds stages 3 and 4. Without a time budget, one seed gives one tree, whatever ``n_jobs`` is.
+        Seeds stages 3 and 4. Without a time budget, the tree depends on the seed and not on ``n_jobs``.
     n_jobs : int or None
         Threads (None is 1, −1 is all cores).
     callback : callable, optional
@@ -63,9 +63,9 @@ def refine(
 
     Notes
     -----
-    An interrupt (Ctrl-C) ends the search with the best tree so far and a UserWarning. Trying a subtree costs O(d) per place
-    looked at with features, O(n) with a matrix, and with a graph the union of the paths above its neighbours. Of 40 000 places
-    in a good tree about 150 are looked at.
+    An interrupt (Ctrl-C) ends the search with the best tree so far and a UserWarning. Trying a subtree costs O(d) per
+    position with features, O(n) with a matrix, and the length of the union of the paths above its neighbours with a graph. Of
+    40 000 positions in a good tree about 150 are evaluated.
 
     Examples
     --------
@@ -76,10 +76,10 @@ def refine(
     tree, similarity = check_pair(tree, similarity)
     _check_arguments(effort, max_sweeps, time_budget)
     with Clock(time_budget, callback) as clock:
-        return refine_by(clock, tree, similarity, random_state, n_jobs, max_sweeps, effort)
+        return refine_stage(clock, tree, similarity, random_state, n_jobs, max_sweeps, effort)
 
 
-def refine_by(
+def refine_stage(
     clock: Clock,
     tree: Tree,
     similarity: Similarity,
@@ -88,31 +88,33 @@ def refine_by(
     max_sweeps: int | None = None,
     effort: float = 1.0,
 ) -> Tree:
-    """``refine`` as a stage of a fit, on the fit's clock."""
+    """Run ``refine`` as a stage of a fit, under the run control of the fit."""
     best = _Best(tree, similarity)
-    run = Run(n_jobs, check_random_state(random_state), clock, (best.cost, tree), effort, trail=clock.trail)
-    run.tell("start", tree, best.cost)
-    if tree.n_leaves < 3 or max_sweeps == 0 or run.late():
+    context = SearchContext(
+        n_jobs, check_random_state(random_state), clock, (best.cost, tree), effort, checkpoints=clock.checkpoints
+    )
+    context.report("start", tree, best.cost)
+    if tree.n_leaves < 3 or max_sweeps == 0 or context.should_stop():
         return tree
-    with run.trail.level("search") as level:
-        if level.found:
-            best.offer(tree_from(level.found, tree.names))
-            run.take_up(level.found)
-        done = int(level.found.get("done", 0))
-        for number, stage in enumerate(_stages(similarity, run, max_sweeps)):
+    with context.checkpoints.scope("search") as scope:
+        if scope.saved:
+            best.offer(tree_from(scope.saved, tree.names))
+            context.restore(scope.saved)
+        done = int(scope.saved.get("done", 0))
+        for number, stage in enumerate(_stages(similarity, context, max_sweeps)):
             if number < done:
                 continue
-            if run.late():
+            if context.should_stop():
                 break
-            best.offer(_found(stage, tree, best, run, max_sweeps))
-            run.tell(stage, best.tree, best.cost)
-            if not run.late():
-                level.keep(done=number + 1, **arrays_of(best.tree), **run.marks())
+            best.offer(_run_stage(stage, tree, best, context, max_sweeps))
+            context.report(stage, best.tree, best.cost)
+            if not context.should_stop():
+                scope.save(done=number + 1, **arrays_of(best.tree), **context.rng_state())
     return best.tree
 
 
 class _Best:
-    """The best tree so far, by its exact cost."""
+    """The best tree so far, by exact cost."""
 
     def __init__(self, tree: Tree, similarity: Similarity) -> None:
         self.similarity = similarity
@@ -132,16 +134,16 @@ def _check_arguments(effort: float, max_sweeps: int | None, time_budget: float |
         raise ValueError(f"time_budget={time_budget} is not a number of seconds >= 0.")
 
 
-def _stages(similarity: Similarity, run: Run, max_sweeps: int | None) -> Iterator[str]:
-    """The stages of the search in order; on the clock without end."""
+def _stages(similarity: Similarity, context: SearchContext, max_sweeps: int | None) -> Iterator[str]:
+    """Yield the stages of the search in order; with a time budget, without end."""
     yield "sweeps"
     if max_sweeps is not None:
         return
-    on_the_clock = run.clock.time_budget is not None
+    on_the_clock = context.clock.time_budget is not None
     later = later_stages(similarity, on_the_clock)
     if "other starts" in later:
         yield "other starts"
-    rounds = 1 if on_the_clock else n_rounds(similarity, run.effort)
+    rounds = 1 if on_the_clock else n_rounds(similarity, context.effort)
     while later:
         yield from ("ratchet",) * rounds
         yield "iterated"
@@ -149,11 +151,11 @@ def _stages(similarity: Similarity, run: Run, max_sweeps: int | None) -> Iterato
             return
 
 
-def _found(stage: str, tree: Tree, best: _Best, run: Run, max_sweeps: int | None) -> Tree:
-    """What a stage makes of the best tree; the first and the second look at the tree given."""
+def _run_stage(stage: str, tree: Tree, best: _Best, context: SearchContext, max_sweeps: int | None) -> Tree:
+    """Return the tree that a stage finds; the first two stages use the given tree."""
     similarity = best.similarity
     if stage == "sweeps":
-        return swept(tree, similarity, run, max_sweeps, FIRST_ROUNDS if max_sweeps is None else None)
+        return sweep_tree(tree, similarity, context, max_sweeps, FIRST_ROUNDS if max_sweeps is None else None)
     if stage == "other starts":
-        return with_other_starts(best.tree, dasgupta_cost(tree, similarity), similarity, run)
-    return (ratcheted if stage == "ratchet" else iterated)(best.tree, similarity, run)
+        return fuse_other_starts(best.tree, dasgupta_cost(tree, similarity), similarity, context)
+    return (ratchet if stage == "ratchet" else run_iterated_search)(best.tree, similarity, context)

@@ -1,4 +1,4 @@
-"""What the stages of the search share: who listens, when to stop, working space for threads."""
+"""Context that the stages of a search share: run control, random numbers, working space for threads."""
 
 from __future__ import annotations
 
@@ -10,108 +10,108 @@ from typing import Any
 import numpy as np
 
 from .._kernels.search.state import Scratch, State
-from .._runtime.checkpointing import Frame, Level, Trail
+from .._runtime.checkpointing import NoCheckpoints, Scope, Snapshot
 from .._runtime.parallel import n_threads, thread_map
 from .._runtime.run_control import Clock
 from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
-from .state import changing, scratch_of
+from .state import mutable_arrays, new_scratch
 
-PIECE = 1_024  # trials between two looks at the clock
-# Large problems, by leaves or by entries of their features: one tree takes long enough.
+BATCH = 1_024  # trials between two checks of the deadline
+# Large problems, by leaves or by entries of their features, are searched from one tree only.
 LARGE, LARGE_FEATURES = 50_000, 10_000_000
-LARGE_GRAPH = 10_000  # leaves: a small random subset of them has hardly an edge left
+LARGE_GRAPH = 10_000  # leaves beyond which graphs are not bisected
 
 
 def is_large(similarity: Similarity) -> bool:
-    """Whether the search should do with one tree and nearby moves, from a start that is good already."""
+    """Return whether the search is limited to one tree and local moves."""
     return similarity.n > LARGE or similarity.n * similarity.n_columns > LARGE_FEATURES
 
 
 def later_stages(similarity: Similarity, on_the_clock: bool) -> tuple[str, ...]:
-    """The stages of a search after its sweeps; a clock is a time budget."""
+    """Return the stages of a search after its sweeps; ``on_the_clock`` says whether there is a time budget."""
     if is_large(similarity):
         return ("ratchet", "iterated") if on_the_clock else ()
     return ("other starts", "ratchet", "iterated")
 
 
 @dataclass
-class Run:
-    """One search: threads, random numbers, the clock of the fit, and the best tree that listeners know, with its exact cost."""
+class SearchContext:
+    """One search: threads, random numbers, run control, and the best tree reported so far, with its exact cost."""
 
     n_jobs: int | None
     rng: np.random.RandomState
     clock: Clock
-    known: tuple[float, Tree]
+    best: tuple[float, Tree]
     effort: float = 1.0
     is_quiet: bool = False
-    trail: Trail = field(default_factory=Trail)
+    checkpoints: NoCheckpoints = field(default_factory=NoCheckpoints)
 
-    def quiet(self) -> Run:
-        """The same search on one thread, without listeners and trail: for one of several trees at once."""
-        return replace(self, n_jobs=1, is_quiet=True, trail=Trail())
+    def single_threaded(self) -> SearchContext:
+        """Return the context on one thread, without callbacks and checkpoints: for one of several trees in parallel."""
+        return replace(self, n_jobs=1, is_quiet=True, checkpoints=NoCheckpoints())
 
-    def unheard(self) -> Run:
-        """The same search without listeners: for a tree that need not become the best."""
+    def without_callbacks(self) -> SearchContext:
+        """Return the context without callbacks: for a tree that need not become the best."""
         return replace(self, is_quiet=True)
 
-    def late(self) -> bool:
-        """Whether time is up or somebody has ended the fit."""
-        return self.clock.late()
+    def should_stop(self) -> bool:
+        """Return whether time is up or the fit was stopped."""
+        return self.clock.should_stop()
 
     def stop(self) -> None:
-        """Let all stages end at their next look at the clock."""
+        """Make all stages end at their next check."""
         self.clock.stop()
 
-    def tell(self, stage: str, tree: Tree, cost: float) -> None:
-        """Tell listeners of a tree."""
-        if cost < self.known[0]:
-            self.known = cost, tree
-        cost, best = self.known
-        self.clock.tell(stage, cost, lambda: best)
+    def report(self, stage: str, tree: Tree, cost: float) -> None:
+        """Report a tree; callbacks receive the best so far."""
+        if cost < self.best[0]:
+            self.best = cost, tree
+        cost, best = self.best
+        self.clock.report(stage, cost, lambda: best)
 
-    def swept(self, number: int, tree: Callable[[], Tree], similarity: Similarity) -> None:
-        """Count a sweep, and tell listeners of the tree it left."""
+    def report_sweep(self, number: int, tree: Callable[[], Tree], similarity: Similarity) -> None:
+        """Count a sweep, and report the tree after it."""
         if self.is_quiet:
             return
         self.clock.steps += 1
-        if self.clock.listened:
+        if self.clock.has_listeners:
             found = tree()
-            self.tell(f"sweep {number}", found, dasgupta_cost(found, similarity))
+            self.report(f"sweep {number}", found, dasgupta_cost(found, similarity))
 
-    def seeds(self, count: int) -> list[int]:
-        """Seeds for so many tasks."""
+    def draw_seeds(self, count: int) -> list[int]:
+        """Return random seeds for ``count`` tasks."""
         return [int(seed) for seed in self.rng.randint(2**31 - 1, size=count)]
 
-    def marks(self) -> dict[str, Any]:
-        """Random state and effort spent, for a trail."""
+    def rng_state(self) -> dict[str, Any]:
+        """Return the state of the generator and the number of sweeps, for a checkpoint."""
         _, keys, place, *_ = self.rng.get_state()
         return {"random": np.append(keys, np.uint32(place)), "steps": self.clock.steps}
 
-    def take_up(self, found: Frame) -> None:
-        """Go on with the marks that were kept, if there are any."""
-        if "random" in found:
-            self.rng.set_state(("MT19937", found["random"][:-1], int(found["random"][-1]), 0, 0.0))
-            self.clock.steps = int(found["steps"])
+    def restore(self, saved: Snapshot) -> None:
+        """Restore what ``rng_state`` returned, if it was saved."""
+        if "random" in saved:
+            self.rng.set_state(("MT19937", saved["random"][:-1], int(saved["random"][-1]), 0, 0.0))
+            self.clock.steps = int(saved["steps"])
 
-    def keep(self, level: Level, state: State, **values: Any) -> None:
-        """Keep a state between two steps; not after a step that was cut short, which no later process would repeat."""
-        if not self.late():
-            level.keep(**changing(state), **values, **self.marks())
+    def save(self, scope: Scope, state: State, **values: Any) -> None:
+        """Save a state between two steps; not after an interrupted step, which a resumed fit would not repeat."""
+        if not self.should_stop():
+            scope.save(**mutable_arrays(state), **values, **self.rng_state())
 
 
 class ScratchPool:
-    """As many working spaces as threads, handed out to whichever task runs."""
+    """A pool of working spaces, one for each thread."""
 
     def __init__(self, state: State, n_jobs: int | None, abort: Callable[[], object] | None = None) -> None:
         self.n_jobs, self.abort = n_jobs, abort
         self.free: SimpleQueue[Scratch] = SimpleQueue()
         for _ in range(n_threads(n_jobs)):
-            self.free.put(scratch_of(state))
+            self.free.put(new_scratch(state))
 
     def map(self, function: Callable[[Any, Scratch], object], items: Sequence[Any]) -> None:
-        """Call function(item, scratch) for all items."""
+        """Call function(item, scratch) for all items, on the threads of ``n_jobs``."""
 
         def call(item: Any) -> None:
             scratch = self.free.get()
@@ -123,9 +123,9 @@ class ScratchPool:
         thread_map(call, items, self.n_jobs, self.abort)
 
 
-def pieces(n_items: int, run: Run, first: int = 0) -> Iterator[slice]:
-    """Slices of at most ``PIECE`` items, until all are done or time is up."""
-    for begin in range(first, n_items, PIECE):
-        if run.late():
+def batches(n_items: int, context: SearchContext, first: int = 0) -> Iterator[slice]:
+    """Yield slices of at most ``BATCH`` items, until all are done or time is up."""
+    for begin in range(first, n_items, BATCH):
+        if context.should_stop():
             return
-        yield slice(begin, min(begin + PIECE, n_items))
+        yield slice(begin, min(begin + BATCH, n_items))

@@ -1,4 +1,4 @@
-"""Trees and similarities as the arrays of the search kernels, and back."""
+"""Conversion of trees and similarities to the arrays of the search kernels, and back."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import scipy.sparse as sp
 
 from .._kernels.search import tree_passes
 from .._kernels.search.state import (
+    AGENDA_ROW,
+    AGENDA_STATE,
     BLEND_NODE,
     COUNTS,
     DENSE_NODE,
     FEATURE_NODE,
     GRAPH_NODE,
-    NOW,
-    PLAN,
     WORK,
     Agenda,
     BlendState,
@@ -28,25 +28,25 @@ from .._kernels.search.state import (
     Terms,
 )
 from .._kernels.tree.passes import lifted_heights, subtree_sums
-from .._runtime.arrays import Ints, Records, one_of
-from .._runtime.checkpointing import Frame
+from .._runtime.arrays import Ints, Records, zero_record
+from .._runtime.checkpointing import Snapshot
 from ..scores.costs import split_weights
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity
 from ..similarity.base import by_kind
 from ..tree import Tree
 
-# Rounding of sums over many rows, relative to the terms compared: moves that gain less are not made.
+# Rounding error of sums over many rows, relative to the terms compared: moves that gain less are not made.
 _TOLERANCE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
-# From so many numbers on, subtree sums of float32 features stay in float32: the search waits for memory then.
+# From so many entries on, subtree sums of float32 features stay in float32: the search is bound by memory access then.
 _LARGE = 1 << 24
 
-# Levels that a subtree may climb in one move: in deeper trees a trial would cost as much as the tree is deep.
+# Maximum levels that a subtree climbs in one move, so that a trial in a deep tree does not take time in proportion to its depth.
 _CLIMB = 1_000.0
 
 
 @by_kind
 def empty_state(similarity: Similarity) -> State:
-    """Leaves only, none of them joined; the sentinel above the root is the last node."""
+    """Return a state of unconnected leaves; the last node is the sentinel above the root."""
     raise TypeError(f"There is no search for {similarity!r}.")
 
 
@@ -106,12 +106,12 @@ def _terms(similarity: Similarity) -> Terms:
 
 
 def node_numbers(m: int, n: int) -> Ints:
-    """The nodes of a tree of m leaves in the state of n."""
+    """Return the numbers that the nodes of a tree of m leaves have in a state of n leaves."""
     return np.append(np.arange(m), n + np.arange(m - 1))
 
 
-def state_of(tree: Tree, similarity: Similarity) -> State:
-    """The tree with points, cuts and sums. It may lack the last leaves of the similarity: they are left loose, to be inserted."""
+def build_state(tree: Tree, similarity: Similarity) -> State:
+    """Return the state of a tree; leaves of the similarity beyond those of the tree stay unconnected, to be inserted."""
     state = empty_state(similarity)
     nodes, n, m = state.nodes, similarity.n, tree.n_leaves
     number = node_numbers(m, n)
@@ -129,26 +129,26 @@ def state_of(tree: Tree, similarity: Similarity) -> State:
         nodes["first"][number] = tree._first
         nodes["last"][number] = tree._first + tree.sizes
     if not isinstance(state, GraphState):
-        tree_passes.settle_all(state, inner)
+        tree_passes.update_all_sums(state, inner)
     return state
 
 
-def changing(state: State) -> dict[str, npt.NDArray[Any]]:
-    """The arrays that a search changes. Sums are kept too: made anew they would differ in their last digits."""
+def mutable_arrays(state: State) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays that a search changes; sums too, since recomputed ones would differ in their last digits."""
     return {name: getattr(state, name) for name in ("nodes", "sums") if hasattr(state, name)}
 
 
-def take_up(state: State, found: Frame) -> None:
-    """The state as it was kept, if it was."""
-    for name, array in changing(state).items():
-        if name in found:
-            array[...] = found[name]
+def restore_state(state: State, saved: Snapshot) -> None:
+    """Copy saved arrays, if any, into the state."""
+    for name, array in mutable_arrays(state).items():
+        if name in saved:
+            array[...] = saved[name]
 
 
-def depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Similarity, npt.NDArray[np.int64]]:
-    """The same problem with leaves and merges numbered in depth-first order, and the old numbers of the leaves.
+def renumber_depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Similarity, npt.NDArray[np.int64]]:
+    """Return the problem with leaves and merges renumbered in depth-first order, and the old numbers of the leaves.
 
-    A search then touches memory in order. A matrix keeps its leaves: to copy it would cost more than it gains.
+    A search then accesses memory in order. A matrix keeps its leaves: copying it would cost more than it gains.
     """
     n = tree.n_leaves
     scheduled, merges, _ = tree._heavy_first_schedule
@@ -159,41 +159,41 @@ def depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Similarity, n
     return Tree(number[tree.children[merges]]), permuted, leaves
 
 
-def scratch_of(state: State) -> Scratch:
-    """Working space for one thread."""
-    return Scratch(np.zeros(len(state.nodes), dtype=WORK), one_of(COUNTS))
+def new_scratch(state: State) -> Scratch:
+    """Return working space for one thread."""
+    return Scratch(np.zeros(len(state.nodes), dtype=WORK), zero_record(COUNTS))
 
 
-def cost_of(state: State) -> float:
-    """Σ_v |v|·x(v)."""
+def state_cost(state: State) -> float:
+    """Return the cost of the tree, Σ_v |v|·x(v)."""
     n = len(state.nodes) // 2
     return float(state.nodes["points"][n:-1] @ state.nodes["cut"][n:-1])
 
 
-def scale_of(state: State) -> float:
-    """What a share of the cost is a share of: of a blend the graph's part, since a constant in the background may be any."""
+def cost_scale(state: State) -> float:
+    """Return the normaliser of relative gains: the cost, of a blend the graph's part, as the background has a free constant."""
     n = len(state.nodes) // 2
     crossing = state.nodes["edges" if isinstance(state, BlendState) else "cut"][n:-1]
     return abs(float(state.nodes["points"][n:-1] @ crossing))
 
 
-def agenda_of(leaves: Ints, seed: int) -> Agenda:
-    """An empty queue for the region of these leaves."""
-    # the queue holds each node of the region at most once; the log has room for the largest kick and its repair
-    plan = np.zeros(4 * len(leaves) + 256, dtype=PLAN)
+def new_agenda(leaves: Ints, seed: int) -> Agenda:
+    """Return an empty agenda for the region of these leaves."""
+    # the queue holds each node of the region at most once; the log has room for the largest perturbation and its repair
+    plan = np.zeros(4 * len(leaves) + 256, dtype=AGENDA_ROW)
     plan["leaf"][: len(leaves)] = leaves
-    now = one_of(NOW)
+    now = zero_record(AGENDA_STATE)
     now.random = 1 + seed % 2_147_483_646
     return Agenda(plan, now, len(leaves))
 
 
-def tree_of(state: State, leaves: npt.NDArray[np.int64], highest: float, names: tuple[str, ...] | None) -> Tree:
-    """The tree of a state whose leaf i is number leaves[i].
+def tree_from_state(state: State, leaves: npt.NDArray[np.int64], highest: float, names: tuple[str, ...] | None) -> Tree:
+    """Return the tree of a state whose leaf i is number leaves[i].
 
     Heights are ``highest`` − (mean similarity across the split), lifted so that none lies below a child's.
     """
     n = len(leaves)
-    order = tree_passes.merge_order(state.nodes, scratch_of(state))
+    order = tree_passes.merge_order(state.nodes, new_scratch(state))
     left, right = state.nodes["left"][order], state.nodes["right"][order]
     means = state.nodes["cut"][order] / (state.nodes["points"][left] * state.nodes["points"][right])
     number = np.empty(2 * n - 1, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Tree fusing: where two trees have a cluster in common, the cheaper arrangement of it.
+"""Tree fusion: for each cluster that two trees have in common, the cheaper arrangement of it.
 
-C = Σ_v |v|·x(v), and what lies below a cluster depends on nothing above or beside it. Between a common cluster and the largest
-common ones within it each tree has an arrangement of its own, whose cost is a sum over its merges; any choice among them is a
-tree. So the cheapest tree that can be made of both takes the cheaper arrangement everywhere: exact, and linear in the leaves.
+C = Σ_v |v|·x(v), and the part below a cluster is independent of the rest. Between a common cluster and the largest common ones
+within it each tree has its own arrangement, whose cost is a sum over its merges; any combination of arrangements is a tree. So
+the cheapest combination takes the cheaper arrangement everywhere: exact, and linear in the leaves.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from ..scores.costs import split_weights
 from ..similarity import Similarity
 from ..tree import Tree
 
-# An arrangement replaces another only if it is cheaper by more than what rounding of its sum may be.
+# An arrangement replaces another only if it is cheaper by more than the rounding error of its sum.
 ROUNDING = 1e-12
 
 
-def fused(tree: Tree, other: Tree, similarity: Similarity) -> Tree:
-    """The cheapest tree whose arrangements of common clusters are each those of one of two trees; ``tree`` if it is that.
+def fuse(tree: Tree, other: Tree, similarity: Similarity) -> Tree:
+    """Return the cheapest combination of two trees by common clusters; ``tree`` itself if that is the cheapest.
 
     Parameters
     ----------
     tree, other : Tree
-        On the same leaves. Where both cost the same, the first is kept.
+        Trees on the same leaves. Ties go to the first.
     similarity : Similarity
 
     Notes
     -----
-    O(n), and what the split weights of both trees take. Heights are as of ``refine``.
+    O(n) and the split weights of both trees. Heights are as in ``refine``.
 
     Examples
     --------
     >>> from hyphc import as_similarity
     >>> W = as_similarity([[0, 9, 1, 0], [9, 0, 1, 0], [1, 1, 0, 9], [0, 0, 9, 0]], "precomputed")
-    >>> fused(Tree([[0, 1], [4, 2], [5, 3]]), Tree([[0, 2], [1, 3], [4, 5]]), W).children
+    >>> fuse(Tree([[0, 1], [4, 2], [5, 3]]), Tree([[0, 2], [1, 3], [4, 5]]), W).children
     array([[0, 1],
            [4, 2],
            [5, 3]])
@@ -45,7 +45,7 @@ def fused(tree: Tree, other: Tree, similarity: Similarity) -> Tree:
     if tree.n_leaves < 3:
         return tree
     one, two = np.array(tree.children), np.array(other.children)
-    twin_of_two = kernels.twins(one, tree._first, np.array(tree.sizes), two)
+    twin_of_two = kernels.match_clusters(one, tree._first, np.array(tree.sizes), two)
     common = np.flatnonzero(twin_of_two >= 0)
     twin_of_one = np.full(len(twin_of_two), -1)
     twin_of_one[twin_of_two[common]] = common
@@ -56,17 +56,17 @@ def fused(tree: Tree, other: Tree, similarity: Similarity) -> Tree:
     cheaper[here] = second[common] < first[here] - ROUNDING * np.abs(first[here])
     if not cheaper.any():
         return tree
-    return _with_heights(kernels.assemble(one, two, twin_of_one, twin_of_two, cheaper), similarity, tree.names)
+    return _with_heights(kernels.assemble_fused(one, two, twin_of_one, twin_of_two, cheaper), similarity, tree.names)
 
 
 def _costs(tree: Tree, similarity: Similarity) -> Floats:
-    """|v|·x(v) of each merge."""
+    """Return |v|·x(v) of each merge."""
     points = subtree_sums(np.array(tree.children), similarity.sizes)
     return np.asarray(points[tree.n_leaves :] * split_weights(tree, similarity))
 
 
 def _with_heights(children: Ints, similarity: Similarity, names: tuple[str, ...] | None) -> Tree:
-    """The tree with heights w_max − (mean similarity across the split), none below a child's."""
+    """Return the tree with heights w_max − (mean similarity across the split), none below a child's."""
     points = subtree_sums(children, similarity.sizes)
     means = split_weights(Tree(children), similarity) / (points[children[:, 0]] * points[children[:, 1]])
     return Tree(children, lifted_heights(children, np.maximum(similarity.maximum() - means, 0.0)), names)

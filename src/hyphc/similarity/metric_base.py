@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats
-from .._runtime.validation import as_floats, has_gaps, require_finite
+from .._runtime.validation import as_floats, has_missing, require_finite
 from .base import Similarity
 from .inputs.input_warnings import warn_of_one_wide_column
 
@@ -94,7 +94,7 @@ def as_rows(X: Any) -> npt.NDArray[Any]:
 
 def require_no_gaps(metric: Metric, X: npt.NDArray[Any]) -> None:
     """Raise for the first missing entry, and suggest a metric that accepts it."""
-    if has_gaps(X):
+    if has_missing(X):
         i, j = np.argwhere(np.isnan(X))[0].tolist()
         raise ValueError(
             f"X[{i}, {j}] is NaN, and {metric.words} needs all values; metric='auto' skips what is missing, sklearn.impute fills "

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.duplicate_rows import equal_rows
-from .._runtime.validation import has_gaps, require_finite_entries, require_memory
+from .._runtime.duplicate_rows import group_equal_rows
+from .._runtime.validation import has_missing, require_finite_entries, require_memory
 from .background import Background
 from .base import Similarity
 from .blend import Blend, BlendRows
@@ -205,7 +205,7 @@ class ScaledRows:
         """Return the features of scaled rows for the background: missing values become column means, 0."""
         if self.axes is not None:
             return np.asarray(rows @ self.axes, dtype=np.float64)
-        return np.asarray(np.nan_to_num(rows) if has_gaps(rows) else rows, dtype=np.float64)
+        return np.asarray(np.nan_to_num(rows) if has_missing(rows) else rows, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class Auto(Metric):
         """Build the blend with equal rows as one leaf while neighbours are searched: a row of weight 2 equals two rows."""
         if not 0.0 <= self.background < np.inf:
             raise ValueError(f"background={self.background} must be a finite number of at least 0.")
-        group = equal_rows(_comparable(X), X.shape[0])
+        group = group_equal_rows(_comparable(X), X.shape[0])
         if group is None:
             return self._blend(self._scale(X, weights), weights, None)
         first = np.unique(group, return_index=True)[1]
@@ -316,7 +316,7 @@ class Auto(Metric):
 
     def _neighbors(self, k: int, scaled: ScaledRows, new: Any = None) -> Neighbors:
         settings = ("euclidean", k, self.edge_weights, self.n_jobs, self.random_state)
-        gaps = any(isinstance(rows, np.ndarray) and has_gaps(rows) for rows in (scaled.rows, new))
+        gaps = any(isinstance(rows, np.ndarray) and has_missing(rows) for rows in (scaled.rows, new))
         return MaskedNeighbors(*settings, scaled.shares) if gaps else Neighbors(*settings)
 
     def rows(self, fitted: Similarity, new: Any) -> BlendRows:
@@ -352,7 +352,7 @@ class Auto(Metric):
     def validate(self, X: Any, new: bool = False) -> Any:
         rows = self.check_rows(X)
         values = rows.values if isinstance(rows, MixedTable) else rows
-        if isinstance(values, np.ndarray) and has_gaps(values):
+        if isinstance(values, np.ndarray) and has_missing(values):
             require_values(values)
             if not new:
                 require_values_below(values, rows.columns if isinstance(rows, MixedTable) else None)
@@ -362,7 +362,7 @@ class Auto(Metric):
 def _comparable(X: Any) -> Callable[[Ints], Any]:
     """Return a function from an index to rows that are equal just where those of X are, missing values included."""
     values = X.values if isinstance(X, MixedTable) else X
-    if isinstance(values, np.ndarray) and has_gaps(values):
+    if isinstance(values, np.ndarray) and has_missing(values):
         return lambda index: np.hstack([np.nan_to_num(values[index]), np.isnan(values[index])])
     return lambda index: values[index]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._runtime.arrays import Floats
-from .._runtime.validation import as_floats, has_gaps, require_finite, require_squares
+from .._runtime.validation import as_floats, has_missing, require_finite, require_squares
 
 SCALES = ("auto", True, False)
 # Standard deviations above this many times the median do not occur by chance in columns that share a unit.
@@ -143,7 +143,7 @@ class Moments:
 def compute_moments(X: npt.NDArray[Any], sizes: Floats | None = None) -> Moments:
     """Return the moments of columns; ``sizes`` is the number of points that each row stands for."""
     X = X.astype(np.float64, copy=False)
-    if has_gaps(X):
+    if has_missing(X):
         return _moments_with_gaps(X, sizes)
     n_points = len(X) if sizes is None else float(sizes.sum())
     centre = np.average(X, axis=0, weights=sizes)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._kernels.tree.consensus import grow
+from .._kernels.tree.consensus import grow_tree
 from .._kernels.tree.passes import subtree_sums
 from .._runtime.arrays import Floats, Ints
 from .._runtime.parallel import thread_map
@@ -64,7 +64,7 @@ def consensus(trees: Sequence[TreeLike], rule: Rule = "majority") -> MultiTree:
         order = order[2 * found.counts[order] > len(checked)]
     members = np.concatenate([tree.leaf_order() for tree in checked])
     inner = order[found.sizes[order] < n]
-    parents, taken = grow(n, members, found.starts[inner], found.sizes[inner])
+    parents, taken = grow_tree(n, members, found.starts[inner], found.sizes[inner])
     chosen = np.append(order[found.sizes[order] == n], inner[taken])  # nodes n, n + 1, …: the root comes first
     parents, old = ascending(parents, n, found.sizes[chosen])
     nodes = chosen[old[n:] - n]

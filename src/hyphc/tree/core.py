@@ -12,8 +12,8 @@ import numpy.typing as npt
 from .._kernels.tree import passes as kernels
 from .._kernels.tree.schedule import heavy_first_schedule
 from .._runtime.arrays import Floats, Ints, read_only
-from .._runtime.lazy_import import later
-from .._runtime.storage import Folder, Storage, place_of
+from .._runtime.lazy_import import import_lazily
+from .._runtime.storage import LocalFolder, Storage, as_storage_folder
 from . import condense, linkage, newick, storage, subtrees, validation
 from . import cut as cuts
 from . import lca as ancestors
@@ -390,8 +390,8 @@ class Tree:
 
         A folder may be an address, as ``s3://bucket/fit/tree``: its arrays are then fetched.
         """
-        place = place_of(path)
-        is_file = isinstance(place, Folder) and not place.path.is_dir()
+        place = as_storage_folder(path)
+        is_file = isinstance(place, LocalFolder) and not place.path.is_dir()
         return cls(**storage.load(str(place))) if is_file else cls._mapped(place)
 
     @classmethod
@@ -405,7 +405,7 @@ class Tree:
 
     def explore(self, path: PathLike | None = None, **options: Any) -> Any:
         """A page in which the tree can be explored, as of ``hyphc.explore``: written to a path, or shown in a notebook."""
-        return later("explorer", "explore")(self, path, **options)
+        return import_lazily("explorer", "explore")(self, path, **options)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from .._runtime.abbreviate import shortened
+from .._runtime.abbreviate import abbreviate
 from .core import Tree
 from .layout import Layout, layout
 from .subtrees import called
@@ -48,7 +48,7 @@ def _texts(tree: Tree, shown: Layout) -> str:
     style = 'font-size="11" fill="currentColor" stroke="none" font-family="sans-serif"'
     return "".join(
         f'<text x="{_WIDTH}" y="{_y(slot) + 4:.1f}" {style}>{escape(_printable(name))}</text>'
-        for slot, name in enumerate(shortened(names, LETTERS))
+        for slot, name in enumerate(abbreviate(names, LETTERS))
     )
 
 

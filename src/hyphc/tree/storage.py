@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._runtime.atomic_write import replaced_atomically
-from .._runtime.numpy_files import damage_told, reason_of, require_plausible
-from .._runtime.storage import Storage, place_of
+from .._runtime.atomic_write import atomic_write
+from .._runtime.numpy_files import damage_as_value_error, first_sentence, require_plausible
+from .._runtime.storage import Storage, as_storage_folder
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -75,7 +75,7 @@ def from_json(text: str) -> Fields:
         }
     except _NOT_OURS as error:
         raise ValueError(
-            f"Not a tree in JSON ({reason_of(error)}); expected the text that Tree.to_json writes."
+            f"Not a tree in JSON ({first_sentence(error)}); expected the text that Tree.to_json writes."
         ) from None
 
 
@@ -101,7 +101,7 @@ def _numbers(read: Mapping[str, Any]) -> Fields:
 def save(tree: Tree, path: PathLike) -> None:
     """Write the archive; a file already there is replaced in one step."""
     names = np.frombuffer(json.dumps(tree.names).encode(), dtype=np.uint8)
-    with replaced_atomically(path) as file:
+    with atomic_write(path) as file:
         arrays = {"children": tree.children, "heights": tree.heights, "names": names, **carried_fields(tree)}
         np.savez_compressed(file, **arrays)
 
@@ -120,7 +120,7 @@ def tree_from(arrays: Mapping[str, npt.NDArray[Any]], names: tuple[str, ...] | N
 
 def save_mapped(folder: Storage, fields: Fields) -> None:
     """Write arrays, in order of height, to a folder, ``tree.json`` last: ``load`` opens them without reading them."""
-    target = place_of(folder)
+    target = as_storage_folder(folder)
     target.prepare()
     arrays = {name: values for name, values in fields.items() if isinstance(values, np.ndarray)}
     for name, values in arrays.items():
@@ -133,9 +133,9 @@ def save_mapped(folder: Storage, fields: Fields) -> None:
 
 def load_mapped(folder: Storage) -> Fields:
     """What ``save_mapped`` wrote, memory-mapped."""
-    place = place_of(folder)
+    place = as_storage_folder(folder)
     try:
-        with damage_told():
+        with damage_as_value_error():
             told = json.loads(place.read(_MAPPED))
             if told["format"] != 1:
                 raise ValueError("it was written by a later version")
@@ -167,7 +167,7 @@ def load(path: PathLike) -> Fields:
     """What ``save`` wrote."""
     try:
         # opened here: NumPy would leave a damaged file open
-        with Path(path).open("rb") as file, damage_told(), np.load(file, allow_pickle=False) as archive:
+        with Path(path).open("rb") as file, damage_as_value_error(), np.load(file, allow_pickle=False) as archive:
             require_plausible(archive, Path(path).stat().st_size)
             fields: Fields = {name: archive[name] for name in ("children", "heights")}
             fields["names"] = _texts(json.loads(archive["names"].tobytes()))

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
-CLUSTER = record(
+CLUSTER = record_dtype(
     ("leader", np.int64),  # union–find: a cluster goes by one of its leaves
     ("heap", np.int64),  # the first of its entries, −1 if none
     ("count", np.int64),  # entries in the heap
@@ -28,14 +28,14 @@ CLUSTER = record(
     ("node", np.int64),  # of the tree
     ("points", np.float64),
 )
-ENTRY = record(
+ENTRY = record_dtype(
     ("key", np.float64),
     ("label", np.int64),
     ("partner", np.int64),  # a leaf of the neighbour
     ("left", np.int64),
     ("right", np.int64),
 )
-PAIR = record(("code", np.int64), ("weight", np.float64))
+PAIR = record_dtype(("code", np.int64), ("weight", np.float64))
 
 
 class Clusters(NamedTuple):
@@ -47,7 +47,7 @@ class Clusters(NamedTuple):
 
 
 @part
-def find(clusters: Records, v: int) -> int:
+def find_cluster(clusters: Records, v: int) -> int:
     """The leaf that the cluster of leaf v goes by."""
     root = v
     while clusters[root].leader != root:
@@ -60,7 +60,7 @@ def find(clusters: Records, v: int) -> int:
 
 
 @part
-def _place(indices: Ints, wanted: int, low: int, end: int) -> int:
+def _lower_bound(indices: Ints, wanted: int, low: int, end: int) -> int:
     """The first place in the sorted indices[low : end] that is not below the one wanted: near ``low`` it is found at once."""
     step = 1
     while low + step < end and indices[low + step - 1] < wanted:
@@ -85,19 +85,19 @@ def add_shared_neighbours(
     O(Σ min(deg i, deg j)·log(deg)) for sorted indices, no n² for hubs. Edges of different rows may be tried at the same time.
     """
     for i in range(begin, end):
-        for e in range(_place(indices, i, indptr[i], indptr[i + 1]), indptr[i + 1]):
+        for e in range(_lower_bound(indices, i, indptr[i], indptr[i + 1]), indptr[i + 1]):
             few, many = i, indices[e]
             if indptr[few + 1] - indptr[few] > indptr[many + 1] - indptr[many]:
                 few, many = many, few
             total, low, last = 0.0, indptr[many], indptr[many + 1]
             for f in range(indptr[few], indptr[few + 1]):
-                low = _place(indices, indices[f], low, last)
+                low = _lower_bound(indices, indices[f], low, last)
                 if low == last:
                     break
                 if indices[low] == indices[f]:
                     total += weights[f] * weights[low] / points[indices[f]]
             shared[e] = total
-            shared[_place(indices, i, indptr[indices[e]], indptr[indices[e] + 1])] = total
+            shared[_lower_bound(indices, i, indptr[indices[e]], indptr[indices[e] + 1])] = total
 
 
 @part
@@ -139,7 +139,7 @@ def add_weight(pairs: Records, A: int, B: int, weight: float) -> float:
 
 
 @part
-def take_weight(pairs: Records, A: int, B: int) -> float:
+def pop_weight(pairs: Records, A: int, B: int) -> float:
     """w(A, B), and forget it; 0 if there is none."""
     hole = _slot(pairs, A, B)
     weight = pairs[hole].weight
@@ -181,12 +181,12 @@ def meld(entries: Records, one: int, two: int) -> int:
 
 
 @part
-def nearest(state: Clusters, A: int) -> int:
+def nearest_cluster(state: Clusters, A: int) -> int:
     """The first choice of cluster A; −1 if it has no neighbour. Entries that come to the top are brought up to date."""
     clusters, entries, pairs = state.clusters, state.entries, state.pairs
     while clusters[A].heap >= 0:
         top = clusters[A].heap
-        C = find(clusters, entries[top].partner)
+        C = find_cluster(clusters, entries[top].partner)
         key, label = weight_between(pairs, A, C) / clusters[C].points, clusters[C].label
         if C != A and entries[top].key <= key and entries[top].label == label:
             return C
@@ -194,13 +194,13 @@ def nearest(state: Clusters, A: int) -> int:
         if C == A:
             clusters[A].count -= 1
         else:
-            rest = meld(entries, rest, _renewed(entries, top, C, key, label))
+            rest = meld(entries, rest, _new_entry(entries, top, C, key, label))
         clusters[A].heap = rest
     return -1
 
 
 @part
-def _renewed(entries: Records, e: int, C: int, key: float, label: int) -> int:
+def _new_entry(entries: Records, e: int, C: int, key: float, label: int) -> int:
     """Entry e as a heap of its own."""
     entries[e].partner = C
     entries[e].key = key
@@ -216,7 +216,7 @@ def merge(state: Clusters, A: int, B: int, node: int, stack: Ints) -> None:
     clusters, entries, pairs = state.clusters, state.entries, state.pairs
     if clusters[A].count > clusters[B].count:
         A, B = B, A
-    take_weight(pairs, A, B)
+    pop_weight(pairs, A, B)
     top = 0
     if clusters[A].heap >= 0:
         stack[0] = clusters[A].heap
@@ -226,11 +226,11 @@ def merge(state: Clusters, A: int, B: int, node: int, stack: Ints) -> None:
         e = stack[top]
         stack[top], top = entries[e].left, top + (entries[e].left >= 0)
         stack[top], top = entries[e].right, top + (entries[e].right >= 0)
-        C = find(clusters, entries[e].partner)
-        weight = take_weight(pairs, A, C)
+        C = find_cluster(clusters, entries[e].partner)
+        weight = pop_weight(pairs, A, C)
         if weight > 0.0:  # else an entry of B, or a second one of C
             key = add_weight(pairs, B, C, weight) / clusters[C].points
-            clusters[B].heap = meld(entries, clusters[B].heap, _renewed(entries, e, C, key, clusters[C].label))
+            clusters[B].heap = meld(entries, clusters[B].heap, _new_entry(entries, e, C, key, clusters[C].label))
             clusters[B].count += 1
     clusters[A].leader = B
     if clusters[A].label > clusters[B].label:
@@ -240,7 +240,7 @@ def merge(state: Clusters, A: int, B: int, node: int, stack: Ints) -> None:
 
 
 @part
-def load(state: Clusters, indptr: Ints, indices: Ints, weights: Floats) -> None:
+def load_graph(state: Clusters, indptr: Ints, indices: Ints, weights: Floats) -> None:
     """One cluster for each leaf, and their edges."""
     clusters, entries = state.clusters, state.entries
     for i in range(clusters.shape[0]):
@@ -251,7 +251,7 @@ def load(state: Clusters, indptr: Ints, indices: Ints, weights: Floats) -> None:
         clusters[i].heap = -1
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
-            entry = _renewed(entries, e, j, weights[e] / clusters[j].points, j)
+            entry = _new_entry(entries, e, j, weights[e] / clusters[j].points, j)
             clusters[i].heap = meld(entries, clusters[i].heap, entry)
             if i < j:
                 add_weight(state.pairs, i, j, weights[e])
@@ -281,16 +281,16 @@ def merge_neighbours(
     """
     clusters = state.clusters
     n = clusters.shape[0]
-    load(state, indptr, indices, weights)
+    load_graph(state, indptr, indices, weights)
     made = 0
     for leaf in range(n):
         length = 0
         while True:
             if length == 0:
-                chain[0] = find(clusters, leaf)
+                chain[0] = find_cluster(clusters, leaf)
                 length = 1
             A = chain[length - 1]
-            B = nearest(state, A)
+            B = nearest_cluster(state, A)
             if B < 0:
                 break
             if length == 1 or _prefers(state, A, B, chain[length - 2]):

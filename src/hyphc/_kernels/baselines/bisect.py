@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
 _POWER_STEPS = 4  # towards the first principal direction, from which two-means starts
 _LLOYD_STEPS = 6
 
-RUN = record(("begin", np.int64), ("end", np.int64))  # leaves begin … end − 1 of an order
+RUN = record_dtype(("begin", np.int64), ("end", np.int64))  # leaves begin … end − 1 of an order
 
 
 @part(fastmath={"reassoc", "contract"})

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
 Sides = npt.NDArray[np.uint8]
@@ -25,7 +25,7 @@ Edges = tuple[Ints, npt.NDArray[np.int32], Floats]  # of a graph in rows: where 
 MEANS, REWARD, CUT = 0, 1, 2
 
 # One of the two sides A and B.
-HALF = record(
+HALF = record_dtype(
     ("within", np.float64),  # w(A)
     ("points", np.float64),  # |A|
     ("leaves", np.int64),

@@ -28,7 +28,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _TWO, _16, _27, _30, _31, _32, _48 = (np.uint64(b) for b in (2, 16, 27, 30, 31, 32, 48))
 
 
-class EdgeList(NamedTuple):
+class EdgeArrays(NamedTuple):
     """Edges ij with their weights, how many a step takes, and the points that each leaf stands for.
 
     With fewer than all, edges are drawn in proportion to weight: ``cumulative`` are the running sums of the weights.
@@ -54,7 +54,7 @@ class Circular(NamedTuple):
     n_scales: int
 
 
-class Leaves(NamedTuple):
+class LeafArrays(NamedTuple):
     """Angles, Adam's first and second moments of them, cosine and sine of half of them, all (n,)."""
 
     angles: Floats
@@ -75,7 +75,7 @@ class Step(NamedTuple):
 
 
 @kernel(inline="always")
-def scrambled(seed: Any, number: Any) -> Any:
+def scramble(seed: Any, number: Any) -> Any:
     """The number-th integer of 64 random bits."""
     z = np.uint64(seed) + np.uint64(number) * _GOLDEN
     z = (z ^ (z >> _30)) * _FIRST
@@ -131,7 +131,7 @@ def weighted_third_points(i: Ints, j: Ints, circular: Circular, seed: int) -> tu
     """Two third points for each edge and their `triplet_weight`, both (T, 2)."""
     thirds, weights = np.empty((i.shape[0], 2), np.int64), np.empty((i.shape[0], 2))
     for t in range(i.shape[0]):
-        far_bits, near_bits = scrambled(seed, 2 * t), scrambled(seed, 2 * t + 1)
+        far_bits, near_bits = scramble(seed, 2 * t), scramble(seed, 2 * t + 1)
         thirds[t, 0], thirds[t, 1] = third_points(i[t], j[t], far_bits, near_bits, circular)
         for draw in range(2):
             weights[t, draw] = triplet_weight(i[t], j[t], thirds[t, draw], circular.rank, circular.chances)
@@ -154,7 +154,7 @@ def _pair(cosines: Any, sines: Any, i: Any, j: Any, tanh: Any, square: Any) -> A
 
 @kernel
 def edge_slopes(
-    edges: EdgeList, chunk: int, n_chunks: int, leaves: Leaves, circular: Circular, step: Step, by_angle: Floats
+    edges: EdgeArrays, chunk: int, n_chunks: int, leaves: LeafArrays, circular: Circular, step: Step, by_angle: Floats
 ) -> float:
     """Loss of one chunk's share of a step's triplets, w (1 − p) each; ∂/∂angles into by_angle[chunk].
 
@@ -171,7 +171,7 @@ def edge_slopes(
         slopes[i] = 0.0
     total, at = 0.0, 0
     part = edges.cumulative[n_edges - 1] / n_drawn
-    shift = np.float64(_below(scrambled(step.seed, step.number), 1 << 30)) / (1 << 30)
+    shift = np.float64(_below(scramble(step.seed, step.number), 1 << 30)) / (1 << 30)
     last = (chunk + 1) * n_drawn // n_chunks
     for start in range(chunk * n_drawn // n_chunks, last, BATCH):
         count = min(BATCH, last - start)
@@ -187,7 +187,7 @@ def edge_slopes(
             drawn[b] = at
             i, j = edges.i[at], edges.j[at]
             number = 2 * (step.number * n_drawn + t)
-            far_bits, near_bits = scrambled(step.seed + 1, number), scrambled(step.seed + 1, number + 1)
+            far_bits, near_bits = scramble(step.seed + 1, number), scramble(step.seed + 1, number + 1)
             third[b, 0], third[b, 1] = third_points(i, j, far_bits, near_bits, circular)
             x_ij, slope[b, 0] = _pair(cosines, sines, i, j, tanh, square)
             for draw in range(2):
@@ -214,7 +214,7 @@ def edge_slopes(
 
 
 @kernel
-def move_leaves(leaves: Leaves, by_angle: Floats, step: Step) -> None:
+def move_leaves(leaves: LeafArrays, by_angle: Floats, step: Step) -> None:
     """A step of Adam on the angles, as ``RiemannianAdam(Circle())`` takes it, and noise; by_angle (chunks, n) is summed up."""
     angles, first, second = leaves.angles, leaves.first, leaves.second
     n = angles.shape[0]
@@ -231,14 +231,14 @@ def move_leaves(leaves: Leaves, by_angle: Floats, step: Step) -> None:
     floor = REST * largest * unbias2 + TINY
     for i in range(n):
         direction = first[i] * unbias1 / math.sqrt(max(second[i] * unbias2, floor))
-        noise = NOISE * _nearly_normal(scrambled(step.seed + 2, step.number * n + i))
+        noise = NOISE * _nearly_normal(scramble(step.seed + 2, step.number * n + i))
         angles[i] += step.rate * (noise - direction)
         leaves.cosines[i], leaves.sines[i] = math.cos(0.5 * angles[i]), math.sin(0.5 * angles[i])
 
 
 @kernel
 def edge_steps(
-    edges: EdgeList, leaves: Leaves, circular: Circular, first: int, seed: int, schedule: Floats, by_angle: Floats
+    edges: EdgeArrays, leaves: LeafArrays, circular: Circular, first: int, seed: int, schedule: Floats, by_angle: Floats
 ) -> Floats:
     """Steps first, first + 1, … for the rows (ρ, τ, rate) of ``schedule``; the loss that each estimates."""
     losses = np.zeros(schedule.shape[0])

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
 # Rows are padded to whole vectors, so that the loop over k has no remainder.
@@ -28,7 +28,7 @@ REORDERED = {"reassoc", "contract", "arcp", "nsz"}
 SPREAD_MARGIN = 1.0
 
 # Loss of a triplet ijk, its slopes along the angles of i, j, k and along the radius.
-TERM = record(("value", np.float64), ("by_angle", np.float64, (3,)), ("by_radius", np.float64))
+TERM = record_dtype(("value", np.float64), ("by_angle", np.float64, (3,)), ("by_radius", np.float64))
 
 
 @kernel(inline="always")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 from .adam import BETA1, BETA2, REST
 from .objective import spread_terms
@@ -21,7 +21,7 @@ from .powers import powers
 TINY = float(np.finfo(np.float64).tiny)
 
 # |z| of the normalised leaves, and Adam's moments of it.
-NORM = record(("length", np.float64), ("first", np.float64), ("second", np.float64))
+NORM = record_dtype(("length", np.float64), ("first", np.float64), ("second", np.float64))
 
 
 class Bounds(NamedTuple):

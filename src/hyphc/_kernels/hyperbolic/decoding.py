@@ -110,7 +110,7 @@ def deepest_spanning_tree(Z: Floats, alpha: Floats) -> tuple[Ints, Ints, Floats]
 
 
 @kernel
-def merges_of_edges(heads: Ints, tails: Ints) -> Ints:
+def spanning_tree_merges(heads: Ints, tails: Ints) -> Ints:
     """Merges made by adding the edges of a spanning tree one after the other; union-find, near O(n)."""
     n = heads.shape[0] + 1
     merges = np.empty((n - 1, 2), np.int64)

@@ -1,9 +1,9 @@
 """Optimal trees beyond the reach of the whole dynamic programme: bounds of all subsets, and splits only where they allow it.
 
-Subsets are bit masks, and f(S) is the least cost of a tree on S. ``bounds`` hold what f is at least. A pass asks for all trees
-of at most a budget: downwards, ``reach`` gives each subset the budget that the rest of such a tree leaves it; upwards,
-``tighten`` makes the bound of each subset that was reached the least over its splits. A bound within the budget is exact, by
-induction.
+Subsets are bit masks, and f(S) is the least cost of a tree on S. ``bounds`` hold what f is at least. A pass considers all
+trees of at most a budget: downwards, ``pass_budgets_down`` gives each subset the budget that the rest of such a tree leaves it;
+upwards, ``tighten`` makes the bound of each subset that was reached the least over its splits. A bound within the budget
+is exact, by induction.
 
 Where similarities are not negative, some best tree has connected clusters only: if a part of a split falls into pieces, to take
 off one piece after the other costs no more. So other splits are left out, and a subset in pieces is split there, at no cost.
@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
 Flags = npt.NDArray[np.int8]
 EXACT, SCATTERED = 1, 2  # the bound is f; the leaves are not connected by similarities above 0
 
-PASS = record(
+PASS = record_dtype(
     ("subset", np.int64),  # whose turn it is
     ("work", np.float64),  # splits looked at so far
     ("pause", np.float64),  # work after which a pass returns
@@ -40,7 +40,7 @@ class Tables(NamedTuple):
     flags: Flags
 
 
-class Leaves(NamedTuple):
+class SubsetLeaves(NamedTuple):
     """Their sizes, and masks of the leaves that each is similar to."""
 
     sizes: Floats
@@ -85,7 +85,7 @@ def _component(subset: int, neighbours: Ints) -> int:
 
 
 @part
-def _least_split(subset: int, leaves: Leaves, tables: Tables) -> float:
+def _least_split(subset: int, leaves: SubsetLeaves, tables: Tables) -> float:
     """The least cost of a split with the bounds of its parts."""
     within, bounds = tables.within, tables.bounds
     rest = subset & (subset - 1)  # the lowest leaf stays on the other side: each split comes once
@@ -113,7 +113,7 @@ def _mean_bound(subset: int, count: int, tables: Tables) -> float:
 
 
 @kernel
-def first_bounds(few: int, leaves: Leaves, tables: Tables, run: Records) -> None:
+def first_bounds(few: int, leaves: SubsetLeaves, tables: Tables, run: Records) -> None:
     """Bounds of all subsets in turn, exact for those of at most ``few`` leaves."""
     while run.subset < tables.bounds.shape[0] and run.work < run.pause:
         subset = run.subset
@@ -137,7 +137,7 @@ def first_bounds(few: int, leaves: Leaves, tables: Tables, run: Records) -> None
 
 
 @kernel
-def reach(leaves: Leaves, tables: Tables, run: Records) -> None:
+def pass_budgets_down(leaves: SubsetLeaves, tables: Tables, run: Records) -> None:
     """From all leaves downwards, the budget of each part of each split that the budget of the whole allows."""
     bounds, budgets = tables.bounds, tables.budgets
     while run.subset > 0 and run.work < run.pause:
@@ -147,13 +147,13 @@ def reach(leaves: Leaves, tables: Tables, run: Records) -> None:
             continue
         if tables.flags[subset] & SCATTERED:
             A = _component(subset, leaves.neighbours)
-            _allow(A, subset ^ A, budgets[subset] - bounds[A] - bounds[subset ^ A], tables)
+            _raise_budget(A, subset ^ A, budgets[subset] - bounds[A] - bounds[subset ^ A], tables)
         else:
             _reach_parts(subset, leaves, tables, run)
 
 
 @part
-def _reach_parts(subset: int, leaves: Leaves, tables: Tables, run: Records) -> None:
+def _reach_parts(subset: int, leaves: SubsetLeaves, tables: Tables, run: Records) -> None:
     bounds, within = tables.bounds, tables.within
     rest = subset & (subset - 1)
     points = _points(subset, leaves.sizes)
@@ -162,19 +162,19 @@ def _reach_parts(subset: int, leaves: Leaves, tables: Tables, run: Records) -> N
         A = subset ^ B
         slack = left + points * (within[A] + within[B]) - bounds[A] - bounds[B]
         if slack >= -run.rounding and not (tables.flags[A] | tables.flags[B]) & SCATTERED:
-            _allow(A, B, slack, tables)
+            _raise_budget(A, B, slack, tables)
         B = (B - 1) & rest
     run.work += 1 << (_count(subset) - 1)
 
 
 @part
-def _allow(A: int, B: int, slack: float, tables: Tables) -> None:
+def _raise_budget(A: int, B: int, slack: float, tables: Tables) -> None:
     tables.budgets[A] = max(tables.budgets[A], tables.bounds[A] + slack)
     tables.budgets[B] = max(tables.budgets[B], tables.bounds[B] + slack)
 
 
 @kernel
-def tighten(leaves: Leaves, tables: Tables, run: Records) -> None:
+def tighten(leaves: SubsetLeaves, tables: Tables, run: Records) -> None:
     """Upwards, the bounds of all subsets that were reached; their budgets are spent."""
     bounds, budgets, flags = tables.bounds, tables.budgets, tables.flags
     while run.subset < bounds.shape[0] and run.work < run.pause:
@@ -195,7 +195,7 @@ def tighten(leaves: Leaves, tables: Tables, run: Records) -> None:
 
 
 @kernel
-def best_split(subset: int, leaves: Leaves, tables: Tables) -> int:
+def best_split(subset: int, leaves: SubsetLeaves, tables: Tables) -> int:
     """The part without the lowest leaf, of the split that costs least by the bounds; 0 for a leaf."""
     rest = subset & (subset - 1)
     if tables.flags[subset] & SCATTERED:

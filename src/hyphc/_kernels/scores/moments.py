@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.arrays import Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
 # weight: points counted; centre: their mean; scatter: sum of squared distances to it
-MOMENTS = record(("weight", np.float64), ("centre", np.float64), ("scatter", np.float64))
+MOMENTS = record_dtype(("weight", np.float64), ("centre", np.float64), ("scatter", np.float64))
 
 
 @part

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
-NODE = record(
+NODE = record_dtype(
     ("distance", np.float64),
     ("load", np.float64),  # points at and below the node in the tree of paths
     ("via", np.int64),  # the arc by which the path arrives
@@ -24,14 +24,14 @@ NODE = record(
 )
 UNSEEN, SETTLED = -1, -2
 
-TREE = record(
+TREE = record_dtype(
     ("root", np.int64),
     ("points", np.float64),  # of S, the root's own among them
     ("amount", np.float64),  # flow to each point
 )
-FLOW = record(("root", np.int64), ("arc", np.int64), ("amount", np.float64))
+FLOW = record_dtype(("root", np.int64), ("arc", np.int64), ("amount", np.float64))
 
-RUN = record(
+RUN = record_dtype(
     ("t", np.float64),
     ("threshold", np.float64),
     ("epsilon", np.float64),  # an edge grows by this share when a tree fills it
@@ -73,7 +73,7 @@ class Packed(NamedTuple):
 
 
 @kernel
-def sweep(network: Network, packed: Packed, roots: Ints, nodes: Records, run: Records) -> None:
+def pack_trees(network: Network, packed: Packed, roots: Ints, nodes: Records, run: Records) -> None:
     """Pack trees of each root, in turn, while their ratio is below the threshold; return early when a record is full or the
     work is done, with ``run.turn`` at the root to go on with."""
     keeps = packed.flows.shape[0] > 0

@@ -1,4 +1,4 @@
-"""Where does a subtree cost least? Branch and bound over all places of a region.
+"""The cheapest position of a subtree: branch and bound over all positions of a region.
 
 Let A be pruned, a = |A|, and let points and cuts be those of the tree without A. Grafting A above v costs, beyond the rest,
 
@@ -36,20 +36,20 @@ import numpy as np
 
 from ..._runtime.arrays import Records
 from ..._runtime.jit import part
-from .dispatch import aim, floor_below, weight
+from .dispatch import lower_bound_below, prepare_weights, weight
 from .state import Scratch, State, sibling
 
 _TINY = 1e-300  # a cap of 0 means that A has no weight at all; any positive number then gives the right bound
 
 
 @part
-def descend(
+def search_below(
     state: State, work: Records, A: int, cap: float, reach: float, best: float, place: int
 ) -> tuple[float, int]:
-    """Search strictly below the node at the bottom of the stack; the best f and its place, as given if none is better.
+    """Search strictly below the node at the bottom of the stack; return the best f and its position, as given if none is better.
 
-    One ``weight`` serves both children of each node that is opened; the more promising child is opened first. Ends early, with
-    the best so far, once as many nodes are opened as the state allows.
+    One ``weight`` serves both children of each expanded node; the child of the lower bound is expanded first. Ends early, with
+    the best so far, once ``terms.opened`` nodes are expanded.
     """
     nodes, left = state.nodes, state.terms.opened
     a = nodes[A].points
@@ -58,7 +58,7 @@ def descend(
         left -= 1.0
         top -= 1
         v, acc, w = work[top].node, work[top].acc, work[top].weight
-        if floor_below(state, work, v, a, acc, w, cap, reach) >= best:
+        if lower_bound_below(state, work, v, a, acc, w, cap, reach) >= best:
             continue
         one, two = nodes[v].left, nodes[v].right
         w_one = weight(state, work, A, one)
@@ -73,8 +73,8 @@ def descend(
             best, place = f_one, one
         if f_two < best:
             best, place = f_two, two
-        low_one = floor_below(state, work, one, a, acc_one, w_one, cap, reach)
-        low_two = floor_below(state, work, two, a, acc_two, w_two, cap, reach)
+        low_one = lower_bound_below(state, work, one, a, acc_one, w_one, cap, reach)
+        low_two = lower_bound_below(state, work, two, a, acc_two, w_two, cap, reach)
         if low_one < low_two:
             one, two = two, one
             low_one, low_two = low_two, low_one
@@ -90,13 +90,13 @@ def descend(
 
 
 @part
-def best_place(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[int, float]:
-    """The cheapest node to graft A above, and what the move gains; (−1, 0) if no gain is clear of rounding.
+def best_regraft(state: State, scratch: Scratch, A: int, region_parent: int) -> tuple[int, float]:
+    """Return the cheapest node to graft A above, and the gain of the move; (−1, 0) if no gain exceeds rounding.
 
-    Reads the tree only. Ancestors of A are seen as if A were pruned. Leaves ``aim`` at A in place.
+    Does not change the tree. Ancestors of A count as if A were pruned. Leaves the weights of A prepared.
     """
     nodes, work = state.nodes, scratch.work
-    cap, reach = aim(state, scratch, A, ceiling)
+    cap, reach = prepare_weights(state, scratch, A, region_parent)
     cap = max(cap, _TINY)
     scratch.counts.trials += 1
     a = nodes[A].points
@@ -104,7 +104,7 @@ def best_place(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[in
     acc = inner = 0.0  # inner: w(A, everything below u but A)
     below = A
     levels = state.terms.climbed
-    while nodes[below].parent != ceiling and levels > 0.0:
+    while nodes[below].parent != region_parent and levels > 0.0:
         levels -= 1.0
         u, o = nodes[below].parent, sibling(nodes, below)
         points = nodes[u].points  # those of u without A, and a
@@ -123,7 +123,7 @@ def best_place(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[in
                 best, place = f_u, u
         inner += w
         work[0].node, work[0].acc, work[0].weight = o, acc_o, w
-        best, place = descend(state, work, A, cap, reach, best, place)
+        best, place = search_below(state, work, A, cap, reach, best, place)
         if best < before:
             # a blend's parts may cancel; rounding is of their sizes
             terms = points * (abs(inner) + state.terms.hidden * a * points)
@@ -135,14 +135,14 @@ def best_place(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[in
 
 @part
 def cheapest_insertion(state: State, scratch: Scratch, A: int) -> int:
-    """The cheapest node to graft A above, A not being part of the tree. Leaves ``aim`` at A in place."""
+    """Return the cheapest node to graft A above, A not being part of the tree. Leaves the weights of A prepared."""
     nodes, work = state.nodes, scratch.work
-    ceiling = nodes.shape[0] - 1
-    root = nodes[ceiling].left
-    cap, reach = aim(state, scratch, A, ceiling)
+    region_parent = nodes.shape[0] - 1
+    root = nodes[region_parent].left
+    cap, reach = prepare_weights(state, scratch, A, region_parent)
     cap = max(cap, _TINY)
     w = weight(state, work, A, root)
     work[0].node, work[0].acc, work[0].weight = root, 0.0, w
     here = (nodes[root].points + nodes[A].points) * w
-    _, place = descend(state, work, A, cap, reach, here, root)
+    _, place = search_below(state, work, A, cap, reach, here, root)
     return place

@@ -6,32 +6,32 @@ import numpy as np
 
 from ..._runtime.arrays import Records
 from ..._runtime.jit import part
-from .dispatch import aim, finish_move, floor_below, recut, settle, weight
-from .features import DEVIATION, dot, evenly, loosest_split, sum_up, tell_above
-from .graph import aim_along_edges
+from .dispatch import finish_move, lower_bound_below, prepare_weights, update_cut, update_sums, weight
+from .features import DEVIATION, add_children, dot, loosest_split, propagate_loosest, uniform_cost
+from .graph import prepare_edge_weights
 from .state import BlendState, Scratch
 
 
 @part
-def ground(state: BlendState, u: int, v: int) -> float:
-    """The background's part of w(u, v)."""
+def background_weight(state: BlendState, u: int, v: int) -> float:
+    """Return the background's part of w(u, v)."""
     one, two, terms = state.nodes[u], state.nodes[v], state.terms
     linear = terms.offset * one.points * two.points + terms.scale * dot(state.sums[u], state.sums[v])
     return linear - terms.tilt * (one.points * two.square + two.points * one.square)  # type: ignore[no-any-return]
 
 
-@aim.of(BlendState)
-def _(state: BlendState, scratch: Scratch, A: int, ceiling: int) -> tuple[float, float]:
+@prepare_weights.of(BlendState)
+def _(state: BlendState, scratch: Scratch, A: int, region_parent: int) -> tuple[float, float]:
     reach = state.terms.scale * np.sqrt(dot(state.sums[A], state.sums[A]))
-    return aim_along_edges(state, scratch, A, ceiling), reach
+    return prepare_edge_weights(state, scratch, A, region_parent), reach
 
 
 @weight.of(BlendState)
 def _(state: BlendState, work: Records, A: int, v: int) -> float:
-    return work[v].flow + ground(state, A, v)  # type: ignore[no-any-return]
+    return work[v].flow + background_weight(state, A, v)  # type: ignore[no-any-return]
 
 
-@floor_below.of(BlendState)
+@lower_bound_below.of(BlendState)
 def _(state: BlendState, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float) -> float:
     nodes, least = state.nodes, state.terms.least
     if nodes[v].left < 0:
@@ -39,21 +39,21 @@ def _(state: BlendState, work: Records, v: int, a: float, acc: float, w: float, 
     points, near = nodes[v].points, work[v].flow
     full = 0.5 * (near / cap + least) if near > cap * least else least
     unlike = reach * np.sqrt(points * nodes[v].scatter) + state.terms.tilt * a * np.sqrt(points * nodes[v].disparity)
-    even = evenly(nodes, v, a, w - near) - DEVIATION * points * unlike
+    even = uniform_cost(nodes, v, a, w - near) - DEVIATION * points * unlike
     return acc + a * (nodes[v].cut + w) + full * near + even  # type: ignore[no-any-return]
 
 
-@recut.of(BlendState)
+@update_cut.of(BlendState)
 def _(state: BlendState, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
     state.nodes[u].edges = keep * state.nodes[u].edges + sign * work[v].flow
 
 
-@settle.of(BlendState)
+@update_sums.of(BlendState)
 def _(state: BlendState, u: int) -> None:
     nodes = state.nodes
     left, right = nodes[u].left, nodes[u].right
-    sum_up(state, u)
-    nodes[u].cut = nodes[u].edges + ground(state, left, right)
+    add_children(state, u)
+    nodes[u].cut = nodes[u].edges + background_weight(state, left, right)
     nodes[u].square = nodes[left].square + nodes[right].square
     one, two = nodes[left].points, nodes[right].points
     uneven = nodes[left].square / one - nodes[right].square / two
@@ -64,6 +64,6 @@ def _(state: BlendState, u: int) -> None:
 
 
 @finish_move.of(BlendState)
-def _(state: BlendState, work: Records, top: int, begin: int, ceiling: int) -> None:
+def _(state: BlendState, work: Records, top: int, begin: int, region_parent: int) -> None:
     nodes = state.nodes
-    tell_above(nodes, top, loosest_split(nodes, top, nodes[top].cut - nodes[top].edges), ceiling)
+    propagate_loosest(nodes, top, loosest_split(nodes, top, nodes[top].cut - nodes[top].edges), region_parent)

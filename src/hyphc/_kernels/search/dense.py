@@ -6,20 +6,30 @@ import numpy as np
 
 from ..._runtime.arrays import Floats, Records
 from ..._runtime.jit import part
-from .dispatch import aim, append_leaf, finish_move, floor_below, position, recut, release, settle, weight
+from .dispatch import (
+    append_leaf,
+    clear_weights,
+    finish_move,
+    lower_bound_below,
+    position,
+    prepare_weights,
+    update_cut,
+    update_sums,
+    weight,
+)
 from .state import DenseState, GraphState, Scratch
 
 
 @part
-def row_sums(state: DenseState, v: int) -> Floats:
-    """w(v, j) for each leaf j."""
+def subtree_row(state: DenseState, v: int) -> Floats:
+    """Return w(v, j) for each leaf j."""
     n = state.matrix.shape[0]
     return state.matrix[v] if v < n else state.sums[v - n]  # type: ignore[no-any-return]
 
 
 @part
 def renumber(nodes: Records, work: Records, top: int, begin: int) -> None:
-    """Lay the leaves below ``top`` out again from position ``begin``, and update the runs of all nodes there."""
+    """Renumber the leaf positions below ``top`` from ``begin`` on, and update first and last of all nodes there."""
     work[0].node = top
     height, place = 1, begin
     while height > 0:
@@ -41,11 +51,11 @@ def renumber(nodes: Records, work: Records, top: int, begin: int) -> None:
             height += 2
 
 
-@aim.of(DenseState)
-def _(state: DenseState, scratch: Scratch, A: int, ceiling: int) -> tuple[float, float]:
-    nodes, work, row = state.nodes, scratch.work, row_sums(state, A)
+@prepare_weights.of(DenseState)
+def _(state: DenseState, scratch: Scratch, A: int, region_parent: int) -> tuple[float, float]:
+    nodes, work, row = state.nodes, scratch.work, subtree_row(state, A)
     root = A
-    while nodes[root].parent != ceiling:
+    while nodes[root].parent != region_parent:
         root = nodes[root].parent
     begin, end = nodes[root].first, nodes[root].last
     inside, outside = nodes[A].first, nodes[A].last
@@ -65,12 +75,12 @@ def _(state: DenseState, work: Records, A: int, v: int) -> float:
     return work[state.nodes[v].last].flow - work[state.nodes[v].first].flow  # type: ignore[no-any-return]
 
 
-@release.of(DenseState)
+@clear_weights.of(DenseState)
 def _(state: DenseState, scratch: Scratch) -> None:
     pass
 
 
-@floor_below.of(DenseState, GraphState)
+@lower_bound_below.of(DenseState, GraphState)
 def _(
     state: DenseState | GraphState, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float
 ) -> float:
@@ -81,15 +91,15 @@ def _(
     return acc + a * (nodes[v].cut + w) + full * w  # type: ignore[no-any-return]
 
 
-@recut.of(DenseState, GraphState)
+@update_cut.of(DenseState, GraphState)
 def _(state: DenseState | GraphState, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
     state.nodes[u].cut = keep * state.nodes[u].cut + sign * weight(state, work, A, v)
 
 
-@settle.of(DenseState)
+@update_sums.of(DenseState)
 def _(state: DenseState, u: int) -> None:
     left, right = state.nodes[u].left, state.nodes[u].right
-    one, two, out = row_sums(state, left), row_sums(state, right), row_sums(state, u)
+    one, two, out = subtree_row(state, left), subtree_row(state, right), subtree_row(state, u)
     for k in range(out.shape[0]):
         out[k] = one[k] + two[k]
 
@@ -100,7 +110,7 @@ def _(state: DenseState, v: int) -> int:
 
 
 @finish_move.of(DenseState)
-def _(state: DenseState, work: Records, top: int, begin: int, ceiling: int) -> None:
+def _(state: DenseState, work: Records, top: int, begin: int, region_parent: int) -> None:
     renumber(state.nodes, work, top, begin)
 
 

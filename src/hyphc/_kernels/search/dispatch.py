@@ -1,61 +1,63 @@
-"""What the search asks of a similarity. Each kind answers in a file of its own: features, dense, graph, blend.
+"""Operations of the search that depend on the kind of similarity; bodies are in features, dense, graph and blend.
 
-``aim`` prepares what one subtree A needs, ``weight`` answers w(A, v) = Σ w_ij, i below A and j below v, for any v beside A, and
-``release`` tidies up. ``floor_below`` bounds what A costs below a node (see ``best_regraft``). ``recut``, ``settle`` and
-``finish_move`` keep the account of a tree that changes.
+``prepare_weights`` prepares one subtree A, ``weight`` returns w(A, v) = Σ w_ij, i below A and j below v, for any v outside
+A, and ``clear_weights`` resets the working space. ``lower_bound_below`` bounds the cost of A below a node (see ``best_regraft``).
+``update_cut``, ``update_sums`` and ``finish_move`` update the tree after a move.
 """
 
 from __future__ import annotations
 
 from ..._runtime.arrays import Records
-from ..._runtime.jit import by_kind
+from ..._runtime.jit import dispatch_on_type
 from .state import Scratch, State
 
 
-@by_kind
-def aim(state: State, scratch: Scratch, A: int, ceiling: int) -> tuple[float, float]:
-    """Prepare ``weight`` for subtree A in its region; an upper bound on w(A, l) / |l| over leaves l, and A's reach.
+@dispatch_on_type
+def prepare_weights(state: State, scratch: Scratch, A: int, region_parent: int) -> tuple[float, float]:
+    """Prepare ``weight`` for subtree A in its region; return an upper bound on w(A, l) / |l| over leaves l, and A's reach.
 
     The reach r is such that Σ_l (w(A, l) − |l|·w(A, v)/|v|)²/|l| ≤ r²·scatter(v); infinite where no scatter is known. In a
     blend the bound is the graph's, the reach the background's.
     """
 
 
-@by_kind
+@dispatch_on_type
 def weight(state: State, work: Records, A: int, v: int) -> float:
-    """w(A, v), after ``aim`` at A."""
+    """Return w(A, v), after ``prepare_weights`` for A."""
 
 
-@by_kind
-def release(state: State, scratch: Scratch) -> None:
-    """Forget the subtree aimed at."""
+@dispatch_on_type
+def clear_weights(state: State, scratch: Scratch) -> None:
+    """Reset the working space of ``prepare_weights``."""
 
 
-@by_kind
-def floor_below(state: State, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float) -> float:
-    """A lower bound on f over all places strictly below v, where a = |A|, w = w(A, v) and acc(v) are known; inf for leaves."""
+@dispatch_on_type
+def lower_bound_below(
+    state: State, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float
+) -> float:
+    """Return a lower bound on f over all positions strictly below v; a = |A|, w = w(A, v), acc = acc(v); inf for leaves."""
 
 
-@by_kind
-def recut(state: State, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
-    """Let the cut of u be ``keep`` of what it was and ``sign`` times w(A, v); kinds that ``settle`` computes anew do nothing."""
+@dispatch_on_type
+def update_cut(state: State, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
+    """Set the cut of u to ``keep`` times itself plus ``sign`` times w(A, v); a no-op where ``update_sums`` recomputes it."""
 
 
-@by_kind
-def settle(state: State, u: int) -> None:
+@dispatch_on_type
+def update_sums(state: State, u: int) -> None:
     """Recompute the sums of u from its children's, so that no rounding accumulates over moves."""
 
 
-@by_kind
+@dispatch_on_type
 def position(state: State, v: int) -> int:
-    """Where the leaves below v begin, for kinds that lay them out; else 0."""
+    """Return the position of the first leaf below v in the leaf order, for kinds that keep one; else 0."""
 
 
-@by_kind
-def finish_move(state: State, work: Records, top: int, begin: int, ceiling: int) -> None:
-    """After a move below ``top``, whose leaves begin at ``begin``: renumber them, or tell the nodes above of looser splits."""
+@dispatch_on_type
+def finish_move(state: State, work: Records, top: int, begin: int, region_parent: int) -> None:
+    """After a move below ``top``, whose leaves begin at ``begin``: renumber them, or propagate looser splits upwards."""
 
 
-@by_kind
+@dispatch_on_type
 def append_leaf(state: State, A: int) -> None:
-    """Let the loose leaf A stand behind all leaves of the tree, so that ``aim`` finds it."""
+    """Append the unconnected leaf A to the leaf order, for ``prepare_weights``."""

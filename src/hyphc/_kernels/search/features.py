@@ -9,15 +9,25 @@ import numpy.typing as npt
 
 from ..._runtime.arrays import Records
 from ..._runtime.jit import part
-from .dispatch import aim, append_leaf, finish_move, floor_below, position, recut, release, settle, weight
+from .dispatch import (
+    append_leaf,
+    clear_weights,
+    finish_move,
+    lower_bound_below,
+    position,
+    prepare_weights,
+    update_cut,
+    update_sums,
+    weight,
+)
 from .state import BlendState, FeatureState, GraphState, Scratch, State
 
-DEVIATION = 0.4  # of the points met on the way up, at most, as a share of |v|
+DEVIATION = 0.4  # bound on the standard deviation of t, as a fraction of |v|; see best_regraft
 
 
 @part(fastmath={"reassoc", "contract"})
 def dot(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> float:
-    """⟨x, y⟩."""
+    """Return ⟨x, y⟩."""
     total = 0.0
     for k in range(x.shape[0]):
         total += x[k] * y[k]
@@ -25,8 +35,8 @@ def dot(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> float:
 
 
 @part(fastmath={"reassoc", "contract"})
-def gap(x: npt.NDArray[Any], a: float, y: npt.NDArray[Any], b: float) -> float:
-    """‖x/a − y/b‖²."""
+def mean_distance(x: npt.NDArray[Any], a: float, y: npt.NDArray[Any], b: float) -> float:
+    """Return ‖x/a − y/b‖²."""
     total = 0.0
     for k in range(x.shape[0]):
         difference = x[k] / a - y[k] / b
@@ -35,8 +45,8 @@ def gap(x: npt.NDArray[Any], a: float, y: npt.NDArray[Any], b: float) -> float:
 
 
 @part
-def evenly(nodes: Records, v: int, a: float, w: float) -> float:
-    """What a place below v costs, beyond a·(x_v + w), at least, if all leaves below v were equally similar to A."""
+def uniform_cost(nodes: Records, v: int, a: float, w: float) -> float:
+    """Return the least cost of a position below v, beyond a·(x_v + w), if all leaves below v were equally similar to A."""
     points = nodes[v].points
     larger = points - nodes[v].smaller
     even = w * (points - nodes[v].smaller * larger / points)
@@ -44,37 +54,37 @@ def evenly(nodes: Records, v: int, a: float, w: float) -> float:
 
 
 @part
-def sum_up(state: State, u: int) -> None:
-    """Sums of rows and scatter of u from its children's."""
+def add_children(state: State, u: int) -> None:
+    """Set the sum of rows and the scatter of u from its children's."""
     nodes, sums = state.nodes, state.sums  # type: ignore[union-attr]
     left, right = nodes[u].left, nodes[u].right
     one, two = nodes[left].points, nodes[right].points
     for k in range(sums.shape[1]):
         sums[u, k] = sums[left, k] + sums[right, k]
     nodes[u].smaller = min(one, two)
-    apart = gap(sums[left], one, sums[right], two) * one * two / (one + two)
+    apart = mean_distance(sums[left], one, sums[right], two) * one * two / (one + two)
     nodes[u].scatter = nodes[left].scatter + nodes[right].scatter + apart
 
 
 @part
 def loosest_split(nodes: Records, v: int, cut: float) -> float:
-    """At most the lowest mean similarity across a split at or below v, if that across v itself is ``cut``; inf for leaves."""
+    """Return a lower bound on the mean similarity across splits at or below v, whose own cut is ``cut``; inf for leaves."""
     if nodes[v].left < 0:
         return np.inf
     return min(nodes[v].loosest, cut / (nodes[v].smaller * (nodes[v].points - nodes[v].smaller)))  # type: ignore[no-any-return]
 
 
 @part
-def tell_above(nodes: Records, top: int, lowest: float, ceiling: int) -> None:
-    """Let the nodes above ``top`` know of a split as loose as ``lowest``."""
+def propagate_loosest(nodes: Records, top: int, lowest: float, region_parent: int) -> None:
+    """Lower ``loosest`` of the nodes above ``top`` to ``lowest``."""
     above = nodes[top].parent
-    while above != ceiling and nodes[above].loosest > lowest:
+    while above != region_parent and nodes[above].loosest > lowest:
         nodes[above].loosest = lowest
         above = nodes[above].parent
 
 
-@aim.of(FeatureState)
-def _(state: FeatureState, scratch: Scratch, A: int, ceiling: int) -> tuple[float, float]:
+@prepare_weights.of(FeatureState)
+def _(state: FeatureState, scratch: Scratch, A: int, region_parent: int) -> tuple[float, float]:
     reach = abs(state.terms.scale) * np.sqrt(dot(state.sums[A], state.sums[A]))
     return state.terms.offset * state.nodes[A].points + reach * state.terms.longest, reach
 
@@ -85,32 +95,32 @@ def _(state: FeatureState, work: Records, A: int, v: int) -> float:
     return state.terms.offset * counts + state.terms.scale * dot(state.sums[A], state.sums[v])  # type: ignore[no-any-return]
 
 
-@release.of(FeatureState)
+@clear_weights.of(FeatureState)
 def _(state: FeatureState, scratch: Scratch) -> None:
     pass
 
 
-@floor_below.of(FeatureState)
+@lower_bound_below.of(FeatureState)
 def _(state: FeatureState, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float) -> float:
     nodes, least = state.nodes, state.terms.least
     if nodes[v].left < 0:
         return np.inf
     points = nodes[v].points
     full = 0.5 * (w / cap + least) if w > cap * least else least
-    even = evenly(nodes, v, a, w) - DEVIATION * reach * points * np.sqrt(points * nodes[v].scatter)
+    even = uniform_cost(nodes, v, a, w) - DEVIATION * reach * points * np.sqrt(points * nodes[v].scatter)
     return acc + a * (nodes[v].cut + w) + max(full * w, even)  # type: ignore[no-any-return]
 
 
-@recut.of(FeatureState)
+@update_cut.of(FeatureState)
 def _(state: FeatureState, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
     pass
 
 
-@settle.of(FeatureState)
+@update_sums.of(FeatureState)
 def _(state: FeatureState, u: int) -> None:
     nodes, sums = state.nodes, state.sums
     left, right = nodes[u].left, nodes[u].right
-    sum_up(state, u)
+    add_children(state, u)
     counts = nodes[left].points * nodes[right].points
     nodes[u].cut = state.terms.offset * counts + state.terms.scale * dot(sums[left], sums[right])
     loosest = loosest_split(nodes, left, nodes[left].cut)
@@ -123,8 +133,8 @@ def _(state: State, v: int) -> int:
 
 
 @finish_move.of(FeatureState)
-def _(state: FeatureState, work: Records, top: int, begin: int, ceiling: int) -> None:
-    tell_above(state.nodes, top, loosest_split(state.nodes, top, state.nodes[top].cut), ceiling)
+def _(state: FeatureState, work: Records, top: int, begin: int, region_parent: int) -> None:
+    propagate_loosest(state.nodes, top, loosest_split(state.nodes, top, state.nodes[top].cut), region_parent)
 
 
 @append_leaf.of(FeatureState, GraphState, BlendState)

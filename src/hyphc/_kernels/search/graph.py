@@ -6,13 +6,13 @@ import numpy as np
 
 from ..._runtime.arrays import Records
 from ..._runtime.jit import part
-from .dispatch import aim, finish_move, release, settle, weight
+from .dispatch import clear_weights, finish_move, prepare_weights, update_sums, weight
 from .state import BlendState, GraphState, Scratch
 
 
 @part
-def aim_along_edges(state: GraphState | BlendState, scratch: Scratch, A: int, ceiling: int) -> float:
-    """Let ``flow`` be w(A, ·) by edges; an upper bound on w(A, l) / |l| over leaves l."""
+def prepare_edge_weights(state: GraphState | BlendState, scratch: Scratch, A: int, region_parent: int) -> float:
+    """Set ``flow`` to w(A, ·) by edges; return an upper bound on w(A, l) / |l| over leaves l."""
     nodes, work = state.nodes, scratch.work
     n_inside = _mark_leaves(nodes, work, A)
     n_found = 0
@@ -31,13 +31,13 @@ def aim_along_edges(state: GraphState | BlendState, scratch: Scratch, A: int, ce
     for k in range(n_found):
         j = work[k].node
         largest = max(largest, work[j].flow / nodes[j].points)
-    scratch.counts.reached = _push_up(nodes, work, np.int64(n_found), ceiling)
+    scratch.counts.reached = _push_up(nodes, work, np.int64(n_found), region_parent)
     return largest
 
 
 @part
 def _mark_leaves(nodes: Records, work: Records, A: int) -> int:
-    """Mark the leaves below A as seen and write them to ``start``; how many."""
+    """Mark the leaves below A as seen and write them to ``start``; return their number."""
     work[0].node = A
     top, found = 1, 0
     while top > 0:
@@ -55,17 +55,17 @@ def _mark_leaves(nodes: Records, work: Records, A: int) -> int:
 
 
 @part
-def _push_up(nodes: Records, work: Records, n_neighbours: int | np.int64, ceiling: int) -> int:
-    """Sum the flow of the neighbours upwards; the number of nodes reached.
+def _push_up(nodes: Records, work: Records, n_neighbours: int | np.int64, region_parent: int) -> int:
+    """Sum the flow of the neighbours upwards; return the number of nodes reached.
 
-    Each neighbour walks up until it meets an earlier walk. Then the walks, last first, hand their flow on: a walk is only
-    ever joined by later ones, so each node is complete before its parent receives it. Linear in the union of the paths.
+    A path is followed from each neighbour up to the first node of an earlier path. Then flow is added along the paths, last
+    first: only later paths end in a given one, so each node is complete before it is added to its parent. Linear in the union.
     """
     length = 0
     for k in range(n_neighbours):
         work[k].start = length
         u = work[k].node
-        while u != ceiling and work[u].seen == 0:
+        while u != region_parent and work[u].seen == 0:
             work[u].seen = 1
             work[length].path = u
             length += 1
@@ -74,15 +74,15 @@ def _push_up(nodes: Records, work: Records, n_neighbours: int | np.int64, ceilin
     for k in range(n_neighbours - 1, -1, -1):
         for m in range(work[k].start, end):
             u = work[m].path
-            if nodes[u].parent != ceiling:
+            if nodes[u].parent != region_parent:
                 work[nodes[u].parent].flow += work[u].flow
         end = work[k].start
     return length
 
 
-@aim.of(GraphState)
-def _(state: GraphState, scratch: Scratch, A: int, ceiling: int) -> tuple[float, float]:
-    return aim_along_edges(state, scratch, A, ceiling), np.inf
+@prepare_weights.of(GraphState)
+def _(state: GraphState, scratch: Scratch, A: int, region_parent: int) -> tuple[float, float]:
+    return prepare_edge_weights(state, scratch, A, region_parent), np.inf
 
 
 @weight.of(GraphState)
@@ -90,7 +90,7 @@ def _(state: GraphState, work: Records, A: int, v: int) -> float:
     return work[v].flow  # type: ignore[no-any-return]
 
 
-@release.of(GraphState, BlendState)
+@clear_weights.of(GraphState, BlendState)
 def _(state: GraphState | BlendState, scratch: Scratch) -> None:
     for k in range(scratch.counts.reached):
         v = scratch.work[k].path
@@ -99,11 +99,11 @@ def _(state: GraphState | BlendState, scratch: Scratch) -> None:
     scratch.counts.reached = 0
 
 
-@settle.of(GraphState)
+@update_sums.of(GraphState)
 def _(state: GraphState, u: int) -> None:
     pass
 
 
 @finish_move.of(GraphState)
-def _(state: GraphState, work: Records, top: int, begin: int, ceiling: int) -> None:
+def _(state: GraphState, work: Records, top: int, begin: int, region_parent: int) -> None:
     pass

@@ -1,4 +1,4 @@
-"""The best tree whose clusters are runs of the points' own order: dynamic programming over all runs.
+"""Dynamic programme over intervals: the optimal tree whose clusters are intervals of the order of the points.
 
 For the run i … j of S points, T the similarity inside a run,
 
@@ -17,7 +17,7 @@ from ..._runtime.jit import kernel, part
 
 @kernel
 def sum_runs(W: Floats) -> None:
-    """Similarities become what lies inside each run: W[i, j] = W[j, i] = T(i, j). O(n²)."""
+    """Replace similarities by sums within intervals: W[i, j] = W[j, i] = T(i, j). O(n²)."""
     n = W.shape[0]
     for j in range(n):
         W[j, j] = 0.0
@@ -32,7 +32,7 @@ def sum_runs(W: Floats) -> None:
 
 @kernel
 def cost_runs(T: Floats, sizes: Floats, C: Floats) -> None:
-    """The least costs of all runs, C[i, j] = C[j, i]; single leaves cost nothing. O(n³)."""
+    """Fill in the least costs of all intervals, C[i, j] = C[j, i]; single leaves cost 0. O(n³)."""
     n = T.shape[0]
     for length in range(2, n + 1):
         points = 0.0
@@ -57,7 +57,7 @@ def _least(C_i: Floats, C_j: Floats, T_i: Floats, T_j: Floats, points: float, i:
 
 @kernel
 def runs_to_merges(T: Floats, sizes: Floats, C: Floats, merges: Ints) -> None:
-    """The tree of least cost: each run from the whole one down is split where the minimum is, at the first of several."""
+    """Write the merges of the tree of least cost: each interval, top down, is split at its first minimum."""
     n = T.shape[0]
     stack = np.empty((n, 3), dtype=np.int64)  # first leaf, last leaf, merge that the run is
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n - 1, n - 2

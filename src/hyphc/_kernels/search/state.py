@@ -1,9 +1,9 @@
-"""What the tree search works on: the tree with its weights, scratch space and an agenda, each a tuple of few arrays.
+"""Data of the tree search: the tree with its weights, scratch space and an agenda, each a tuple of few arrays.
 
 Nodes 0 … n − 1 are leaves, n … 2n − 2 inner nodes in any order, and node 2n − 1 is a sentinel above the root: its left child is
-the root. A *region* is the subtree below one side of one node, its ceiling; the whole tree lies left below the sentinel. A search
-inside a region reads and writes nothing above or beside it, so disjoint regions can be searched at the same time on the
-same arrays.
+the root. A *region* is the subtree below one side of one node, its region parent; the whole tree is the region
+left below the sentinel. A search inside a region reads and writes nothing above or beside it, so disjoint regions can be searched
+in parallel on the same arrays.
 
 Nodes are records: what is known of a node shares a cache line, and functions of few arrays compile faster. Each kind of
 similarity has a state of its own with just what it needs, and kernels are compiled for each kind that is used. Numbers of nodes
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import part
 
 _LINKS = (
@@ -44,12 +44,12 @@ _PARTS = (
     ("square", np.float64),  # Σ ‖x‖² over the points of v
     ("disparity", np.float64),  # Σ |l|·(mean square of l − mean square of v)² over the leaves below v
 )
-FEATURE_NODE = record(*_LINKS, *_SPREAD)
-DENSE_NODE = record(*_LINKS, *_RUN)
-GRAPH_NODE = record(*_LINKS)
-BLEND_NODE = record(*_LINKS, *_SPREAD, *_PARTS)
+FEATURE_NODE = record_dtype(*_LINKS, *_SPREAD)
+DENSE_NODE = record_dtype(*_LINKS, *_RUN)
+GRAPH_NODE = record_dtype(*_LINKS)
+BLEND_NODE = record_dtype(*_LINKS, *_SPREAD, *_PARTS)
 
-WORK = record(
+WORK = record_dtype(
     ("node", np.int64),  # branch and bound: the stack
     ("path", np.int64),  # graphs: nodes above neighbours of A, walk by walk
     ("start", np.int64),  # graphs: where each walk starts
@@ -59,19 +59,19 @@ WORK = record(
     ("flow", np.float64),  # graphs: w(A, v), zero but above neighbours; matrices: prefix sums of w(A, ·)
 )
 
-PLAN = record(
+AGENDA_ROW = record_dtype(
     ("ring", np.int64),  # queue of nodes to try
     ("moved", np.int64),  # log of moves: the subtree, and the sibling it was taken from
     ("beside", np.int64),
     ("leaf", np.int64),  # leaves of the region
 )
 
-COUNTS = record(
+COUNTS = record_dtype(
     ("reached", np.int64),  # graphs: length of path
     ("trials", np.int64),  # so far
 )
 
-NOW = record(
+AGENDA_STATE = record_dtype(
     ("head", np.int64),  # where the queue begins in the ring
     ("waiting", np.int64),  # nodes in the queue
     ("logged", np.int64),  # moves in the log
@@ -80,15 +80,15 @@ NOW = record(
 
 
 class Terms(NamedTuple):
-    """Numbers on whose terms places are compared; they do not change during a search."""
+    """Constants of a search by which positions are compared."""
 
     offset: float  # features: w = offset·|l|·|m| + scale·⟨x_l, x_m⟩
     scale: float
     longest: float  # features: the longest of x_l / |l|
     least: float  # fewest points of a leaf
     tolerance: float  # gains below this share of the terms compared may be rounding
-    opened: float  # the most nodes that a trial opens below one node
-    climbed: float  # the most levels that it climbs
+    opened: float  # maximum nodes that a trial expands below one node
+    climbed: float  # maximum levels that it climbs
     hidden: float = 0.0  # blends: the background has terms of up to this times |l|·|m|, which may cancel
     tilt: float = 0.0  # blends: w has −tilt·(|l|·‖m‖² + |m|·‖l‖²) more, ‖l‖² the sum of squares of l's points
 
@@ -151,7 +151,7 @@ class Agenda(NamedTuple):
 
 @part
 def push(nodes: Records, agenda: Agenda, v: int) -> None:
-    """Queue node v unless it is queued."""
+    """Queue node v unless it is queued already."""
     if nodes[v].waiting == 0:
         nodes[v].waiting = 1
         agenda.plan[(agenda.now.head + agenda.now.waiting) % agenda.plan.shape[0]].ring = v
@@ -160,7 +160,7 @@ def push(nodes: Records, agenda: Agenda, v: int) -> None:
 
 @part
 def pop(nodes: Records, agenda: Agenda) -> int:
-    """Take the oldest node from the queue."""
+    """Remove the oldest node from the queue and return it."""
     v = agenda.plan[agenda.now.head].ring
     agenda.now.head = (agenda.now.head + 1) % agenda.plan.shape[0]
     agenda.now.waiting -= 1
@@ -169,8 +169,8 @@ def pop(nodes: Records, agenda: Agenda) -> int:
 
 
 @part
-def draw(agenda: Agenda, bound: int | np.int64) -> int:
-    """A random integer in [0, bound), bound < 2³¹, by the minimal standard generator (x ← 48 271 x mod 2³¹ − 1).
+def draw_below(agenda: Agenda, bound: int | np.int64) -> int:
+    """Return a random integer in [0, bound), bound < 2³¹, by the minimal standard generator (x ← 48 271 x mod 2³¹ − 1).
 
     Constants are given as np.int64: for each plain one the function would be compiled again.
     """
@@ -180,7 +180,7 @@ def draw(agenda: Agenda, bound: int | np.int64) -> int:
 
 @part
 def sibling(nodes: Records, v: int) -> int:
-    """The other child of v's parent."""
+    """Return the other child of v's parent."""
     p = nodes[v].parent
     left = nodes[p].left
     return nodes[p].right if left == v else left  # type: ignore[no-any-return]
@@ -188,5 +188,5 @@ def sibling(nodes: Records, v: int) -> int:
 
 @part
 def child(nodes: Records, v: int, side: int) -> int:
-    """The left (0) or right (1) child of v."""
+    """Return the left (0) or right (1) child of v."""
     return nodes[v].left if side == 0 else nodes[v].right  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ from ..._runtime.arrays import Floats, Ints
 from ..._runtime.jit import kernel
 
 
-def twins(children: Ints, first: Ints, sizes: Ints, others: Ints) -> Ints:
+def match_clusters(children: Ints, first: Ints, sizes: Ints, others: Ints) -> Ints:
     """For each node of another tree the node of this one with the same leaves, −1 if there is none. Exact, O(n).
 
     ``first`` and ``sizes`` are this tree's: node v holds positions first[v] … first[v] + sizes[v] − 1. A set of leaves is a
@@ -22,13 +22,13 @@ def twins(children: Ints, first: Ints, sizes: Ints, others: Ints) -> Ints:
     starting[first[right]] = right
     low = np.concatenate([first[:n], np.zeros(n - 1, dtype=np.int64)])
     twin = np.concatenate([np.arange(n), np.full(n - 1, -1)])
-    _find_twins(first, sizes, others, ending, starting, low, low.copy(), np.ones(2 * n - 1, dtype=np.int64), twin)
+    _match_clusters(first, sizes, others, ending, starting, low, low.copy(), np.ones(2 * n - 1, dtype=np.int64), twin)
     twin[-1] = 2 * n - 2
     return twin
 
 
 @kernel
-def _find_twins(
+def _match_clusters(
     first: Ints,
     sizes: Ints,
     others: Ints,
@@ -52,7 +52,7 @@ def _find_twins(
 
 
 def arrangement_costs(children: Ints, costs: Floats, shared: Ints) -> Floats:
-    """For each node v with shared[v] ≥ 0: the cost of the merges at and below it, down to the next such nodes."""
+    """Return for each node v with shared[v] ≥ 0 the cost of the merges at and below it, down to the next such nodes."""
     total = np.concatenate([np.zeros(len(costs) + 1), costs])
     _add_unshared(children, shared, total)
     return total
@@ -68,8 +68,8 @@ def _add_unshared(children: Ints, shared: Ints, total: Floats) -> None:
                 total[n + t] += total[c]
 
 
-def assemble(one: Ints, two: Ints, twin_of_one: Ints, twin_of_two: Ints, second: Ints) -> Ints:
-    """The merges of a tree that arranges each common cluster v of ``one`` as ``two`` does where second[v] is 1.
+def assemble_fused(one: Ints, two: Ints, twin_of_one: Ints, twin_of_two: Ints, second: Ints) -> Ints:
+    """Return the merges of a tree that arranges each common cluster v of ``one`` as ``two`` does where second[v] is 1.
 
     ``twin_of_one[v]`` is v's twin in ``two`` and the other way round.
     """

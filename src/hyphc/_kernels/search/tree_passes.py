@@ -1,4 +1,4 @@
-"""Whole-tree passes around the local search: set-up, trials of many subtrees at once, growth, and the way back."""
+"""Passes over the whole tree around the local search: sums, gains of many subtrees, insertion, traversals."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import numpy as np
 
 from ..._runtime.arrays import Floats, Ints, Records
 from ..._runtime.jit import kernel
-from .best_regraft import best_place, cheapest_insertion
-from .dispatch import append_leaf, finish_move, position, release, settle, weight
+from .best_regraft import best_regraft, cheapest_insertion
+from .dispatch import append_leaf, clear_weights, finish_move, position, update_sums, weight
 from .spr import graft
 from .state import Agenda, Scratch, State, push
 
 
 @kernel
-def settle_all(state: State, inner: Ints) -> None:
-    """Sums (and the cuts of features) of the inner nodes given, children before parents."""
+def update_all_sums(state: State, inner: Ints) -> None:
+    """Update sums (and the cuts of features) of the given inner nodes, children before parents."""
     for k in range(inner.shape[0]):
-        settle(state, inner[k])
+        update_sums(state, inner[k])
 
 
 @kernel
-def wake_all(nodes: Records, scratch: Scratch, agenda: Agenda, root: int) -> None:
+def queue_all(nodes: Records, scratch: Scratch, agenda: Agenda, root: int) -> None:
     """Queue every node strictly below ``root`` in depth-first order."""
     work = scratch.work
     work[0].node = root
@@ -36,43 +36,43 @@ def wake_all(nodes: Records, scratch: Scratch, agenda: Agenda, root: int) -> Non
 
 
 @kernel
-def propose(state: State, scratch: Scratch, tried: Ints, gains: Floats) -> None:
-    """gains[k]: what the best move of subtree tried[k] gains on the tree as it is. Reads the tree only."""
-    ceiling = state.nodes.shape[0] - 1
+def best_gains(state: State, scratch: Scratch, tried: Ints, gains: Floats) -> None:
+    """Set gains[k] to the gain of the best move of subtree tried[k], without changing the tree."""
+    region_parent = state.nodes.shape[0] - 1
     for k in range(tried.shape[0]):
         gains[k] = 0.0
-        if state.nodes[tried[k]].parent != ceiling:
-            _, gains[k] = best_place(state, scratch, tried[k], ceiling)
-            release(state, scratch)
+        if state.nodes[tried[k]].parent != region_parent:
+            _, gains[k] = best_regraft(state, scratch, tried[k], region_parent)
+            clear_weights(state, scratch)
 
 
 @kernel
-def grow(state: State, scratch: Scratch, new: Ints, spare: Ints) -> None:
-    """Insert the leaves ``new`` one by one at their cheapest places; inner node spare[k] joins new[k] to the tree."""
+def insert_leaves(state: State, scratch: Scratch, new: Ints, spare: Ints) -> None:
+    """Insert the leaves ``new`` one by one at their cheapest positions; inner node spare[k] joins new[k] to the tree."""
     nodes = state.nodes
-    ceiling = nodes.shape[0] - 1
+    region_parent = nodes.shape[0] - 1
     for k in range(new.shape[0]):
-        A, root = new[k], nodes[ceiling].left
+        A, root = new[k], nodes[region_parent].left
         nodes[A].region = 0
-        nodes[A].parent = root  # as if below it, so that `aim` finds the region
+        nodes[A].parent = root  # so that `prepare_weights` finds the region
         append_leaf(state, A)
-        graft(state, scratch.work, A, spare[k], cheapest_insertion(state, scratch, A), ceiling)
-        release(state, scratch)
-        finish_move(state, scratch.work, nodes[ceiling].left, position(state, root), ceiling)
+        graft(state, scratch.work, A, spare[k], cheapest_insertion(state, scratch, A), region_parent)
+        clear_weights(state, scratch)
+        finish_move(state, scratch.work, nodes[region_parent].left, position(state, root), region_parent)
 
 
 @kernel
-def join(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints) -> None:
-    """joined[k]: the cluster that the loose leaf new[k] would come into at its cheapest place. Changes no other node.
+def find_clusters(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints) -> None:
+    """Set joined[k] to the cluster of the cheapest position of the unconnected leaf new[k]. Changes no other node.
 
-    cluster[v] is the cluster that all of v belongs to, −1 above clusters. Of several clusters below a place, the most similar.
+    cluster[v] is the cluster that contains all of v, −1 above clusters. Of several clusters below a position, the most similar.
     """
     nodes, work = state.nodes, scratch.work
     root = nodes[nodes.shape[0] - 1].left
     for k in range(new.shape[0]):
         A = new[k]
         nodes[A].region = 0
-        nodes[A].parent = root  # as if below it, so that `aim` finds the region
+        nodes[A].parent = root  # so that `prepare_weights` finds the region
         append_leaf(state, A)
         work[0].node = cheapest_insertion(state, scratch, A)
         top, highest = 1, -np.inf
@@ -84,18 +84,18 @@ def join(state: State, scratch: Scratch, new: Ints, cluster: Ints, joined: Ints)
                 top += 2
             elif weight(state, work, A, v) / nodes[v].points > highest:
                 joined[k], highest = cluster[v], weight(state, work, A, v) / nodes[v].points
-        release(state, scratch)
+        clear_weights(state, scratch)
 
 
 @kernel
 def count_leaves(nodes: Records) -> Ints:
-    """The number of leaves below each node."""
+    """Return the number of leaves below each node."""
     n = nodes.shape[0] // 2
     leaves = np.zeros(2 * n, dtype=np.int64)
     leaves[:n] = 1
     for leaf in range(n):
         v = leaf
-        while True:  # hand the count up; only the second child to arrive goes on
+        while True:  # pass the count up; continue only when both children are counted
             p = nodes[v].parent
             complete = leaves[p] != 0
             leaves[p] += leaves[v]
@@ -107,7 +107,7 @@ def count_leaves(nodes: Records) -> Ints:
 
 @kernel
 def largest_subtrees(nodes: Records, scratch: Scratch, leaves: Ints, limit: int) -> Ints:
-    """The largest subtrees of at most ``limit`` leaves, from left to right; ``leaves`` as of ``count_leaves``."""
+    """Return the largest subtrees of at most ``limit`` leaves, from left to right; ``leaves`` is from ``count_leaves``."""
     work = scratch.work
     found = np.empty(nodes.shape[0] // 2, dtype=np.int64)
     work[0].node = nodes[nodes.shape[0] - 1].left
@@ -126,7 +126,7 @@ def largest_subtrees(nodes: Records, scratch: Scratch, leaves: Ints, limit: int)
 
 @kernel
 def leaves_below(nodes: Records, scratch: Scratch, v: int, n_leaves: int) -> Ints:
-    """The leaves below v from left to right."""
+    """Return the leaves below v from left to right."""
     work = scratch.work
     found = np.empty(n_leaves, dtype=np.int64)
     work[0].node = v
@@ -145,7 +145,7 @@ def leaves_below(nodes: Records, scratch: Scratch, v: int, n_leaves: int) -> Int
 
 @kernel
 def merge_order(nodes: Records, scratch: Scratch) -> Ints:
-    """The inner nodes in depth-first order, children before parents."""
+    """Return the inner nodes in depth-first order, children before parents."""
     work = scratch.work
     n = nodes.shape[0] // 2
     order = np.empty(n - 1, dtype=np.int64)

@@ -22,7 +22,7 @@ LANES = 32  # blocks are padded to multiples of so many columns: what does not f
 
 
 @part
-def _drawn(state: Ints, n: int) -> int:
+def _draw(state: Ints, n: int) -> int:
     """A number below n, and the state of the generator moved on (Lehmer's, modulo 2³¹ − 1)."""
     state[0] = state[0] * 48271 % 2147483647
     return state[0] % n  # type: ignore[no-any-return]
@@ -68,7 +68,7 @@ def _project(X: Rows, order: Order, origin: Rows, normal: Rows, scores: Singles)
 
 
 @part
-def place_lowest(scores: Singles, order: Order, m: int) -> None:
+def partition_lowest(scores: Singles, order: Order, m: int) -> None:
     """Permute both alike until the m lowest scores come first."""
     low, high = 0, scores.shape[0] - 1
     while low < high:
@@ -107,9 +107,9 @@ def halve(X: Rows, order: Order, seed: int, smallest: int, scores: Singles) -> N
         if e - b <= smallest:
             continue
         state[0] = (seed + 7919 * b + 104729 * e) % 2147483646 + 1
-        origin = X[order[b + _drawn(state, e - b)]]
+        origin = X[order[b + _draw(state, e - b)]]
         for i in range(_SAMPLE):
-            row = X[order[b + _drawn(state, e - b)]]
+            row = X[order[b + _draw(state, e - b)]]
             for c in range(d):
                 sample[i, c] = row[c] - origin[c]
         _direction(sample, normal)
@@ -117,7 +117,7 @@ def halve(X: Rows, order: Order, seed: int, smallest: int, scores: Singles) -> N
             narrow[c] = normal[c]
         _project(X, order[b:e], origin, narrow, scores[b:e])
         middle = (b + e) // 2
-        place_lowest(scores[b:e], order[b:e], middle - b)
+        partition_lowest(scores[b:e], order[b:e], middle - b)
         stack.append((b, middle))
         stack.append((middle, e))
 
@@ -173,7 +173,7 @@ def products(x: Singles, y: Singles, found: Singles) -> None:
 
 
 @part(fastmath=_FINE)
-def shifted(row: Rows, origin: Floats, out: Singles) -> float:
+def shift_rows(row: Rows, origin: Floats, out: Singles) -> float:
     """out = row − origin, rounded; half its squared length."""
     total = np.float32(0.0)
     for c in range(origin.shape[0]):
@@ -194,9 +194,9 @@ def nearness(rows: Rows, order: Order, origin: Floats, cells: Order, centres: Fl
     found, half = np.empty((x.shape[0], y.shape[1]), np.float32), np.empty(m, np.float32)
     column = np.empty(d, np.float32)
     for t in range(q):
-        shifted(rows[order[t]], origin, x[t])
+        shift_rows(rows[order[t]], origin, x[t])
     for j in range(m):
-        half[j] = shifted(centres[cells[j]], origin, column)
+        half[j] = shift_rows(centres[cells[j]], origin, column)
         for c in range(d):
             y[c, j] = column[c]
     products(x, y, found)
@@ -221,7 +221,7 @@ def squared_distances(rows: Rows, centres: Floats) -> Singles:
 
 
 @kernel
-def assign(X: Rows, order: Order, centres: Floats, cell: int, near: Order, nearest: Order) -> None:
+def assign_nearest(X: Rows, order: Order, centres: Floats, cell: int, near: Order, nearest: Order) -> None:
     """nearest[t] = that of the cells ``near`` whose centre is nearest to point order[t]; the first of equals."""
     found = nearness(X, order, centres[cell], near, centres)
     for t in range(order.shape[0]):
@@ -233,7 +233,7 @@ def assign(X: Rows, order: Order, centres: Floats, cell: int, near: Order, neare
 
 
 @kernel
-def move(labels: Order, wanted: Order, counts: Ints, most: int) -> None:
+def reassign(labels: Order, wanted: Order, counts: Ints, most: int) -> None:
     """Points go to the cell they want unless it is full, in turn: equal points would otherwise all crowd into one."""
     for i in range(labels.shape[0]):
         goal = wanted[i]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
 from ..._runtime.jit import kernel, part
-from .ivf_cells import nearness, place_lowest, products, shifted
+from .ivf_cells import nearness, partition_lowest, products, shift_rows
 
 Rows = npt.NDArray[Any]
 Order = npt.NDArray[np.int32]
@@ -26,7 +26,7 @@ def fill_panel(X: Rows, centre: Floats, panel: Singles, squares: Singles) -> Non
     panel[:] = 0.0
     squares[:] = np.inf
     for j in range(X.shape[0]):
-        squares[j] = shifted(X[j], centre, column)
+        squares[j] = shift_rows(X[j], centre, column)
         for c in range(d):
             panel[c, j] = column[c]
 
@@ -41,8 +41,8 @@ def _n_nearer(found: Singles, squares: Singles, worst: float) -> int:
 
 
 @part
-def _keep(ids: Order, far: Singles, point: int, value: float) -> None:
-    """Put a point into the sorted list in place of the last."""
+def _insert_sorted(ids: Order, far: Singles, point: int, value: float) -> None:
+    """Insert a point into the sorted list, dropping the last."""
     t = ids.shape[0] - 1
     while t > 0 and far[t - 1] > value:
         far[t], ids[t] = far[t - 1], ids[t - 1]
@@ -63,12 +63,12 @@ def _scan(found: Singles, squares: Singles, own: float, first: int, self: int, i
         if value < start:
             left -= 1
             if value < worst and first + j != self:
-                _keep(ids, far, first + j, value + own)
+                _insert_sorted(ids, far, first + j, value + own)
                 worst = far[last] - own
 
 
 @kernel
-def search(
+def search_cells(
     queries: Rows,
     selves: Order,
     cells: Order,
@@ -98,7 +98,7 @@ def search(
         m, some = e - b, 0
         for i in range(q):
             if probed[j, i]:
-                who[some], own[some] = i, shifted(queries[i], centres[cells[j]], x[some])
+                who[some], own[some] = i, shift_rows(queries[i], centres[cells[j]], x[some])
                 some += 1
         if some == 0 or m == 0:
             continue
@@ -121,8 +121,8 @@ def _half_square(x: Rows, y: Rows) -> float:
 
 
 @kernel
-def who_lists(places: Order, back: Order) -> None:
-    """Into back[j] those that have point j in their lists, as many as there is room for, by how early they name it.
+def reverse_neighbors(places: Order, back: Order) -> None:
+    """Write to back[j] the points whose lists contain j, as many as fit, by the rank of j in them.
 
     ``back`` comes filled with −1.
     """
@@ -136,8 +136,8 @@ def who_lists(places: Order, back: Order) -> None:
 
 
 @part
-def _look_at(points: Rows, i: int, others: Order, seen: Order, near: Order, nearer: Singles) -> None:
-    """Offer to the list of point i those of the others that it has not seen yet."""
+def _test_candidates(points: Rows, i: int, others: Order, seen: Order, near: Order, nearer: Singles) -> None:
+    """Test candidates that were not yet tested for point i, and insert the nearer ones into its list."""
     for other in others:
         if other < 0:
             break
@@ -145,11 +145,11 @@ def _look_at(points: Rows, i: int, others: Order, seen: Order, near: Order, near
             seen[other] = i + 1
             value = _half_square(points[i], points[other])
             if value < nearer[-1]:
-                _keep(near, nearer, other, value)
+                _insert_sorted(near, nearer, other, value)
 
 
 @kernel
-def neighbours_of_neighbours(
+def nn_descent_step(
     points: Rows,
     places: Order,
     far: Singles,
@@ -160,10 +160,10 @@ def neighbours_of_neighbours(
     near: Order,
     nearer: Singles,
 ) -> None:
-    """For begin ≤ i < end the nearest of point i's list and of those that its acquaintances know.
+    """Run an NN-descent step for the points begin ≤ i < end: test neighbours of neighbours and of reverse neighbours.
 
     It knows those in places[i] and in back[i], and asks the first of its list, as many as ``back`` is wide, and all of back[i].
-    ``seen`` (n,) comes with zeros: who has been looked at last by whom, plus 1.
+    ``seen`` (n,) comes with zeros: seen[j] is 1 + the last point that j was tested for.
     """
     for i in range(begin, end):
         seen[i] = i + 1
@@ -171,17 +171,17 @@ def neighbours_of_neighbours(
             near[i, t], nearer[i, t] = places[i, t], far[i, t]
             if places[i, t] >= 0:
                 seen[places[i, t]] = i + 1
-        _look_at(points, i, back[i], seen, near[i], nearer[i])
+        _test_candidates(points, i, back[i], seen, near[i], nearer[i])
         for asked in (places[i, : back.shape[1]], back[i]):
             for j in asked:
                 if j < 0:
                     break
-                _look_at(points, i, places[j], seen, near[i], nearer[i])
-                _look_at(points, i, back[j], seen, near[i], nearer[i])
+                _test_candidates(points, i, places[j], seen, near[i], nearer[i])
+                _test_candidates(points, i, back[j], seen, near[i], nearer[i])
 
 
 @kernel
-def choose(queries: Rows, cell: int, near: Order, centres: Floats, n_probes: int) -> npt.NDArray[np.bool_]:
+def choose_probes(queries: Rows, cell: int, near: Order, centres: Floats, n_probes: int) -> npt.NDArray[np.bool_]:
     """The ``n_probes`` of the cells ``near`` whose centres are nearest to each query of a cell: (near, queries)."""
     q, m = queries.shape[0], near.shape[0]
     rows, found = np.empty(q, np.int32), np.zeros((m, q), np.bool_)
@@ -192,7 +192,7 @@ def choose(queries: Rows, cell: int, near: Order, centres: Floats, n_probes: int
         for j in range(m):
             places[j] = j
         if n_probes < m:
-            place_lowest(scores[i], places, n_probes)
+            partition_lowest(scores[i], places, n_probes)
         for j in range(min(n_probes, m)):
             found[places[j], i] = True
     return found

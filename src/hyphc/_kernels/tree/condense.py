@@ -27,7 +27,7 @@ def assign_leaves(children: Ints, points: Floats, undone: Bools) -> tuple[Ints, 
     core = np.arange(2 * n - 1)
     contains, fell = np.zeros(2 * n - 1, dtype=np.bool_), np.zeros(2 * n - 1, dtype=np.bool_)
     _find_cores(children, points, undone, contains, core)
-    _hand_down(children, points, undone, contains, core, fell)
+    _assign_down(children, points, undone, contains, core, fell)
     return core[:n].copy(), fell[:n].copy()
 
 
@@ -84,7 +84,7 @@ def _find_cores(children: Ints, points: Floats, undone: Bools, contains: Bools, 
 
 
 @kernel
-def _hand_down(children: Ints, points: Floats, undone: Bools, contains: Bools, core: Ints, fell: Bools) -> None:
+def _assign_down(children: Ints, points: Floats, undone: Bools, contains: Bools, core: Ints, fell: Bools) -> None:
     """A part that falls out joins the core of its sibling; whatever has no undone merge below it is one cluster."""
     n = children.shape[0] + 1
     for t in range(n - 2, -1, -1):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.arrays import Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
 # A node of the growing tree: what it hangs below, its leaves, and how many lie below children that the cluster at hand fills.
-NODE = record(("parent", np.int64), ("n_leaves", np.int64), ("n_filled", np.int64))
+NODE = record_dtype(("parent", np.int64), ("n_leaves", np.int64), ("n_filled", np.int64))
 
 
-def grow(n: int, members: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+def grow_tree(n: int, members: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
     """The parents of the nodes, and the clusters that were put in, in order; cluster k is members[starts[k]] … of n ≥ 2 leaves.
 
     Nodes 0 … n − 1 are the leaves, n is the root, and each cluster that is put in makes the next. A cluster fits iff it is a

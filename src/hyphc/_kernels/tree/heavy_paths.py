@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.arrays import Ints, Records, record_dtype
 from ..._runtime.jit import kernel
 
 # The highest node of a node's path, how many steps below it the node stands, and where the path ends.
-PLACE = record(("top", np.int64), ("step", np.int64), ("leaf", np.int64))
+PLACE = record_dtype(("top", np.int64), ("step", np.int64), ("leaf", np.int64))
 
 
 def heavy_paths(children: Ints, sizes: Ints) -> Records:

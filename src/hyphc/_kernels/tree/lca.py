@@ -74,7 +74,7 @@ def _find_merges(merges: Merges, table: Merges, left: Ints, right: Ints, found: 
 
 
 @kernel
-def merges_of_edges(
+def edge_merges(
     merges: Merges, table: Merges, first: Ints, indptr: Ints, indices: Merges, begin: int, end: int, found: Merges
 ) -> None:
     """For each edge i < j of the rows begin ≤ i < end of a graph the merge that joins its ends; −1 where it is stored as j > i.

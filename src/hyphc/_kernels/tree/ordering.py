@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._runtime.arrays import Floats, Ints, Records, record
+from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
 Bools = npt.NDArray[np.bool_]
 
 # A cluster's neighbours in the row, −1 at its ends, and the weight between the cluster and the one after it.
-PLACE = record(("before", np.int64), ("after", np.int64), ("to_next", np.float64))
+PLACE = record_dtype(("before", np.int64), ("after", np.int64), ("to_next", np.float64))
 # What the smaller child of a merge is compared with: the cluster before, the larger child, the cluster after.
 BEFORE, LARGER, AFTER = range(3)
 
@@ -36,7 +36,7 @@ def _empty_row(n: int) -> Records:
 
 
 @part
-def _take_place(row: Records, v: int, first: int, second: int) -> None:
+def _insert_children(row: Records, v: int, first: int, second: int) -> None:
     """Put first and second where v stands in the row."""
     left, right = row[v].before, row[v].after
     row[first].before = left
@@ -82,7 +82,7 @@ def swaps_by_features(children: Ints, points: Floats, X: npt.NDArray[Any], scale
         towards_left = _mean_dot(X, sums, points, a, left) - _mean_dot(X, sums, points, b, left)
         towards_right = _mean_dot(X, sums, points, a, right) - _mean_dot(X, sums, points, b, right)
         swaps[t] = scale * (towards_left - towards_right) < 0.0
-        _take_place(row, n + t, b if swaps[t] else a, a if swaps[t] else b)
+        _insert_children(row, n + t, b if swaps[t] else a, a if swaps[t] else b)
     return swaps
 
 
@@ -106,7 +106,7 @@ def _split(t: int, children: Ints, sizes: Ints, points: Floats, row: Records, su
         gain += (a_right / points[a] - b_right / points[b]) / points[right]
     swaps[t] = gain > 0.0
     one, two = (b, a) if swaps[t] else (a, b)
-    _take_place(row, v, one, two)
+    _insert_children(row, v, one, two)
     if left >= 0:
         row[left].to_next = b_left if swaps[t] else a_left
     row[one].to_next = sums[LARGER]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.arrays import Ints, Records, record_dtype
 from ..._runtime.jit import kernel
 
 Steps = npt.NDArray[np.int32]  # half the memory traffic of int64, and enough for 2³¹ nodes
 
 # Size, first leaf and first merge side by side: the loops jump about, and one cache line serves all three.
-NODE = record(("n_leaves", np.int32), ("leaf", np.int32), ("merge", np.int32), ("padding", np.int32))
+NODE = record_dtype(("n_leaves", np.int32), ("leaf", np.int32), ("merge", np.int32), ("padding", np.int32))
 
 
 def heavy_first_schedule(children: Ints) -> tuple[Steps, Steps, Steps]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.arrays import Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 from .heavy_paths import heavy_paths
 
 # Where a node stands in the segment tree over its heavy path, and the node above that path.
-SPOT = record(("begin", np.int64), ("slot", np.int64), ("above", np.int64))
+SPOT = record_dtype(("begin", np.int64), ("slot", np.int64), ("above", np.int64))
 # A node of a segment tree: the sum of its entries, and the least sum of the entries from one of them to its end.
-SEGMENT = record(("total", np.int64), ("least", np.int64))
+SEGMENT = record_dtype(("total", np.int64), ("least", np.int64))
 NOTHING = np.iinfo(np.int64).max // 4  # more than any sum: where a path has no node
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._runtime.arrays import Ints, Records, record
+from ..._runtime.arrays import Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 from .lca import Merges, largest_between
 
 # A subtree of the second tree, open on the stack: the merge that closes it, and its leaves from either side of the split.
-OPEN = record(("bound", np.int64), ("ones", np.int64), ("others", np.int64))
+OPEN = record_dtype(("bound", np.int64), ("ones", np.int64), ("others", np.int64))
 
 
 @kernel

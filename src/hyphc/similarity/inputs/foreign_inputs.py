@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._runtime.validation import as_array, as_floats
+from ..._runtime.validation import as_floats, to_array
 from ..base import Similarity
 from ..metrics import Precomputed
 from ..symmetrize import require_symmetric
@@ -69,7 +69,7 @@ def to_rows(X: Any) -> Any:
     if is_frame(X):
         require_columns(X)
         return X
-    array: Any = X if sp.issparse(X) else as_array(X, "X")
+    array: Any = X if sp.issparse(X) else to_array(X, "X")
     if array.dtype.kind == "c":
         raise ValueError(
             f"Complex data not supported: X holds {array.dtype}; take real and imaginary parts as columns."

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._runtime.arrays import Floats
 from ..._runtime.sanitize import is_number
-from ..._runtime.table_columns import is_missing
+from ..._runtime.table_columns import is_missing_value
 from .mixed_types import MixedTable, encode_categories
 
 
@@ -100,7 +100,7 @@ def _is_grouping(column: Any) -> bool:
     if getattr(column.dtype, "kind", "") not in ("O", "U", "S") and kind != "Object":
         return False
     # other types are not categories: the conversion to numbers raises the error
-    return any(isinstance(value, str) and not is_number(value) for value in column if not is_missing(value))
+    return any(isinstance(value, str) and not is_number(value) for value in column if not is_missing_value(value))
 
 
 def _numbers(column: Any, name: str) -> Floats:
@@ -111,7 +111,7 @@ def _numbers(column: Any, name: str) -> Floats:
             "M",
         ):  # a difference of times is a number to Python, of unknown unit
             raise TypeError
-        return np.array([np.nan if is_missing(value) else float(value) for value in column])
+        return np.array([np.nan if is_missing_value(value) else float(value) for value in column])
     except (TypeError, ValueError):
         raise ValueError(
             f"column {name!r} holds {column.dtype}, neither numbers nor categories; turn it into one of them (dates and times "

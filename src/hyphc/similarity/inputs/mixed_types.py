@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
-from ..._runtime.table_columns import is_missing
+from ..._runtime.table_columns import is_missing_value
 from ..scaling import FEW as FEW_COLUMNS
 from ..scaling import ColumnScaling, Decision, Moments, decide, describe_decision, requested_decision
 
@@ -93,7 +93,7 @@ def encode_categories(
 ) -> tuple[Floats, tuple[str, ...] | None]:
     """Return integer codes of the values, NaN where one is missing, and the categories: ``known``, or those that occur,
     sorted."""
-    words = [None if is_missing(value) else str(value) for value in values]
+    words = [None if is_missing_value(value) else str(value) for value in values]
     present = {word for word in words if word is not None}
     if known is None:
         _require_groups(column, len(present), len(words))

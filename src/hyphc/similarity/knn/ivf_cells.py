@@ -41,7 +41,7 @@ class Cells:
         wanted = self._nearest_cells(points, n_jobs)
         sizes = np.diff(self.starts)
         labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-        kernels.move(labels, wanted, sizes, FULL)
+        kernels.reassign(labels, wanted, sizes, FULL)
         self.order = self.order[np.argsort(labels, kind="stable")]
         self.starts = np.append(0, np.cumsum(sizes))
         kernels.means(points, self.order, self.starts, self.centres)
@@ -58,7 +58,7 @@ class Cells:
             for cell in cells:
                 own = slice(self.starts[cell], self.starts[cell + 1])
                 near = self.neighbor_cells[cell, :MOVE_WITHIN]
-                kernels.assign(points, self.order[own], self.centres, cell, near, wanted[own])
+                kernels.assign_nearest(points, self.order[own], self.centres, cell, near, wanted[own])
 
         thread_map(assign, tasks(len(self.centres), CELLS_A_TASK), n_jobs)
         return wanted

@@ -179,7 +179,7 @@ class InvertedFile:
         column[order] = np.arange(len(union))
         probed = np.zeros((len(union), len(queries)), np.bool_)
         for cell, group, own, around in zip(cells, groups, column[place.reshape(near.shape)], near, strict=True):
-            probed[own, group] = nearest_kernels.choose(queries[group], cell, around, self._centres, n_probes)
+            probed[own, group] = nearest_kernels.choose_probes(queries[group], cell, around, self._centres, n_probes)
         return self._search(queries, selves, union[order], probed)
 
     def _around_nearest(self, queries: Rows, selves: Places, n_probes: int) -> Lists:
@@ -214,7 +214,7 @@ class InvertedFile:
         """Return the nearest points of each query in the cells that it probes."""
         lists = empty_lists(len(queries), self.k)
         blocks = self._starts, self._lanes, self._centres, self._panels, self._squares
-        nearest_kernels.search(queries, selves, cells, probed, *blocks, *lists)
+        nearest_kernels.search_cells(queries, selves, cells, probed, *blocks, *lists)
         return lists
 
     def _rank(self, queries: Rows, places: Places) -> tuple[Ints, Floats]:

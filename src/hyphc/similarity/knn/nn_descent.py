@@ -32,11 +32,11 @@ def nn_descent_step(points: Rows, lists: Lists, n_rows: int, n_jobs: int | None)
     (n, width), (places, far) = lists[0].shape, lists
     nearer = np.empty_like(places[:n_rows]), np.empty_like(far[:n_rows])
     back = np.full((n, min(MAX_TESTED, max(MIN_TESTED, width // 2))), -1, np.int32)
-    kernels.who_lists(places, back)
+    kernels.reverse_neighbors(places, back)
 
     def look(block: range) -> None:
         seen = np.zeros(n, np.int32)
-        kernels.neighbours_of_neighbours(points, places, far, back, block.start, block.stop, seen, *nearer)
+        kernels.nn_descent_step(points, places, far, back, block.start, block.stop, seen, *nearer)
 
     thread_map(look, tasks(n_rows, LISTS_A_TASK), n_jobs)
     return nearer
