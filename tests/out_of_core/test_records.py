@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hyphc import datasets
-from hyphc._runtime.shard_store import Checkpoint
+from hyphc._runtime.shard_store import ShardStore
 from hyphc.fit.flat_cut import FlatCut
 from hyphc.out_of_core import sample
 from hyphc.out_of_core.labels import labels_stage
@@ -28,7 +28,7 @@ def traffic(request, tmp_path_factory):
     X = datasets.planted(600, 6, decay=0.95, random_state=0).data
     job = make_job(X, tmp_path_factory.mktemp("fit") / "store", metric=request.param)
     seen: list[tuple[str, set[tuple[str, str]], set[tuple[str, str]]]] = []
-    one, write, count, execute = Checkpoint.one, Checkpoint.write, Stage.count, make_thread_executor(1)
+    one, write, count, execute = ShardStore.one, ShardStore.write, Stage.count, make_thread_executor(1)
 
     def read_array(store, stage, number, name):
         seen[-1][1].add((stage, name))
@@ -50,8 +50,8 @@ def traffic(request, tmp_path_factory):
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Checkpoint, "one", read_array)
-        patch.setattr(Checkpoint, "write", write_arrays)
+        patch.setattr(ShardStore, "one", read_array)
+        patch.setattr(ShardStore, "write", write_arrays)
         patch.setattr(Stage, "count", counted)
         run_stages(job, executed, labels_stage(FlatCut(None)))
     return job, seen
@@ -107,7 +107,7 @@ def test_every_array_of_a_record_is_written_in_some_fit(traffic):
 
 def test_a_record_returns_what_was_stored_and_no_other_name(tmp_path):
     leaves = Leaves(rows=np.eye(2), sizes=np.ones(2), ids=np.arange(2), leaf=np.arange(2))
-    store = Checkpoint.opened(str(tmp_path), {})
+    store = ShardStore.open(str(tmp_path), {})
     store.write("leaves-0", 0, leaves.to_arrays())
     loaded = Leaves.load(store, "leaves-0", 0)
     np.testing.assert_array_equal(loaded.rows, leaves.rows)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hyphc import Constraints, HypHC, as_similarity, support
-from hyphc._runtime.table_columns import is_missing
+from hyphc._runtime.table_columns import is_missing_value
 from hyphc.fit.fingerprint import checksum
 from hyphc.io import read_points
 from hyphc.similarity.inputs.missing_values import MaskedRows, find_masked_neighbors
@@ -313,9 +313,9 @@ def test_auto_is_a_number_of_clusters_within_constraints():
 
 @pytest.mark.parametrize("value", [None, float("nan"), np.float32("nan"), np.datetime64("NaT"), pd.NA, pd.NaT])
 def test_every_marker_of_a_missing_value_is_recognised(value):
-    assert is_missing(value)
+    assert is_missing_value(value)
 
 
 @pytest.mark.parametrize("value", [0, 0.0, "", "nan", False, np.inf, np.array([1.0, np.nan]), [None]])
 def test_values_that_resemble_missing_ones_are_present(value):
-    assert not is_missing(value)
+    assert not is_missing_value(value)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from hyphc import Tree
-from hyphc._runtime.shard_store import Checkpoint
+from hyphc._runtime.shard_store import ShardStore
 from hyphc.io import read_points, read_tree
 from hyphc.io.delimited import LARGEST
 from hyphc.io.missing import dense_values
@@ -108,13 +108,13 @@ def read_manifest(folder: Path, content: bytes) -> None:
     home = folder / "input"
     home.mkdir(exist_ok=True)
     _write(home, "manifest.json", content)
-    Checkpoint.opened(home, {"seed": 1})
+    ShardStore.open(home, {"seed": 1})
 
 
 def read_record(folder: Path, content: bytes) -> None:
     """Read the record of a shard; a damaged shard counts as missing."""
     home = folder / "input"
-    store = Checkpoint(home)
+    store = ShardStore(home)
     if not home.exists():
         home.mkdir()
         store.write("stage", 0, {"x": np.arange(3.0)})
