@@ -147,7 +147,7 @@ def optimality_gap(
 ) -> OptimalityGap:
     """Upper bound on how much more than the best tree a tree costs, C(T) / C(T*) − 1, whatever the tree came from.
 
-    Two bounds are found, and the one that certifies more is told. **Subsets**, sharp on dense similarities: the cost is a sum
+    Two bounds are found, and the one that certifies more is reported. **Subsets**, sharp on dense similarities: the cost is a sum
     over triplets of leaves, so it is an average over subsets S of k leaves; on each, the tree costs at least as much as the
     best tree of that subset alone, which dynamic programming or branch and bound finds. Hence, with r = C(n, 3) / C(k, 3),
 

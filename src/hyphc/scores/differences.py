@@ -23,7 +23,7 @@ Compare = Literal["parts", "rest"]
 
 # Scatter and differences below this share of a column's range are rounding: the values are equal.
 EQUAL = 1e-12
-# Points of both groups together: of three, J is 0, and nothing can be told.
+# Points of both groups together: of three, J is 0, and nothing is known.
 FEWEST = 4.0
 
 

@@ -18,7 +18,7 @@ from .transfer_distance import transfer_agreement
 
 __all__ = ["central_tree", "consensus"]
 
-# Clusters are told apart by so many sums of random numbers of their leaves, each exact in float64: for n leaves a collision of
+# Clusters are distinguished by so many sums of random numbers of their leaves, each exact in float64: for n leaves a collision of
 # two among N clusters has a chance of about N²·(n/2⁵³)⁴, below 10⁻²⁰ for a hundred trees of a million leaves.
 N_SUMS, EXACT = 4, 2**53
 Rule = Literal["majority", "greedy"]

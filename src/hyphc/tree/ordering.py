@@ -27,7 +27,7 @@ def order_leaves(
     """The same tree with its children flipped so that ``leaf_order()`` has similar leaves side by side, or follows an order.
 
     By similarity, merges are undone from the root down, in order of their heights. At every moment the clusters that stand form
-    a row, and the children of the one that is split are placed so that the mean similarity to its neighbours in the row is
+    a row, and the children of the one that is split are ordered so that the mean similarity to its neighbours in the row is
     largest. By a given order, as few pairs of leaves as the tree allows stand the wrong way round. Give one of the two.
 
     Parameters

@@ -136,14 +136,14 @@ def load_mapped(folder: Storage) -> Fields:
     place = as_storage_folder(folder)
     try:
         with damage_as_value_error():
-            told = json.loads(place.read(_MAPPED))
-            if told["format"] != 1:
+            header = json.loads(place.read(_MAPPED))
+            if header["format"] != 1:
                 raise ValueError("it was written by a later version")
-            if not {"children", "heights"} <= set(told["arrays"]) <= {"children", "heights", *CARRIED}:
-                raise ValueError(f"its arrays are {told['arrays']}")
-            arrays = {name: _mapped(place.file(f"{name}.npy")) for name in told["arrays"]}
+            if not {"children", "heights"} <= set(header["arrays"]) <= {"children", "heights", *CARRIED}:
+                raise ValueError(f"its arrays are {header['arrays']}")
+            arrays = {name: _mapped(place.file(f"{name}.npy")) for name in header["arrays"]}
             _require_lengths(arrays)
-            return {**arrays, "names": _texts(told.get("names")), **_numbers(told)}
+            return {**arrays, "names": _texts(header.get("names")), **_numbers(header)}
     except ValueError as error:
         raise ValueError(f"{str(place)!r} is no folder of a saved tree ({error}).") from None
 
