@@ -14,7 +14,7 @@ from photograph import photograph
 
 HERE = Path(__file__).resolve().parent
 PAGE, IMAGES = HERE / "case_pbmc.md", HERE / "images"
-SELECTED = 4  # of the cut into five, the cluster that is selected in the picture of the explorer
+SELECTED = 5  # of the cut into six, the cluster that is selected in the picture of the explorer
 
 
 def draw(picture: str, names: dict[str, Any]) -> None:
@@ -22,7 +22,7 @@ def draw(picture: str, names: dict[str, Any]) -> None:
     path = IMAGES / Path(picture).name
     if path.name == "case_explorer.png":
         tree = names["tree"]
-        photograph(Path("cells.html").resolve(), path, f"explorer.select({tree.clusters(5)[SELECTED]})")
+        photograph(Path("cells.html").resolve(), path, f"explorer.select({tree.clusters(6)[SELECTED]})")
     else:
         names["ax"].figure.savefig(path, dpi=110)
 
