@@ -8,7 +8,7 @@ from hyphc import Tree, as_similarity, dasgupta_cost, refine
 from hyphc._kernels.search import tree_fusion as kernels
 from hyphc._runtime.run_control import Clock
 from hyphc.search.ratchet import n_rounds, ratchet
-from hyphc.search.restarts import fuse_other_starts
+from hyphc.search.restarts import starts_of
 from hyphc.search.search_context import SearchContext
 from hyphc.search.tree_fusion import fuse
 from hypothesis import given, settings
@@ -146,10 +146,20 @@ def test_tiny_and_edgeless_problems_are_searched_with_any_effort(n):
 
 
 def test_more_effort_is_more_rounds_and_large_problems_have_fewer():
-    small, large = similarity_of_kind("graph", 60, 0), similarity_of_kind("graph", 400, 0)
-    assert n_rounds(small, 1.0) >= n_rounds(large, 1.0) >= 1
+    small, large = similarity_of_kind("features", 60, 0), similarity_of_kind("features", 5_000, 0)
+    assert n_rounds(small, 1.0) > n_rounds(large, 1.0) >= 1
     assert n_rounds(small, 4.0) == 4 * n_rounds(small, 1.0)
     assert n_rounds(small, 0.01) == 0
+
+
+@pytest.mark.parametrize("visits", [0, 10**12])
+def test_with_edges_later_stages_run_within_the_budget_of_visits(visits, monkeypatch):
+    monkeypatch.setattr("hyphc.search.search_context.LEAST_VISITS", visits)
+    monkeypatch.setattr("hyphc.search.search_context.VISITS_PER_EDGE", 0)
+    similarity, stages = similarity_of_kind("graph", 200, 0), []
+    refine(random_tree(200, 0), similarity, random_state=0, callback=lambda progress: stages.append(progress.stage))
+    later = [stage for stage in stages if stage in ("other starts", "ratchet", "iterated")]
+    assert later == ([] if visits == 0 else ["other starts", *["ratchet"] * 5, "iterated"])
 
 
 @pytest.mark.parametrize("effort", [0, -1.0, np.inf, np.nan])
@@ -162,6 +172,6 @@ def test_an_effort_that_is_none_is_named(effort):
 def test_a_poor_start_is_replaced_by_one_of_the_search_itself(kind):
     similarity = similarity_of_kind(kind, 80, 2)
     tree = random_tree(80, 0)
-    given = dasgupta_cost(tree, similarity)
-    found = fuse_other_starts(tree, given, similarity, a_run(tree, similarity))
-    assert dasgupta_cost(found, similarity) < given
+    starts = starts_of(tree, similarity, a_run(tree, similarity))
+    assert len(starts) == 2
+    assert dasgupta_cost(starts[1], similarity) < dasgupta_cost(tree, similarity)

@@ -68,18 +68,19 @@ class TypeDispatched(Protocol[Arguments, Result]):
 def dispatch_on_type(verb: Callable[Arguments, Result]) -> TypeDispatched[Arguments, Result]:
     """Return a function whose body is chosen by the class of its first argument, a named tuple, at compile time.
 
-    Bodies are given by ``verb.of(*classes)``. Nothing is compiled for unused classes, and nothing is dispatched at run time.
+    Bodies are given by ``verb.of(*classes)``; other classes have the body of ``verb`` itself. Nothing is compiled for unused
+    classes, and nothing is dispatched at run time.
     """
     bodies: dict[type, Callable[..., Any]] = {}
 
     @wraps(verb)
     def plain(state: Any, *others: Any) -> Any:
-        return bodies[type(state)](state, *others)
+        return bodies.get(type(state), verb)(state, *others)
 
     @provide(plain, jit_options=_UNWRAPPED, strict=False)  # annotations differ
     @wraps(verb)
     def choose(state: Any, *others: Any) -> Any:
-        return bodies[state.instance_class]
+        return bodies.get(state.instance_class, verb)
 
     def of(*classes: type) -> Callable[[Function], Function]:
         def register(body: Function) -> Function:

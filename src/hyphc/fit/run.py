@@ -49,7 +49,8 @@ def run_plan(
             level.save(**arrays_of(start), embedding=learned, losses=losses)
         if plan.search and not clock.stopped:
             tree = _cheaper(start, baselines.average_linkage(similarity), similarity) if plan.linkage else start
-            tree = refine_stage(clock, tree, similarity, random_state, n_jobs, effort=plan.effort)
+            is_quick = plan.start != "continuous stage"
+            tree = refine_stage(clock, tree, similarity, random_state, n_jobs, effort=plan.effort, is_quick=is_quick)
     expanded = distinct.expand_tree(tree)
     return FitResult(expanded, embedding if expanded is start else None, distinct.shift_losses(losses))
 

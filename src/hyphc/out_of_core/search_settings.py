@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from .._runtime.run_control import Clock
+from ..baselines.coarsening import coarsen
 from ..baselines.first_tree import quick_tree
 from ..continuous.solver import EmbedSettings
 from ..fit.deduplicate import DistinctPoints
 from ..fit.plan import plan_fit
 from ..fit.run import run_plan
 from ..fit.weighted_leaves import twins
-from ..search.coarsening import coarsen
 from ..search.refine import refine_stage
 from ..search.search_context import LARGE
 from ..similarity import Similarity

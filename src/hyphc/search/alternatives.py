@@ -17,9 +17,9 @@ from ..scores.costs import check_pair, dasgupta_cost
 from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
 from ..tree.transfer_distance import in_other, transfer_agreement
+from .multilevel import sweep_tree
 from .refine import refine_stage
 from .search_context import SearchContext
-from .spr_sweep import sweep_tree
 
 __all__ = ["Alternatives", "alternatives"]
 

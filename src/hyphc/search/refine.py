@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,10 +15,13 @@ from ..similarity import Similarity, SimilarityLike
 from ..tree import Tree, TreeLike
 from ..tree.storage import arrays_of, tree_from
 from .iterated_local_search import run_iterated_search
+from .multilevel import sweep_tree
 from .ratchet import n_rounds, ratchet
-from .restarts import fuse_other_starts
-from .search_context import SearchContext, later_stages
-from .spr_sweep import FIRST_ROUNDS, sweep_tree
+from .restarts import starts_of
+from .search_context import SearchContext, budget_of_visits, is_large, later_stages
+from .tree_fusion import fuse
+
+FIRST_ROUNDS = 2  # of sweeps without edges, before other stages gain more in the same time
 
 
 def refine(
@@ -34,14 +37,18 @@ def refine(
 ) -> Tree:
     """Return a tree of lower Dasgupta cost, never worse than the one given.
 
-    1. Sweeps: each subtree is pruned and regrafted where the cost is least, until none gains.
-    2. Other starts: quickly built trees, improved by sweeps and fused with the tree: for each cluster that both trees contain,
-       the cheaper arrangement is used.
+    1. Sweeps: each subtree is pruned and regrafted where the cost is least, until little is gained. With edges, small subtrees
+       are tried among all leaves and larger ones in a coarse problem, and the more promising of two starts comes first: the tree
+       given, or the one whose upper part is bisected along edges.
+    2. Other starts: the other of the two, or a quickly built tree, improved by sweeps and fused with the tree: for each cluster
+       that both trees contain, the cheaper arrangement is used.
     3. Ratchet: sweeps under perturbed weights of the points, then under the true weights, fused with the best tree.
     4. Iterated local search on the best tree: random moves in one region, local search there, undone if the cost rose.
 
-    Problems of more than 50 000 points, or of more than 10 million entries of features, are large: moves climb at most 100
-    levels, sweeps end when the expected gain is below 10⁻⁵ of the cost, and stages 3 and 4 run only within a time budget.
+    With edges, stages 2 to 4 run as long as they end within 300 visits of each edge, or 100 million in all; a visit reads an edge
+    or compares a position. Without edges, problems of more than 50 000 points, or of more than 10 million entries of features,
+    are large: moves climb at most 100 levels, sweeps end when the expected gain is below 10⁻⁵ of the cost, and stages 3 and 4
+    run only within a time budget.
 
     Parameters
     ----------
@@ -87,8 +94,9 @@ def refine_stage(
     n_jobs: int | None,
     max_sweeps: int | None = None,
     effort: float = 1.0,
+    is_quick: bool = False,
 ) -> Tree:
-    """Run ``refine`` as a stage of a fit, under the run control of the fit."""
+    """Run ``refine`` as a stage of a fit, under the run control of the fit; ``is_quick`` as in ``starts_of``."""
     best = _Best(tree, similarity)
     context = SearchContext(
         n_jobs, check_random_state(random_state), clock, (best.cost, tree), effort, checkpoints=clock.checkpoints
@@ -96,21 +104,46 @@ def refine_stage(
     context.report("start", tree, best.cost)
     if tree.n_leaves < 3 or max_sweeps == 0 or context.should_stop():
         return tree
+    has_one_start = max_sweeps is not None or is_large(similarity)
+    starts = [tree] if has_one_start else starts_of(tree, similarity, context, is_quick)
+    done = _Done()
     with context.checkpoints.scope("search") as scope:
         if scope.saved:
             best.offer(tree_from(scope.saved, tree.names))
             context.restore(scope.saved)
-        done = int(scope.saved.get("done", 0))
-        for number, stage in enumerate(_stages(similarity, context, max_sweeps)):
-            if number < done:
-                continue
-            if context.should_stop():
+            scope.restore(done)
+        while not context.should_stop():
+            stage = _next_stage(done, similarity, context, max_sweeps, len(starts))
+            if stage is None:
                 break
-            best.offer(_run_stage(stage, tree, best, context, max_sweeps))
+            before = context.visits
+            best.offer(_run_stage(stage, starts, best, context, max_sweeps))
             context.report(stage, best.tree, best.cost)
+            done.add(stage, context.visits - before)
             if not context.should_stop():
-                scope.save(done=number + 1, **arrays_of(best.tree), **context.rng_state())
+                scope.save(**vars(done), **arrays_of(best.tree), **context.rng_state())
     return best.tree
+
+
+@dataclass
+class _Done:
+    """Stages that are done."""
+
+    starts: int = 0  # that were swept
+    ratchets: int = 0
+    iterated: int = 0
+    sweep_visits: int = 0  # of the first start
+    ratchet_visits: int = 0  # of the last round
+
+    def add(self, stage: str, visits: int) -> None:
+        """Count a stage, which took so many visits."""
+        if stage == "ratchet":
+            self.ratchets, self.ratchet_visits = self.ratchets + 1, visits
+        elif stage == "iterated":
+            self.iterated += 1
+        else:
+            self.starts += 1
+            self.sweep_visits = self.sweep_visits or visits
 
 
 class _Best:
@@ -134,28 +167,41 @@ def _check_arguments(effort: float, max_sweeps: int | None, time_budget: float |
         raise ValueError(f"time_budget={time_budget} is not a number of seconds >= 0.")
 
 
-def _stages(similarity: Similarity, context: SearchContext, max_sweeps: int | None) -> Iterator[str]:
-    """Yield the stages of the search in order; with a time budget, without end."""
-    yield "sweeps"
+def _next_stage(
+    done: _Done, similarity: Similarity, context: SearchContext, max_sweeps: int | None, n_starts: int
+) -> str | None:
+    """Return the next stage; None when the search is over.
+
+    Another start takes about as many visits as the first one, the first round of the ratchet twice as many, and each other round
+    as many as the one before: stages that would exceed the budget are left out. With a time budget, rounds of the ratchet and of
+    iterated search alternate without end.
+    """
+    if done.starts == 0:
+        return "sweeps"
     if max_sweeps is not None:
-        return
+        return None
     on_the_clock = context.clock.time_budget is not None
-    later = later_stages(similarity, on_the_clock)
-    if "other starts" in later:
-        yield "other starts"
-    rounds = 1 if on_the_clock else n_rounds(similarity, context.effort)
-    while later:
-        yield from ("ratchet",) * rounds
-        yield "iterated"
-        if not on_the_clock:
-            return
+    left = np.inf if on_the_clock else budget_of_visits(similarity, context.effort) - context.visits
+    if done.starts < n_starts and left >= done.sweep_visits:
+        return "other starts"
+    if not later_stages(similarity, on_the_clock):
+        return None
+    if on_the_clock:
+        return "ratchet" if done.ratchets == done.iterated else "iterated"
+    if done.ratchets < n_rounds(similarity, context.effort) and left >= (done.ratchet_visits or 2 * done.sweep_visits):
+        return "ratchet"
+    return "iterated" if done.iterated == 0 and left >= 0 else None
 
 
-def _run_stage(stage: str, tree: Tree, best: _Best, context: SearchContext, max_sweeps: int | None) -> Tree:
-    """Return the tree that a stage finds; the first two stages use the given tree."""
+def _run_stage(stage: str, starts: list[Tree], best: _Best, context: SearchContext, max_sweeps: int | None) -> Tree:
+    """Return the tree that a stage finds."""
     similarity = best.similarity
     if stage == "sweeps":
-        return sweep_tree(tree, similarity, context, max_sweeps, FIRST_ROUNDS if max_sweeps is None else None)
+        rounds = np.inf if max_sweeps is not None or similarity.has_edges else FIRST_ROUNDS
+        return sweep_tree(starts[0], similarity, context, rounds, np.inf if max_sweeps is None else max_sweeps)
     if stage == "other starts":
-        return fuse_other_starts(best.tree, dasgupta_cost(tree, similarity), similarity, context)
+        quiet = context.without_callbacks()
+        other = sweep_tree(starts[1], similarity, quiet, np.inf if similarity.has_edges else FIRST_ROUNDS)
+        context.visits = quiet.visits
+        return fuse(best.tree, other, similarity)
     return (ratchet if stage == "ratchet" else run_iterated_search)(best.tree, similarity, context)

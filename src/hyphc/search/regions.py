@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from .._kernels.search import tree_passes
-from .._kernels.search.state import AGENDA_STATE, Agenda, BlendState, FeatureState, State
-from .._runtime.checkpointing import Snapshot
+from .._kernels.search.state import Agenda, BlendState, FeatureState, GraphState, State
 from .search_context import SearchContext
 from .state import new_agenda, new_scratch
 
@@ -32,35 +26,22 @@ def open_regions(state: State, limit: int, context: SearchContext) -> list[Regio
     counts = tree_passes.count_leaves(state.nodes)
     roots = tree_passes.largest_subtrees(state.nodes, scratch, counts, limit)
     roots = roots[counts[roots] > 2]
+    has_keys = isinstance(state, (GraphState, BlendState))
     regions = []
-    for number, (root, seed) in enumerate(zip(roots, context.draw_seeds(len(roots)), strict=True)):
+    for root, seed in zip(roots, context.draw_seeds(len(roots)), strict=True):
         leaves = tree_passes.leaves_below(state.nodes, scratch, root, counts[root])
-        state.nodes["region"][leaves] = number + 1
         parent = int(state.nodes["parent"][root])
-        regions.append(Region(new_agenda(leaves, seed), parent, int(root), int(counts[root])))
+        agenda = new_agenda(leaves, seed)
+        if has_keys:
+            agenda.now.low, agenda.now.high = state.nodes["first"][root], tree_passes.key_after(state.nodes, root)
+        regions.append(Region(agenda, parent, int(root), int(counts[root])))
     return regions
 
 
 def close_regions(state: State) -> None:
     """Make the whole tree one region again, clear all queues, and update the sums of all nodes."""
-    state.nodes["region"] = 0
     state.nodes["waiting"] = 0
+    if isinstance(state, (GraphState, BlendState)):
+        tree_passes.renumber_leaves(state.nodes, new_scratch(state))
     if isinstance(state, (FeatureState, BlendState)):
         tree_passes.update_all_sums(state, tree_passes.merge_order(state.nodes, new_scratch(state)))
-
-
-def pack_agendas(regions: list[Region]) -> dict[str, Callable[[], npt.NDArray[Any]]]:
-    """Return the agendas of regions as arrays, for a checkpoint."""
-    return {
-        "plans": lambda: np.concatenate([region.agenda.plan for region in regions]),
-        "nows": lambda: np.array([tuple(region.agenda.now) for region in regions], dtype=AGENDA_STATE),
-    }
-
-
-def restore_agendas(regions: list[Region], saved: Snapshot) -> None:
-    """Set the agendas of the same regions to the saved arrays."""
-    ends = np.cumsum([len(region.agenda.plan) for region in regions])
-    for region, plan, now in zip(regions, np.split(saved["plans"], ends[:-1]), saved["nows"], strict=True):
-        region.agenda.plan[...] = plan
-        for name in AGENDA_STATE.names or ():
-            region.agenda.now[name] = now[name]

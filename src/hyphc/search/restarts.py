@@ -1,45 +1,50 @@
-"""Stage 2 of the search: fuse the tree with quickly built ones, each improved by sweeps."""
+"""Starts of the search in graphs and blends: the tree given, and one whose upper part is built top down.
+
+Agglomeration finds small clusters best, bisection large ones. So groups of up to ``GROUP`` leaves of the tree given become the
+leaves of a coarse problem, and that is bisected from the top, as in multilevel graph partitioning. Where data have structure at
+all scales both starts end nearly alike; where they have little, the bisected one ends some per cent lower.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..baselines.bisection import bisecting_kmeans
+from ..baselines.coarsening import coarsen
 from ..baselines.first_tree import quick_tree
 from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
-from ..tree.storage import arrays_of, tree_from
-from .search_context import LARGE_GRAPH, SearchContext
-from .spr_sweep import FIRST_ROUNDS, sweep_tree
-from .tree_fusion import fuse
+from .multilevel import sweep_tree
+from .search_context import SearchContext
+
+GROUP = 8  # leaves of a group that is not bisected
 
 
-def fuse_other_starts(tree: Tree, given: float, similarity: Similarity, context: SearchContext) -> Tree:
-    """Return the tree fused with other starts: the quick tree if cheaper than ``given`` and, for graphs, bisection.
+def starts_of(tree: Tree, similarity: Similarity, context: SearchContext, is_quick: bool = False) -> list[Tree]:
+    """Return the trees to start from, the most promising first.
 
-    Which of the two a graph needs does not follow from their costs: agglomeration finds small clusters best, bisection large
-    ones.
+    Without edges these are the tree given, and the quick tree if that is cheaper. With edges they are the cheaper of the two and
+    its bisected variant, in the order of their costs after a round of sweeps in the coarse problem. ``is_quick`` says that the
+    tree given is the quick tree, or cheaper.
     """
+    starts = [tree]
+    if not is_quick:
+        quick = quick_tree(similarity, context.n_jobs)
+        if dasgupta_cost(quick, similarity) < dasgupta_cost(tree, similarity):
+            starts.append(quick.with_names(tree.names))
+    return _with_bisected(starts[-1], similarity, context) if similarity.has_edges else starts
 
-    def quick() -> Tree | None:
-        start = quick_tree(similarity, context.n_jobs)
-        return start if dasgupta_cost(start, similarity) < given else None
 
-    def bisected() -> Tree | None:
-        is_small = similarity.is_sparse and similarity.n <= LARGE_GRAPH
-        return bisecting_kmeans(similarity, objective="reward", n_jobs=context.n_jobs) if is_small else None
-
-    starts: tuple[Callable[[], Tree | None], ...] = (quick, bisected)
-    with context.checkpoints.scope("starts") as scope:
-        done = int(scope.saved.get("done", 0))
-        tree = tree_from(scope.saved, tree.names) if scope.saved else tree
-        for number in range(done, len(starts)):
-            start = None if context.should_stop() else starts[number]()
-            if start is not None and not context.should_stop():
-                tree = fuse(
-                    tree, sweep_tree(start, similarity, context.without_callbacks(), rounds=FIRST_ROUNDS), similarity
-                )
-            if not context.should_stop():
-                scope.save(done=number + 1, **arrays_of(tree))
-    return tree
+def _with_bisected(tree: Tree, similarity: Similarity, context: SearchContext) -> list[Tree]:
+    """Return the tree and the one whose groups of up to ``GROUP`` leaves are joined by bisection, the more promising first."""
+    level = coarsen(tree, similarity, GROUP)
+    if level.tree.n_leaves < 3:
+        return [tree]
+    quiet = context.without_callbacks()
+    bisected = bisecting_kmeans(level.similarity.local_part, objective="reward", n_jobs=context.n_jobs)
+    costs = [
+        dasgupta_cost(sweep_tree(start, level.similarity, quiet, rounds=1), level.similarity)
+        for start in (level.tree, bisected)
+    ]
+    context.visits = quiet.visits
+    starts = [tree, level.expand(bisected).with_names(tree.names)]
+    return starts if costs[0] <= costs[1] else starts[::-1]

@@ -10,22 +10,26 @@ from typing import Any
 import numpy as np
 
 from .._kernels.search.state import Scratch, State
-from .._runtime.checkpointing import NoCheckpoints, Scope, Snapshot
+from .._runtime.checkpointing import NoCheckpoints, Snapshot
 from .._runtime.parallel import n_threads, thread_map
 from .._runtime.run_control import Clock
 from ..scores.costs import dasgupta_cost
-from ..similarity import Similarity
+from ..similarity import Graph, Similarity
 from ..tree import Tree
-from .state import mutable_arrays, new_scratch
+from .state import new_scratch
 
 BATCH = 1_024  # trials between two checks of the deadline
-# Large problems, by leaves or by entries of their features, are searched from one tree only.
+# Problems without edges that are large, by leaves or by entries of their features, are searched from one tree only.
 LARGE, LARGE_FEATURES = 50_000, 10_000_000
-LARGE_GRAPH = 10_000  # leaves beyond which graphs are not bisected
+# With edges, the stages after the first sweeps run as long as they are expected to end within so many visits, for effort 1: a
+# visit reads an edge or compares a position, some 50 nanoseconds. The first is per stored edge, the second in all.
+VISITS_PER_EDGE, LEAST_VISITS = 300, 100_000_000
 
 
 def is_large(similarity: Similarity) -> bool:
-    """Return whether the search is limited to one tree and local moves."""
+    """Return whether a problem without edges is limited to one tree and local moves."""
+    if similarity.has_edges:
+        return False
     return similarity.n > LARGE or similarity.n * similarity.n_columns > LARGE_FEATURES
 
 
@@ -34,6 +38,19 @@ def later_stages(similarity: Similarity, on_the_clock: bool) -> tuple[str, ...]:
     if is_large(similarity):
         return ("ratchet", "iterated") if on_the_clock else ()
     return ("other starts", "ratchet", "iterated")
+
+
+def stored_edges(similarity: Similarity) -> int:
+    """Return the number of stored edges, each counted in both directions; 0 without a graph."""
+    graph = similarity.local_part
+    return len(graph.data) if isinstance(graph, Graph) else 0
+
+
+def budget_of_visits(similarity: Similarity, effort: float) -> float:
+    """Return the visits within which a search shall end; infinity without edges."""
+    if not similarity.has_edges:
+        return np.inf
+    return effort * max(LEAST_VISITS, VISITS_PER_EDGE * stored_edges(similarity))
 
 
 @dataclass
@@ -46,11 +63,12 @@ class SearchContext:
     best: tuple[float, Tree]
     effort: float = 1.0
     is_quiet: bool = False
+    visits: int = 0  # edges read and positions compared so far
     checkpoints: NoCheckpoints = field(default_factory=NoCheckpoints)
 
     def single_threaded(self) -> SearchContext:
         """Return the context on one thread, without callbacks and checkpoints: for one of several trees in parallel."""
-        return replace(self, n_jobs=1, is_quiet=True, checkpoints=NoCheckpoints())
+        return replace(self, n_jobs=1, is_quiet=True, visits=0, checkpoints=NoCheckpoints())
 
     def without_callbacks(self) -> SearchContext:
         """Return the context without callbacks: for a tree that need not become the best."""
@@ -71,14 +89,14 @@ class SearchContext:
         cost, best = self.best
         self.clock.report(stage, cost, lambda: best)
 
-    def report_sweep(self, number: int, tree: Callable[[], Tree], similarity: Similarity) -> None:
+    def report_sweep(self, tree: Callable[[], Tree], similarity: Similarity) -> None:
         """Count a sweep, and report the tree after it."""
         if self.is_quiet:
             return
         self.clock.steps += 1
         if self.clock.has_listeners:
             found = tree()
-            self.report(f"sweep {number}", found, dasgupta_cost(found, similarity))
+            self.report(f"sweep {self.clock.steps}", found, dasgupta_cost(found, similarity))
 
     def draw_seeds(self, count: int) -> list[int]:
         """Return random seeds for ``count`` tasks."""
@@ -87,18 +105,13 @@ class SearchContext:
     def rng_state(self) -> dict[str, Any]:
         """Return the state of the generator and the number of sweeps, for a checkpoint."""
         _, keys, place, *_ = self.rng.get_state()
-        return {"random": np.append(keys, np.uint32(place)), "steps": self.clock.steps}
+        return {"random": np.append(keys, np.uint32(place)), "steps": self.clock.steps, "visits": self.visits}
 
     def restore(self, saved: Snapshot) -> None:
         """Restore what ``rng_state`` returned, if it was saved."""
         if "random" in saved:
             self.rng.set_state(("MT19937", saved["random"][:-1], int(saved["random"][-1]), 0, 0.0))
-            self.clock.steps = int(saved["steps"])
-
-    def save(self, scope: Scope, state: State, **values: Any) -> None:
-        """Save a state between two steps; not after an interrupted step, which a resumed fit would not repeat."""
-        if not self.should_stop():
-            scope.save(**mutable_arrays(state), **values, **self.rng_state())
+            self.clock.steps, self.visits = int(saved["steps"]), int(saved["visits"])
 
 
 class ScratchPool:
@@ -106,9 +119,14 @@ class ScratchPool:
 
     def __init__(self, state: State, n_jobs: int | None, abort: Callable[[], object] | None = None) -> None:
         self.n_jobs, self.abort = n_jobs, abort
+        self._scratches = [new_scratch(state) for _ in range(n_threads(n_jobs))]
         self.free: SimpleQueue[Scratch] = SimpleQueue()
-        for _ in range(n_threads(n_jobs)):
-            self.free.put(new_scratch(state))
+        for scratch in self._scratches:
+            self.free.put(scratch)
+
+    def visits(self) -> int:
+        """Return the visits of all threads; their sum does not depend on the number of threads."""
+        return sum(int(scratch.counts.visits) for scratch in self._scratches)
 
     def map(self, function: Callable[[Any, Scratch], object], items: Sequence[Any]) -> None:
         """Call function(item, scratch) for all items, on the threads of ``n_jobs``."""
@@ -123,9 +141,9 @@ class ScratchPool:
         thread_map(call, items, self.n_jobs, self.abort)
 
 
-def batches(n_items: int, context: SearchContext, first: int = 0) -> Iterator[slice]:
+def batches(n_items: int, context: SearchContext) -> Iterator[slice]:
     """Yield slices of at most ``BATCH`` items, until all are done or time is up."""
-    for begin in range(first, n_items, BATCH):
+    for begin in range(0, n_items, BATCH):
         if context.should_stop():
             return
         yield slice(begin, min(begin + BATCH, n_items))

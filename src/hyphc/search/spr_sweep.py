@@ -1,9 +1,6 @@
-"""Stage 1 of the search, subtree prune and regraft (SPR): each subtree moves where the cost is least, until none gains."""
+"""Subtree prune and regraft (SPR): sweeps in which each subtree moves where the cost is least, until none gains."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -13,69 +10,55 @@ from .._kernels.search.state import Agenda, Scratch, State
 from .._runtime.arrays import Ints
 from ..similarity import Similarity
 from ..tree import Tree
+from .regions import Region, close_regions, open_regions
 from .search_context import ScratchPool, SearchContext, batches, is_large
-from .state import build_state, cost_scale, new_agenda, renumber_depth_first, restore_state, state_cost, tree_from_state
+from .state import build_state, cost_scale, new_agenda, renumber_depth_first, state_cost, tree_from_state
 
-# Rounds over all subtrees before other stages gain more in the same time.
-FIRST_ROUNDS = 2
-MIN_GAIN = 3e-5  # a round that gains a smaller fraction of the cost is the last
+MIN_GAIN = 3e-5  # a round over all subtrees that gains a smaller fraction of the cost is the last
 CHUNK = 8_192  # maximum subtrees tried on one version of the tree
 SLICE = 256  # subtrees of one task; neither depends on the number of threads
+REGION = 1_024  # leaves of a subtree that is searched as a region: it fits into a core's cache
+# Maximum nodes that a trial expands below one node, and levels it climbs, in large problems. Few trials would expand more. Good
+# trees of a million leaves are hundreds of levels deep, but most gains are local.
+OPENED, CLIMBED = 100.0, 100.0
+NEGLIGIBLE = (
+    1e-5  # there, a sweep ends when the expected gain of the remaining trials is below this fraction of the cost
+)
 
 
-@dataclass
-class _SweepProgress:
-    """Progress of the sweeps of a tree."""
-
-    cost: float
-    left: float  # rounds to go
-    sweeps: int = 0
-    last: float = np.inf  # cost before the last sweep
-    before: float = np.inf  # cost before the round
-    tried: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # subtrees to try next
-
-    def start_round(self, scale: float, n_nodes: int) -> bool:
-        """Return whether subtrees are left to try; begin another round over all of them if the last one gained enough."""
-        # in float32, moves of negligible gain could repeat for ever
-        if len(self.tried) and self.cost < self.last:
-            return True
-        if self.left <= 0 or not self.before - self.cost > MIN_GAIN * scale:
-            return False
-        self.before, self.left = self.cost, self.left - 1
-        self.tried, self.last = np.arange(n_nodes), np.inf
-        return True
-
-
-def sweep_tree(
-    tree: Tree, similarity: Similarity, context: SearchContext, max_sweeps: int | None = None, rounds: int | None = None
+def sweep_all_sizes(
+    tree: Tree, similarity: Similarity, context: SearchContext, rounds: float = np.inf, max_sweeps: float = np.inf
 ) -> Tree:
     """Return the tree after sweeps: all subtrees, then the re-queued ones until none is left, and again from all.
 
-    Ends when such a round gains less than ``MIN_GAIN``, or after ``max_sweeps`` or ``rounds``. Large trees get multilevel sweeps.
+    Ends when such a round gains less than ``MIN_GAIN``, or after so many rounds or sweeps. Large problems get one round.
     """
-    if is_large(similarity):
-        from .multilevel import sweep_multilevel  # here, since that module imports this one
-
-        return sweep_multilevel(tree, similarity, context, partial(sweep_tree, rounds=1), max_sweeps)
     ordered, permuted, leaves = renumber_depth_first(tree, similarity)
     state = build_state(ordered, permuted)
+    large = is_large(similarity)
+    if large:
+        state, rounds = limit_trials(state), 1
     pool = ScratchPool(state, context.n_jobs, context.stop)
-    highest, most = similarity.maximum(), np.inf if max_sweeps is None else max_sweeps
-    with context.checkpoints.scope("sweeps") as scope:
-        course = _SweepProgress(state_cost(state), np.inf if rounds is None else rounds)
-        restore_state(state, scope.saved)
-        context.restore(scope.saved)
-        scope.restore(course)
-        while (
-            not context.should_stop()
-            and course.sweeps < most
-            and course.start_round(cost_scale(state), 2 * similarity.n - 1)
-        ):
-            course.tried = sweep_once(state, pool, course.tried, 0.0, context)
-            course.sweeps, course.cost, course.last = course.sweeps + 1, state_cost(state), course.cost
-            context.report_sweep(course.sweeps, lambda: tree_from_state(state, leaves, highest, tree.names), similarity)
-            context.save(scope, state, **vars(course))
+    if large:
+        sweep_regions(state, pool, context)
+    highest, enough = similarity.maximum(), NEGLIGIBLE * cost_scale(state) if large else 0.0
+    cost, before, last, sweeps = state_cost(state), np.inf, np.inf, 0
+    tried = np.empty(0, dtype=np.int64)
+    while sweeps < max_sweeps and not context.should_stop():
+        if len(tried) == 0 or cost >= last:  # in float32, moves of negligible gain could repeat for ever
+            if rounds <= 0 or before - cost <= MIN_GAIN * cost_scale(state):
+                break
+            tried, before, last, rounds = np.arange(2 * similarity.n - 1), cost, np.inf, rounds - 1
+        tried = sweep_once(state, pool, tried, enough, context)
+        sweeps, cost, last = sweeps + 1, state_cost(state), cost
+        context.report_sweep(lambda: tree_from_state(state, leaves, highest, tree.names), similarity)
+    context.visits += pool.visits()
     return tree_from_state(state, leaves, highest, tree.names)
+
+
+def limit_trials(state: State) -> State:
+    """Return the state with limits on the nodes that a trial expands and the levels that it climbs."""
+    return state._replace(terms=state.terms._replace(opened=OPENED, climbed=CLIMBED))
 
 
 def sweep_once(state: State, pool: ScratchPool, tried: Ints, enough: float, context: SearchContext) -> Ints:
@@ -106,6 +89,20 @@ def sweep_once(state: State, pool: ScratchPool, tried: Ints, enough: float, cont
         requeued[again] = True
         state.nodes["waiting"][again] = 0
     return np.flatnonzero(requeued)
+
+
+def sweep_regions(state: State, pool: ScratchPool, context: SearchContext) -> None:
+    """Search subtrees that fit into a core's cache, in parallel: most moves in a large tree are local."""
+
+    def work(region: Region, scratch: Scratch) -> None:
+        tree_passes.queue_all(state.nodes, scratch, region.agenda, region.root)
+        for batch in batches(2 * region.n_leaves, context):
+            local_search.search_region(
+                state, scratch, region.agenda, region.region_parent, np.inf, batch.stop - batch.start
+            )
+
+    pool.map(work, open_regions(state, REGION, context))
+    close_regions(state)
 
 
 def _largest_first(state: State, subtrees: Ints) -> Ints:

@@ -17,6 +17,7 @@ from .._kernels.search.state import (
     DENSE_NODE,
     FEATURE_NODE,
     GRAPH_NODE,
+    KEY_SPACE,
     WORK,
     Agenda,
     BlendState,
@@ -29,7 +30,6 @@ from .._kernels.search.state import (
 )
 from .._kernels.tree.passes import lifted_heights, subtree_sums
 from .._runtime.arrays import Ints, Records, zero_record
-from .._runtime.checkpointing import Snapshot
 from ..scores.costs import split_weights
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity
 from ..similarity.base import by_kind
@@ -120,7 +120,9 @@ def build_state(tree: Tree, similarity: Similarity) -> State:
     nodes["parent"][nodes["left"][inner]] = nodes["parent"][nodes["right"][inner]] = inner
     nodes["left"][-1], nodes["parent"][root] = root, 2 * n - 1
     nodes["points"][number] = subtree_sums(np.array(tree.children), similarity.sizes[:m])
-    nodes["region"][m:n] = -1
+    if isinstance(state, (GraphState, BlendState)):
+        nodes["first"][m:n] = nodes["last"][m:n] = -1
+        set_keys(nodes, tree, number)
     if not isinstance(state, FeatureState):
         joined = similarity if m == n else similarity.subset(np.arange(m))
         nodes["edges" if isinstance(state, BlendState) else "cut"][inner] = split_weights(tree, joined.local_part)
@@ -133,16 +135,11 @@ def build_state(tree: Tree, similarity: Similarity) -> State:
     return state
 
 
-def mutable_arrays(state: State) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays that a search changes; sums too, since recomputed ones would differ in their last digits."""
-    return {name: getattr(state, name) for name in ("nodes", "sums") if hasattr(state, name)}
-
-
-def restore_state(state: State, saved: Snapshot) -> None:
-    """Copy saved arrays, if any, into the state."""
-    for name, array in mutable_arrays(state).items():
-        if name in saved:
-            array[...] = saved[name]
+def set_keys(nodes: Records, tree: Tree, number: Ints) -> None:
+    """Spread the keys of the leaves evenly in tree order, and set the intervals of all nodes."""
+    spacing = KEY_SPACE // (len(nodes) // 2 + 1)
+    nodes["first"][number] = tree._first * spacing
+    nodes["last"][number] = (tree._first + tree.sizes - 1) * spacing
 
 
 def renumber_depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Similarity, npt.NDArray[np.int64]]:
@@ -151,8 +148,9 @@ def renumber_depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Simi
     A search then accesses memory in order. A matrix keeps its leaves: copying it would cost more than it gains.
     """
     n = tree.n_leaves
-    scheduled, merges, _ = tree._heavy_first_schedule
-    permuted, leaves = similarity.reordered(scheduled.astype(np.int64))
+    sizes = np.asarray(tree.sizes[n:])
+    merges = np.lexsort((sizes, tree._first[n:] + sizes))  # children before parents, left before right
+    permuted, leaves = similarity.reordered(tree.leaf_order())
     number = np.empty(2 * n - 1, dtype=np.int64)
     number[leaves] = np.arange(n)
     number[n + merges] = n + np.arange(n - 1)
@@ -161,7 +159,9 @@ def renumber_depth_first(tree: Tree, similarity: Similarity) -> tuple[Tree, Simi
 
 def new_scratch(state: State) -> Scratch:
     """Return working space for one thread."""
-    return Scratch(np.zeros(len(state.nodes), dtype=WORK), zero_record(COUNTS))
+    n = len(state.nodes) // 2
+    by_leaf = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.zeros(n), np.empty(n + 1)
+    return Scratch(np.zeros(len(state.nodes), dtype=WORK), zero_record(COUNTS), *by_leaf)
 
 
 def state_cost(state: State) -> float:
@@ -184,6 +184,7 @@ def new_agenda(leaves: Ints, seed: int) -> Agenda:
     plan["leaf"][: len(leaves)] = leaves
     now = zero_record(AGENDA_STATE)
     now.random = 1 + seed % 2_147_483_646
+    now.high = KEY_SPACE
     return Agenda(plan, now, len(leaves))
 
 

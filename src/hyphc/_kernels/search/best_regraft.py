@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._runtime.arrays import Records
 from ..._runtime.jit import part
 from .dispatch import lower_bound_below, prepare_weights, weight
 from .state import Scratch, State, sibling
@@ -44,24 +43,25 @@ _TINY = 1e-300  # a cap of 0 means that A has no weight at all; any positive num
 
 @part
 def search_below(
-    state: State, work: Records, A: int, cap: float, reach: float, best: float, place: int
+    state: State, scratch: Scratch, A: int, cap: float, reach: float, best: float, place: int
 ) -> tuple[float, int]:
     """Search strictly below the node at the bottom of the stack; return the best f and its position, as given if none is better.
 
     One ``weight`` serves both children of each expanded node; the child of the lower bound is expanded first. Ends early, with
     the best so far, once ``terms.opened`` nodes are expanded.
     """
-    nodes, left = state.nodes, state.terms.opened
+    nodes, work, left = state.nodes, scratch.work, state.terms.opened
     a = nodes[A].points
-    top = 1
+    top, expanded = 1, np.int64(0)
     while top > 0 and left > 0.0:
         left -= 1.0
         top -= 1
         v, acc, w = work[top].node, work[top].acc, work[top].weight
-        if lower_bound_below(state, work, v, a, acc, w, cap, reach) >= best:
+        if lower_bound_below(state, scratch, v, a, acc, w, cap, reach) >= best:
             continue
         one, two = nodes[v].left, nodes[v].right
-        w_one = weight(state, work, A, one)
+        expanded += 1
+        w_one = weight(state, scratch, A, one)
         if w_one > w and state.terms.tilt == 0.0:
             w_one = w  # no similarity of a pure kind is below 0, whatever rounding says
         w_two = w - w_one
@@ -73,8 +73,8 @@ def search_below(
             best, place = f_one, one
         if f_two < best:
             best, place = f_two, two
-        low_one = lower_bound_below(state, work, one, a, acc_one, w_one, cap, reach)
-        low_two = lower_bound_below(state, work, two, a, acc_two, w_two, cap, reach)
+        low_one = lower_bound_below(state, scratch, one, a, acc_one, w_one, cap, reach)
+        low_two = lower_bound_below(state, scratch, two, a, acc_two, w_two, cap, reach)
         if low_one < low_two:
             one, two = two, one
             low_one, low_two = low_two, low_one
@@ -86,6 +86,7 @@ def search_below(
         if low_two < best:
             work[top].node, work[top].acc, work[top].weight = two, acc_two, w_two
             top += 1
+    scratch.counts.visits += np.int64(2) * expanded
     return best, place
 
 
@@ -93,7 +94,7 @@ def search_below(
 def best_regraft(state: State, scratch: Scratch, A: int, region_parent: int) -> tuple[int, float]:
     """Return the cheapest node to graft A above, and the gain of the move; (−1, 0) if no gain exceeds rounding.
 
-    Does not change the tree. Ancestors of A count as if A were pruned. Leaves the weights of A prepared.
+    Does not change the tree. Ancestors of A count as if A were pruned.
     """
     nodes, work = state.nodes, scratch.work
     cap, reach = prepare_weights(state, scratch, A, region_parent)
@@ -108,7 +109,7 @@ def best_regraft(state: State, scratch: Scratch, A: int, region_parent: int) -> 
         levels -= 1.0
         u, o = nodes[below].parent, sibling(nodes, below)
         points = nodes[u].points  # those of u without A, and a
-        w = weight(state, work, A, o)
+        w = weight(state, scratch, A, o)
         before = best
         acc_o = acc + points * (inner - w)
         if below == A:  # where A is now
@@ -123,11 +124,12 @@ def best_regraft(state: State, scratch: Scratch, A: int, region_parent: int) -> 
                 best, place = f_u, u
         inner += w
         work[0].node, work[0].acc, work[0].weight = o, acc_o, w
-        best, place = search_below(state, work, A, cap, reach, best, place)
+        best, place = search_below(state, scratch, A, cap, reach, best, place)
         if best < before:
             # a blend's parts may cancel; rounding is of their sizes
             terms = points * (abs(inner) + state.terms.hidden * a * points)
         below = u
+        scratch.counts.visits += 2
     if present - best > state.terms.tolerance * terms:
         return place, present - best
     return -1, 0.0
@@ -135,14 +137,14 @@ def best_regraft(state: State, scratch: Scratch, A: int, region_parent: int) -> 
 
 @part
 def cheapest_insertion(state: State, scratch: Scratch, A: int) -> int:
-    """Return the cheapest node to graft A above, A not being part of the tree. Leaves the weights of A prepared."""
+    """Return the cheapest node to graft A above, A not being part of the tree."""
     nodes, work = state.nodes, scratch.work
     region_parent = nodes.shape[0] - 1
     root = nodes[region_parent].left
     cap, reach = prepare_weights(state, scratch, A, region_parent)
     cap = max(cap, _TINY)
-    w = weight(state, work, A, root)
+    w = weight(state, scratch, A, root)
     work[0].node, work[0].acc, work[0].weight = root, 0.0, w
     here = (nodes[root].points + nodes[A].points) * w
-    _, place = search_below(state, work, A, cap, reach, here, root)
+    _, place = search_below(state, scratch, A, cap, reach, here, root)
     return place

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._runtime.arrays import Records
 from ..._runtime.jit import part
 from .dispatch import finish_move, lower_bound_below, prepare_weights, update_cut, update_sums, weight
 from .features import DEVIATION, add_children, dot, loosest_split, propagate_loosest, uniform_cost
-from .graph import prepare_edge_weights
+from .graph import assign_keys, edge_weight, prepare_edge_weights
 from .state import BlendState, Scratch
 
 
@@ -23,20 +22,20 @@ def background_weight(state: BlendState, u: int, v: int) -> float:
 @prepare_weights.of(BlendState)
 def _(state: BlendState, scratch: Scratch, A: int, region_parent: int) -> tuple[float, float]:
     reach = state.terms.scale * np.sqrt(dot(state.sums[A], state.sums[A]))
-    return prepare_edge_weights(state, scratch, A, region_parent), reach
+    return prepare_edge_weights(state, scratch, A), reach
 
 
 @weight.of(BlendState)
-def _(state: BlendState, work: Records, A: int, v: int) -> float:
-    return work[v].flow + background_weight(state, A, v)  # type: ignore[no-any-return]
+def _(state: BlendState, scratch: Scratch, A: int, v: int) -> float:
+    return edge_weight(scratch, state.nodes[v].first, state.nodes[v].last) + background_weight(state, A, v)
 
 
 @lower_bound_below.of(BlendState)
-def _(state: BlendState, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float) -> float:
+def _(state: BlendState, scratch: Scratch, v: int, a: float, acc: float, w: float, cap: float, reach: float) -> float:
     nodes, least = state.nodes, state.terms.least
     if nodes[v].left < 0:
         return np.inf
-    points, near = nodes[v].points, work[v].flow
+    points, near = nodes[v].points, edge_weight(scratch, nodes[v].first, nodes[v].last)
     full = 0.5 * (near / cap + least) if near > cap * least else least
     unlike = reach * np.sqrt(points * nodes[v].scatter) + state.terms.tilt * a * np.sqrt(points * nodes[v].disparity)
     even = uniform_cost(nodes, v, a, w - near) - DEVIATION * points * unlike
@@ -44,8 +43,9 @@ def _(state: BlendState, work: Records, v: int, a: float, acc: float, w: float, 
 
 
 @update_cut.of(BlendState)
-def _(state: BlendState, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
-    state.nodes[u].edges = keep * state.nodes[u].edges + sign * work[v].flow
+def _(state: BlendState, scratch: Scratch, A: int, u: int, v: int, keep: float, sign: float) -> None:
+    near = edge_weight(scratch, state.nodes[v].first, state.nodes[v].last)
+    state.nodes[u].edges = keep * state.nodes[u].edges + sign * near
 
 
 @update_sums.of(BlendState)
@@ -64,6 +64,7 @@ def _(state: BlendState, u: int) -> None:
 
 
 @finish_move.of(BlendState)
-def _(state: BlendState, work: Records, top: int, begin: int, region_parent: int) -> None:
+def _(state: BlendState, scratch: Scratch, A: int, top: int, begin: int, region_parent: int) -> None:
     nodes = state.nodes
+    assign_keys(state, scratch, A, region_parent)
     propagate_loosest(nodes, top, loosest_split(nodes, top, nodes[top].cut - nodes[top].edges), region_parent)

@@ -8,7 +8,6 @@ from ..._runtime.arrays import Floats, Records
 from ..._runtime.jit import part
 from .dispatch import (
     append_leaf,
-    clear_weights,
     finish_move,
     lower_bound_below,
     position,
@@ -53,36 +52,31 @@ def renumber(nodes: Records, work: Records, top: int, begin: int) -> None:
 
 @prepare_weights.of(DenseState)
 def _(state: DenseState, scratch: Scratch, A: int, region_parent: int) -> tuple[float, float]:
-    nodes, work, row = state.nodes, scratch.work, subtree_row(state, A)
+    nodes, sums, row = state.nodes, scratch.sums, subtree_row(state, A)
     root = A
     while nodes[root].parent != region_parent:
         root = nodes[root].parent
     begin, end = nodes[root].first, nodes[root].last
     inside, outside = nodes[A].first, nodes[A].last
     largest = total = 0.0
-    work[begin].flow = 0.0
+    sums[begin] = 0.0
     for k in range(begin, end):
         if k < inside or k >= outside:
             j = nodes[k].order
             largest = max(largest, row[j] / nodes[j].points)
             total += row[j]
-        work[k + 1].flow = total
+        sums[k + 1] = total
     return largest, np.inf
 
 
 @weight.of(DenseState)
-def _(state: DenseState, work: Records, A: int, v: int) -> float:
-    return work[state.nodes[v].last].flow - work[state.nodes[v].first].flow  # type: ignore[no-any-return]
-
-
-@clear_weights.of(DenseState)
-def _(state: DenseState, scratch: Scratch) -> None:
-    pass
+def _(state: DenseState, scratch: Scratch, A: int, v: int) -> float:
+    return scratch.sums[state.nodes[v].last] - scratch.sums[state.nodes[v].first]  # type: ignore[no-any-return]
 
 
 @lower_bound_below.of(DenseState, GraphState)
 def _(
-    state: DenseState | GraphState, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float
+    state: DenseState | GraphState, scratch: Scratch, v: int, a: float, acc: float, w: float, cap: float, reach: float
 ) -> float:
     nodes, least = state.nodes, state.terms.least
     if nodes[v].left < 0:
@@ -91,9 +85,9 @@ def _(
     return acc + a * (nodes[v].cut + w) + full * w  # type: ignore[no-any-return]
 
 
-@update_cut.of(DenseState, GraphState)
-def _(state: DenseState | GraphState, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
-    state.nodes[u].cut = keep * state.nodes[u].cut + sign * weight(state, work, A, v)
+@update_cut.of(DenseState)
+def _(state: DenseState, scratch: Scratch, A: int, u: int, v: int, keep: float, sign: float) -> None:
+    state.nodes[u].cut = keep * state.nodes[u].cut + sign * weight(state, scratch, A, v)
 
 
 @update_sums.of(DenseState)
@@ -110,8 +104,8 @@ def _(state: DenseState, v: int) -> int:
 
 
 @finish_move.of(DenseState)
-def _(state: DenseState, work: Records, top: int, begin: int, region_parent: int) -> None:
-    renumber(state.nodes, work, top, begin)
+def _(state: DenseState, scratch: Scratch, A: int, top: int, begin: int, region_parent: int) -> None:
+    renumber(state.nodes, scratch.work, top, begin)
 
 
 @append_leaf.of(DenseState)

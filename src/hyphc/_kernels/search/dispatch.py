@@ -1,13 +1,14 @@
 """Operations of the search that depend on the kind of similarity; bodies are in features, dense, graph and blend.
 
+A kind without a body of its own has the one given here, which does nothing.
+
 ``prepare_weights`` prepares one subtree A, ``weight`` returns w(A, v) = Σ w_ij, i below A and j below v, for any v outside
-A, and ``clear_weights`` resets the working space. ``lower_bound_below`` bounds the cost of A below a node (see ``best_regraft``).
+A. ``lower_bound_below`` bounds the cost of A below a node (see ``best_regraft``).
 ``update_cut``, ``update_sums`` and ``finish_move`` update the tree after a move.
 """
 
 from __future__ import annotations
 
-from ..._runtime.arrays import Records
 from ..._runtime.jit import dispatch_on_type
 from .state import Scratch, State
 
@@ -22,25 +23,20 @@ def prepare_weights(state: State, scratch: Scratch, A: int, region_parent: int) 
 
 
 @dispatch_on_type
-def weight(state: State, work: Records, A: int, v: int) -> float:
+def weight(state: State, scratch: Scratch, A: int, v: int) -> float:
     """Return w(A, v), after ``prepare_weights`` for A."""
 
 
 @dispatch_on_type
-def clear_weights(state: State, scratch: Scratch) -> None:
-    """Reset the working space of ``prepare_weights``."""
-
-
-@dispatch_on_type
 def lower_bound_below(
-    state: State, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float
+    state: State, scratch: Scratch, v: int, a: float, acc: float, w: float, cap: float, reach: float
 ) -> float:
     """Return a lower bound on f over all positions strictly below v; a = |A|, w = w(A, v), acc = acc(v); inf for leaves."""
 
 
 @dispatch_on_type
-def update_cut(state: State, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
-    """Set the cut of u to ``keep`` times itself plus ``sign`` times w(A, v); a no-op where ``update_sums`` recomputes it."""
+def update_cut(state: State, scratch: Scratch, A: int, u: int, v: int, keep: float, sign: float) -> None:
+    """Set the cut of u to ``keep`` times itself plus ``sign`` times w(A, v); nothing where ``update_sums`` recomputes it."""
 
 
 @dispatch_on_type
@@ -51,11 +47,12 @@ def update_sums(state: State, u: int) -> None:
 @dispatch_on_type
 def position(state: State, v: int) -> int:
     """Return the position of the first leaf below v in the leaf order, for kinds that keep one; else 0."""
+    return 0
 
 
 @dispatch_on_type
-def finish_move(state: State, work: Records, top: int, begin: int, region_parent: int) -> None:
-    """After a move below ``top``, whose leaves begin at ``begin``: renumber them, or propagate looser splits upwards."""
+def finish_move(state: State, scratch: Scratch, A: int, top: int, begin: int, region_parent: int) -> None:
+    """After a move of A below ``top``, whose leaves begin at ``begin``: renumber leaves, propagate looser splits upwards."""
 
 
 @dispatch_on_type

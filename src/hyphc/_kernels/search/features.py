@@ -10,17 +10,13 @@ import numpy.typing as npt
 from ..._runtime.arrays import Records
 from ..._runtime.jit import part
 from .dispatch import (
-    append_leaf,
-    clear_weights,
     finish_move,
     lower_bound_below,
-    position,
     prepare_weights,
-    update_cut,
     update_sums,
     weight,
 )
-from .state import BlendState, FeatureState, GraphState, Scratch, State
+from .state import FeatureState, Scratch, State
 
 DEVIATION = 0.4  # bound on the standard deviation of t, as a fraction of |v|; see best_regraft
 
@@ -90,18 +86,13 @@ def _(state: FeatureState, scratch: Scratch, A: int, region_parent: int) -> tupl
 
 
 @weight.of(FeatureState)
-def _(state: FeatureState, work: Records, A: int, v: int) -> float:
+def _(state: FeatureState, scratch: Scratch, A: int, v: int) -> float:
     counts = state.nodes[A].points * state.nodes[v].points
     return state.terms.offset * counts + state.terms.scale * dot(state.sums[A], state.sums[v])  # type: ignore[no-any-return]
 
 
-@clear_weights.of(FeatureState)
-def _(state: FeatureState, scratch: Scratch) -> None:
-    pass
-
-
 @lower_bound_below.of(FeatureState)
-def _(state: FeatureState, work: Records, v: int, a: float, acc: float, w: float, cap: float, reach: float) -> float:
+def _(state: FeatureState, scratch: Scratch, v: int, a: float, acc: float, w: float, cap: float, reach: float) -> float:
     nodes, least = state.nodes, state.terms.least
     if nodes[v].left < 0:
         return np.inf
@@ -109,11 +100,6 @@ def _(state: FeatureState, work: Records, v: int, a: float, acc: float, w: float
     full = 0.5 * (w / cap + least) if w > cap * least else least
     even = uniform_cost(nodes, v, a, w) - DEVIATION * reach * points * np.sqrt(points * nodes[v].scatter)
     return acc + a * (nodes[v].cut + w) + max(full * w, even)  # type: ignore[no-any-return]
-
-
-@update_cut.of(FeatureState)
-def _(state: FeatureState, work: Records, A: int, u: int, v: int, keep: float, sign: float) -> None:
-    pass
 
 
 @update_sums.of(FeatureState)
@@ -127,16 +113,6 @@ def _(state: FeatureState, u: int) -> None:
     nodes[u].loosest = min(loosest, loosest_split(nodes, right, nodes[right].cut))
 
 
-@position.of(FeatureState, GraphState, BlendState)
-def _(state: State, v: int) -> int:
-    return 0
-
-
 @finish_move.of(FeatureState)
-def _(state: FeatureState, work: Records, top: int, begin: int, region_parent: int) -> None:
+def _(state: FeatureState, scratch: Scratch, A: int, top: int, begin: int, region_parent: int) -> None:
     propagate_loosest(state.nodes, top, loosest_split(state.nodes, top, state.nodes[top].cut), region_parent)
-
-
-@append_leaf.of(FeatureState, GraphState, BlendState)
-def _(state: State, A: int) -> None:
-    pass

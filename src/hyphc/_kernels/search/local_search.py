@@ -7,7 +7,7 @@ import numpy as np
 from ..._runtime.arrays import Records
 from ..._runtime.jit import kernel, part
 from .best_regraft import best_regraft
-from .dispatch import clear_weights, prepare_weights
+from .dispatch import prepare_weights
 from .spr import regraft, requeue_nearby
 from .state import Agenda, Scratch, State, child, draw_below, pop, sibling
 
@@ -65,6 +65,7 @@ def search_region(
     """
     nodes, plan, now, counts = state.nodes, agenda.plan, agenda.now, scratch.counts
     stop = counts.trials + effort
+    counts.low, counts.high = now.low, now.high
     total = 0.0
     while counts.trials < stop:
         perturbing = now.waiting == 0
@@ -98,7 +99,6 @@ def search_region(
                 if nodes[A].parent != region_parent:
                     v, _ = best_regraft(state, scratch, A, region_parent)
                 if v < 0:
-                    clear_weights(state, scratch)
                     continue
             elif perturbing and (change > 0.0 or now.waiting > 0):
                 undoing = True
@@ -106,8 +106,7 @@ def search_region(
             else:
                 break
             beside = sibling(nodes, A)
-            change += regraft(state, scratch.work, A, v, region_parent)
-            clear_weights(state, scratch)
+            change += regraft(state, scratch, A, v, region_parent)
             if not undoing:
                 plan[now.logged].moved, plan[now.logged].beside = A, beside
                 now.logged += 1

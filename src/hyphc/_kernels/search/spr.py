@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..._runtime.arrays import Records
 from ..._runtime.jit import part
 from .dispatch import finish_move, position, update_cut, update_sums
-from .state import Agenda, State, push, sibling
+from .state import Agenda, Scratch, State, push, sibling
 
 # A move changes points and cuts on two paths. Subtrees within this many steps of either end are re-queued.
 REQUEUE_STEPS = 6
@@ -33,7 +33,7 @@ def replace_child(nodes: Records, p: int, old: int, new: int) -> None:
 
 
 @part
-def adjust_path(state: State, work: Records, A: int, v: int, above: int, sign: float) -> float:
+def adjust_path(state: State, scratch: Scratch, A: int, v: int, above: int, sign: float) -> float:
     """Add A to (sign 1) or remove it from (sign −1) the proper ancestors of v below ``above``; return the change of the cost."""
     nodes = state.nodes
     change = 0.0
@@ -41,7 +41,7 @@ def adjust_path(state: State, work: Records, A: int, v: int, above: int, sign: f
     while u != above:
         change -= nodes[u].points * nodes[u].cut
         nodes[u].points += sign * nodes[A].points
-        update_cut(state, work, A, u, sibling(nodes, v), 1.0, sign)
+        update_cut(state, scratch, A, u, sibling(nodes, v), 1.0, sign)
         update_sums(state, u)
         change += nodes[u].points * nodes[u].cut
         v = u
@@ -50,22 +50,22 @@ def adjust_path(state: State, work: Records, A: int, v: int, above: int, sign: f
 
 
 @part
-def graft(state: State, work: Records, A: int, p: int, v: int, above: int) -> float:
+def graft(state: State, scratch: Scratch, A: int, p: int, v: int, above: int) -> float:
     """Join A and v by the free inner node p at v's position; return the change of the cost below ``above``."""
     nodes = state.nodes
     replace_child(nodes, nodes[v].parent, v, p)
-    nodes[p].left = A
-    nodes[p].right = v
+    nodes[p].left = v
+    nodes[p].right = A
     nodes[A].parent = p
     nodes[v].parent = p
     nodes[p].points = nodes[A].points + nodes[v].points
-    update_cut(state, work, A, p, v, 0.0, 1.0)
+    update_cut(state, scratch, A, p, v, 0.0, 1.0)
     update_sums(state, p)
-    return nodes[p].points * nodes[p].cut + adjust_path(state, work, A, p, above, 1.0)  # type: ignore[no-any-return]
+    return nodes[p].points * nodes[p].cut + adjust_path(state, scratch, A, p, above, 1.0)  # type: ignore[no-any-return]
 
 
 @part
-def regraft(state: State, work: Records, A: int, v: int, region_parent: int) -> float:
+def regraft(state: State, scratch: Scratch, A: int, v: int, region_parent: int) -> float:
     """Prune A and graft it above v; return the change of the cost. ``prepare_weights`` for A must have been called.
 
     v lies neither in A nor is it A's parent or sibling. A's parent moves with A. Only the nodes on the two paths below
@@ -79,10 +79,10 @@ def regraft(state: State, work: Records, A: int, v: int, region_parent: int) -> 
     change = -nodes[p].points * nodes[p].cut
     replace_child(nodes, nodes[p].parent, p, s)
     if common != p:
-        change += adjust_path(state, work, A, s, above, -1.0)
-    change += graft(state, work, A, p, v, above)
+        change += adjust_path(state, scratch, A, s, above, -1.0)
+    change += graft(state, scratch, A, p, v, above)
     top = p if v == common else s if common == p else common
-    finish_move(state, work, top, begin, region_parent)
+    finish_move(state, scratch, A, top, begin, region_parent)
     return change  # type: ignore[no-any-return]
 
 

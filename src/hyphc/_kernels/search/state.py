@@ -24,10 +24,13 @@ _LINKS = (
     ("parent", np.int64),
     ("left", np.int64),  # −1 for leaves
     ("right", np.int64),
-    ("waiting", np.int32),  # 1 while the node is queued
-    ("region", np.int32),  # graphs: leaves with one number see each other's edges
+    ("waiting", np.int64),  # 1 while the node is queued
     ("points", np.float64),  # |v|
     ("cut", np.float64),  # similarity across the split, x(v)
+)
+_INTERVAL = (
+    ("first", np.int64),  # the keys of the leaves below v, and of no other leaf, lie in first … last
+    ("last", np.int64),
 )
 _RUN = (
     ("first", np.int64),  # the leaves below v stand at positions first … last − 1
@@ -46,17 +49,13 @@ _PARTS = (
 )
 FEATURE_NODE = record_dtype(*_LINKS, *_SPREAD)
 DENSE_NODE = record_dtype(*_LINKS, *_RUN)
-GRAPH_NODE = record_dtype(*_LINKS)
-BLEND_NODE = record_dtype(*_LINKS, *_SPREAD, *_PARTS)
+GRAPH_NODE = record_dtype(*_LINKS, *_INTERVAL)
+BLEND_NODE = record_dtype(*_LINKS, *_INTERVAL, *_SPREAD, *_PARTS)
 
 WORK = record_dtype(
     ("node", np.int64),  # branch and bound: the stack
-    ("path", np.int64),  # graphs: nodes above neighbours of A, walk by walk
-    ("start", np.int64),  # graphs: where each walk starts
-    ("seen", np.int64),  # graphs: 1 for nodes in path
     ("acc", np.float64),
     ("weight", np.float64),
-    ("flow", np.float64),  # graphs: w(A, v), zero but above neighbours; matrices: prefix sums of w(A, ·)
 )
 
 AGENDA_ROW = record_dtype(
@@ -67,8 +66,11 @@ AGENDA_ROW = record_dtype(
 )
 
 COUNTS = record_dtype(
-    ("reached", np.int64),  # graphs: length of path
     ("trials", np.int64),  # so far
+    ("visits", np.int64),  # edges read and positions compared so far
+    ("neighbours", np.int64),  # graphs: entries of ``keys``
+    ("low", np.int64),  # graphs: keys of the region that is searched lie in low … high − 1
+    ("high", np.int64),
 )
 
 AGENDA_STATE = record_dtype(
@@ -76,6 +78,8 @@ AGENDA_STATE = record_dtype(
     ("waiting", np.int64),  # nodes in the queue
     ("logged", np.int64),  # moves in the log
     ("random", np.int64),  # state of the generator
+    ("low", np.int64),  # graphs: keys of the region lie in low … high − 1
+    ("high", np.int64),
 )
 
 
@@ -139,14 +143,21 @@ class Scratch(NamedTuple):
 
     work: Records  # (2n,) of WORK
     counts: Records  # one of COUNTS
+    keys: Ints  # graphs: keys of the neighbours of A, in ascending order
+    leaves: Ints  # graphs: those neighbours
+    flows: Floats  # graphs: w(A, leaf) while neighbours are gathered, else 0
+    sums: Floats  # sums[k] is w(A, ·) of all before: of entry k of ``keys`` (graphs), of leaf position k (matrices)
 
 
 class Agenda(NamedTuple):
     """Nodes to try in one region, the moves made there, and its random state."""
 
-    plan: Records  # of PLAN
-    now: Records  # one of NOW
+    plan: Records  # of AGENDA_ROW
+    now: Records  # one of AGENDA_STATE
     n_leaves: int
+
+
+KEY_SPACE = 1 << 62  # keys of leaves lie in 0 … KEY_SPACE − 1; unconnected leaves have the key −1
 
 
 @part

@@ -7,9 +7,10 @@ import numpy as np
 from ..._runtime.arrays import Floats, Ints, Records
 from ..._runtime.jit import kernel
 from .best_regraft import best_regraft, cheapest_insertion
-from .dispatch import append_leaf, clear_weights, finish_move, position, update_sums, weight
+from .dispatch import append_leaf, finish_move, position, update_sums, weight
+from .graph import next_key, number_leaves
 from .spr import graft
-from .state import Agenda, Scratch, State, push
+from .state import KEY_SPACE, Agenda, Scratch, State, push
 
 
 @kernel
@@ -36,14 +37,27 @@ def queue_all(nodes: Records, scratch: Scratch, agenda: Agenda, root: int) -> No
 
 
 @kernel
+def renumber_leaves(nodes: Records, scratch: Scratch) -> None:
+    """Spread the keys of all leaves evenly."""
+    n = nodes.shape[0] // 2
+    number_leaves(nodes, scratch.work, nodes[2 * n - 1].left, 0, KEY_SPACE // (n + 1))
+
+
+@kernel
+def key_after(nodes: Records, v: int) -> int:
+    """Return the key of the leaf to the right of v, ``KEY_SPACE`` if there is none."""
+    return next_key(nodes, v, nodes.shape[0] - 1, KEY_SPACE)
+
+
+@kernel
 def best_gains(state: State, scratch: Scratch, tried: Ints, gains: Floats) -> None:
     """Set gains[k] to the gain of the best move of subtree tried[k], without changing the tree."""
     region_parent = state.nodes.shape[0] - 1
+    scratch.counts.low, scratch.counts.high = 0, KEY_SPACE
     for k in range(tried.shape[0]):
         gains[k] = 0.0
         if state.nodes[tried[k]].parent != region_parent:
             _, gains[k] = best_regraft(state, scratch, tried[k], region_parent)
-            clear_weights(state, scratch)
 
 
 @kernel
@@ -51,14 +65,13 @@ def insert_leaves(state: State, scratch: Scratch, new: Ints, spare: Ints) -> Non
     """Insert the leaves ``new`` one by one at their cheapest positions; inner node spare[k] joins new[k] to the tree."""
     nodes = state.nodes
     region_parent = nodes.shape[0] - 1
+    scratch.counts.low, scratch.counts.high = 0, KEY_SPACE
     for k in range(new.shape[0]):
         A, root = new[k], nodes[region_parent].left
-        nodes[A].region = 0
         nodes[A].parent = root  # so that `prepare_weights` finds the region
         append_leaf(state, A)
-        graft(state, scratch.work, A, spare[k], cheapest_insertion(state, scratch, A), region_parent)
-        clear_weights(state, scratch)
-        finish_move(state, scratch.work, nodes[region_parent].left, position(state, root), region_parent)
+        graft(state, scratch, A, spare[k], cheapest_insertion(state, scratch, A), region_parent)
+        finish_move(state, scratch, A, nodes[region_parent].left, position(state, root), region_parent)
 
 
 @kernel
@@ -69,9 +82,9 @@ def find_clusters(state: State, scratch: Scratch, new: Ints, cluster: Ints, join
     """
     nodes, work = state.nodes, scratch.work
     root = nodes[nodes.shape[0] - 1].left
+    scratch.counts.low, scratch.counts.high = 0, KEY_SPACE
     for k in range(new.shape[0]):
         A = new[k]
-        nodes[A].region = 0
         nodes[A].parent = root  # so that `prepare_weights` finds the region
         append_leaf(state, A)
         work[0].node = cheapest_insertion(state, scratch, A)
@@ -82,9 +95,8 @@ def find_clusters(state: State, scratch: Scratch, new: Ints, cluster: Ints, join
             if cluster[v] < 0:
                 work[top].node, work[top + 1].node = nodes[v].right, nodes[v].left
                 top += 2
-            elif weight(state, work, A, v) / nodes[v].points > highest:
-                joined[k], highest = cluster[v], weight(state, work, A, v) / nodes[v].points
-        clear_weights(state, scratch)
+            elif weight(state, scratch, A, v) / nodes[v].points > highest:
+                joined[k], highest = cluster[v], weight(state, scratch, A, v) / nodes[v].points
 
 
 @kernel
