@@ -85,8 +85,9 @@ def _(similarity: Blend, tree: Tree) -> Floats:
 
 @splits.register
 def _(similarity: Dense, tree: Tree) -> Floats:
-    shape = tree.leaf_order(), tree._children, tree.parents, tree._first, tree.sizes
-    return kernels.matrix_split_weights(similarity.W, *shape)
+    across = np.zeros(tree.n_leaves - 1)
+    kernels.matrix_split_weights(tree._shape, similarity.W, across)
+    return across
 
 
 @splits.register
@@ -186,14 +187,7 @@ def dendrogram_purity(tree: TreeLike, labels: npt.ArrayLike) -> float:
     n_pairs = float((counts * (counts - 1.0)).sum() / 2)
     if n_pairs == 0:
         raise ValueError("Dendrogram purity is a mean over pairs with one label, and no two leaves share a label.")
-    total = purity_kernels.purity_sum(
-        tree._children,
-        tree.parents,
-        tree.sizes,
-        tree._first,
-        classes[tree.leaf_order()].astype(np.int64),
-        len(counts),
-    )
+    total = purity_kernels.purity_sum(tree._shape, classes[tree.leaf_order()].astype(np.int64), len(counts))
     return float(total / n_pairs)
 
 

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     import networkx
 
 
+def _kept_array(name: str, doc: str) -> Any:
+    """Return a property that is a read-only view of the tree's array ``_name``, or None."""
+    return property(lambda tree: read_only(getattr(tree, f"_{name}")), doc=doc)
+
+
 class Tree:
     """A rooted binary tree over ``n_leaves`` leaves: immutable, and made of arrays.
 
@@ -117,20 +122,23 @@ class Tree:
             self._n_clusters = int(found.max(initial=0)) + 1
         self._cost = validation.given(validation.check_cost, cost)
 
+    children: Ints = _kept_array("children", "Nodes joined by each merge, (n − 1, 2), read-only.")
+    heights: Floats = _kept_array("heights", "Height of each merge, non-decreasing, (n − 1,), read-only.")
+    sizes: Ints = _kept_array("sizes", "Number of leaves below each node, (2n − 1,), read-only.")
+    parents: Ints = _kept_array("parents", "Parent of each node, −1 for the root, (2n − 1,), read-only.")
+    split_weights: Floats | None = _kept_array("split_weights", "Similarity across each merge, (n − 1,), or None.")
+    degrees: Floats | None = _kept_array("degrees", "Similarity of each leaf to all others, (n,), or None.")
+    leaf_sizes: Floats | None = _kept_array("leaf_sizes", "Points of each leaf, (n,), or None if each is one.")
+    leaf_weights: Floats | None = _kept_array("leaf_weights", "Similarity inside each leaf, (n,), or None.")
+    split_squares: Floats | None = _kept_array("split_squares", "Squared distances across merges, (n − 1,), or None.")
+    support: Floats | None = _kept_array("support", "Support of each merge, (n − 1,), NaN where unknown, or None.")
+    forced_splits: Ints | None = _kept_array("forced_splits", "1, −1 or 0: merges to undo or keep, (n − 1,), or None.")
+    found_splits: Ints | None = _kept_array("found_splits", "Turn in which cuts undo each merge, (n − 1,), or None.")
+
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
         return len(self._children) + 1
-
-    @property
-    def children(self) -> Ints:
-        """The two nodes joined by each merge, (n − 1, 2), read-only."""
-        return read_only(self._children)
-
-    @property
-    def heights(self) -> Floats:
-        """Height of each merge, non-decreasing, (n − 1,), read-only."""
-        return read_only(self._heights)
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -138,48 +146,8 @@ class Tree:
         return self._names
 
     @property
-    def split_weights(self) -> Floats | None:
-        """Similarity across each merge, (n − 1,), read-only; None if the tree does not carry it."""
-        return read_only(self._split_weights)
-
-    @property
-    def degrees(self) -> Floats | None:
-        """Similarity of each leaf to all others, (n,), read-only; None if the tree does not carry it."""
-        return read_only(self._degrees)
-
-    @property
-    def leaf_sizes(self) -> Floats | None:
-        """Points that each leaf stands for, (n,), read-only; None if each is one."""
-        return read_only(self._leaf_sizes)
-
-    @property
-    def leaf_weights(self) -> Floats | None:
-        """Similarity of the pairs of points inside each leaf, (n,), read-only; None if the tree does not carry it."""
-        return read_only(self._leaf_weights)
-
-    @property
-    def split_squares(self) -> Floats | None:
-        """Squared distances across each merge, summed, (n − 1,), read-only; None if the tree does not carry them."""
-        return read_only(self._split_squares)
-
-    @property
-    def support(self) -> Floats | None:
-        """How sure each merge's cluster is, (n − 1,), read-only, NaN where unknown; None if the tree does not carry it."""
-        return read_only(self._support)
-
-    @property
-    def forced_splits(self) -> Ints | None:
-        """What cuts must do with each merge, (n − 1,), read-only: 1 undo, −1 keep, 0 either; None if they are free."""
-        return read_only(self._forced_splits)
-
-    @property
-    def found_splits(self) -> Ints | None:
-        """The turn in which ``cut`` undoes each merge that a fit has found, 0 for others, (n − 1,), read-only; or None."""
-        return read_only(self._found_splits)
-
-    @property
     def n_clusters(self) -> int:
-        """How many flat clusters it has: as many as were found or asked for when it was fitted, else by ``widest_gap``."""
+        """Number of flat clusters: as found or asked for when the tree was fitted, else by ``widest_gap``."""
         return widest_gap(self) if self._n_clusters is None else self._n_clusters
 
     @property
@@ -187,33 +155,29 @@ class Tree:
         """Dasgupta's cost by the similarity that the tree was fitted to; None if the tree does not carry it."""
         return self._cost
 
-    @property
-    def sizes(self) -> Ints:
-        """Number of leaves below each node, (2n − 1,), read-only."""
-        return read_only(self._sizes.view())
-
+    # private arrays are writable: numba compiles kernels once more for read-only ones
     @cached_property
     def _sizes(self) -> Ints:
-        """The same for kernels, to which read-only arrays are another kind."""
         return kernels.subtree_sums(self._children, np.ones(self.n_leaves, dtype=np.int64))
 
     @cached_property
-    def parents(self) -> Ints:
-        """Parent of each node, −1 for the root, (2n − 1,), read-only."""
-        parents = np.full(2 * self.n_leaves - 1, -1)
-        parents[self._children] = np.arange(self.n_leaves, 2 * self.n_leaves - 1)[:, None]
-        return read_only(parents)
+    def _parents(self) -> Ints:
+        return kernels.parents_of(self._children)
 
     @cached_property
     def _points(self) -> Floats:
         """Points below each node: its leaves, each counted by its size."""
         if self._leaf_sizes is None:
-            return self.sizes.astype(np.float64)
+            return self._sizes.astype(np.float64)
         return np.asarray(kernels.subtree_sums(self._children, self._leaf_sizes))
 
     @cached_property
     def _first(self) -> Ints:
         return kernels.first_positions(self._children, self._sizes)
+
+    @property
+    def _shape(self) -> kernels.Shape:
+        return kernels.Shape(self._children, self._parents, self._sizes, self._first, self.leaf_order())
 
     @cached_property
     def _lca_tables(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

@@ -43,7 +43,7 @@ def triplet_distance(first: TreeLike, second: TreeLike, *, normalized: bool = Tr
     if second.sizes.sum() < first.sizes.sum():
         first, second = second, first
     positions = second._first[first.leaf_order()]
-    twice, about = shared_triplets(first._children, first._first, first.sizes, positions, *second._lca_tables)
+    twice, about = shared_triplets(first._shape, positions, *second._lca_tables)
     n_different = n_triplets - exact_count(twice, about) // 2
     return n_different / n_triplets if normalized else float(n_different)
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._kernels.tree import condense as condense_kernels
 from .._runtime.arrays import Floats
-from .condense import FlatClusters, condense, is_split, least_points
+from .condense import FlatClusters, condense, is_split, leaving_heights
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -41,11 +40,8 @@ def probabilities(tree: Tree, clusters: FlatClusters, min_size: float | None = N
     """
     if tree.n_leaves == 1:
         return np.ones(1)
-    tops = np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
-    tops[clusters.nodes] = True
-    splits, least = is_split(tree, min_size), least_points(tree._points, min_size)
-    _, leave = condense_kernels.leaving_heights(tree._children, tree._points, tree._heights, splits, least, tops)
-    above = np.where(tree.parents[clusters.nodes] < 0, -1, tree.parents[clusters.nodes] - tree.n_leaves)
+    _, leave = leaving_heights(tree, min_size, is_split(tree, min_size), clusters.nodes)
+    above = np.maximum(tree.parents[clusters.nodes] - tree.n_leaves, -1)  # −1, the last merge, for the root
     birth, death = tree._heights[above], np.full(len(clusters.nodes), np.inf)
     belongs = ~clusters.joined
     np.minimum.at(death, clusters.labels[belongs], leave[belongs])

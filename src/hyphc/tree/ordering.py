@@ -64,7 +64,7 @@ def order_leaves(
     points = check_similarity(similarity)
     if points.n != tree.n_leaves:
         raise ValueError(f"The tree has {tree.n_leaves} leaves and the similarity {points.n} points; they must match.")
-    return _swapped(tree, swaps(points, tree, subtree_sums(np.array(tree.children), points.sizes)))
+    return _swapped(tree, swaps(points, tree, subtree_sums(tree._children, points.sizes)))
 
 
 @by_kind
@@ -75,13 +75,13 @@ def swaps(similarity: Similarity, tree: Tree, counts: Floats) -> Bools:
 
 @swaps.register
 def _(similarity: Features, tree: Tree, counts: Floats) -> Bools:
-    return kernels.swaps_by_features(np.array(tree.children), counts, similarity.X, similarity.scale)
+    return kernels.swaps_by_features(tree._children, counts, similarity.X, similarity.scale)
 
 
 @swaps.register
 def _(similarity: Background, tree: Tree, counts: Floats) -> Bools:
     # lengths are left out: they would only tell which of two children lies further from the centre
-    return kernels.swaps_by_features(np.array(tree.children), counts, similarity.X, 2.0 * similarity.slope)
+    return kernels.swaps_by_features(tree._children, counts, similarity.X, 2.0 * similarity.slope)
 
 
 @swaps.register
@@ -91,15 +91,14 @@ def _(similarity: Blend, tree: Tree, counts: Floats) -> Bools:
 
 @swaps.register
 def _(similarity: Dense, tree: Tree, counts: Floats) -> Bools:
-    children, sizes = np.array(tree.children), tree._sizes
-    return kernels.swaps_by_matrix(children, sizes, counts, tree._first, tree.leaf_order(), similarity.W)
+    return kernels.swaps_by_matrix(tree._shape, counts, similarity.W)
 
 
 @swaps.register
 def _(similarity: Graph, tree: Tree, counts: Floats) -> Bools:
     rows = similarity.to_csr()[tree.leaf_order()]
     edges = rows.indptr.astype(np.int64), tree._first[rows.indices], rows.data
-    return kernels.swaps_by_edges(np.array(tree.children), tree._sizes, counts, tree._first, *edges)
+    return kernels.swaps_by_edges(tree._shape, counts, *edges)
 
 
 def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
@@ -160,7 +159,7 @@ def _turned(tree: Tree, place: Ints) -> tuple[Tree, int]:
 
 def _crossings(tree: Tree, place: Ints) -> Ints:
     """For each merge, the pairs of a leaf of its first child and one of its second that stand the wrong way round."""
-    return kernels.crossings(np.array(tree.children), tree._sizes, tree._first, tree.leaf_order(), place)
+    return kernels.crossings(tree._shape, place)
 
 
 def _pairs(tree: Tree) -> Ints:

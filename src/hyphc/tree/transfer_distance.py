@@ -35,8 +35,7 @@ def transfer_distances(tree: TreeLike, other: TreeLike) -> Ints:
     tree, other = check_trees(tree, other)
     if tree.n_leaves == 1:
         return np.empty(0, dtype=np.int64)
-    one, two = np.array(tree.children), np.array(other.children)
-    return kernels.transfer_distances(one, tree._sizes, tree._first, two, other._sizes)
+    return kernels.transfer_distances(tree._shape, other._shape)
 
 
 def transfer_agreement(tree: TreeLike, other: TreeLike) -> Floats:
@@ -102,5 +101,5 @@ def restricted(tree: TreeLike, leaves: npt.ArrayLike) -> tuple[Tree, Ints]:
         raise ValueError(f"leaves must be different numbers from 0 to {n - 1}, at least one; got {leaves!r}.")
     number = np.full(n, -1)
     number[kept] = np.arange(len(kept))
-    merges, nodes = restriction_kernels.restrict(np.array(tree.children), number, len(kept))
+    merges, nodes = restriction_kernels.restrict(tree._children, number, len(kept))
     return Tree(merges), nodes
