@@ -13,20 +13,7 @@ except ImportError:
         "hyphc.theory computes in high precision with mpmath, which is not installed; pip install 'hyphc[dev]'."
     ) from None
 
-__all__ = [
-    "Matrix",
-    "Point",
-    "Real",
-    "delta",
-    "distance",
-    "four_point_delta",
-    "gromov_product",
-    "lca_depth",
-    "lca_depth_of_line",
-    "mp",
-    "point_depths",
-    "point_distances",
-]
+__all__ = ["mp"]  # imported here, with the error above, and used by ``theory``
 
 Real = Any  # mpmath.mpf, or any number that mpmath takes
 Point = Any  # mpmath.mpc
@@ -84,11 +71,9 @@ def four_point_delta(distances: Matrix) -> Real:
     def product(x: int, y: int, z: int) -> Real:
         return mp.mpf(distances[x][z] + distances[z][y] - distances[x][y]) / 2
 
-    violations = (
-        min(product(x, w, z), product(w, y, z)) - product(x, y, z)
-        for w, x, y, z in permutations(range(len(distances)), 4)
-    )
-    return max(violations, default=mp.mpf(0)) if len(distances) > 3 else mp.mpf(0)
+    orders = permutations(range(len(distances)), 4)
+    violations = (min(product(x, w, z), product(w, y, z)) - product(x, y, z) for w, x, y, z in orders)
+    return max(violations, default=mp.mpf(0))
 
 
 def point_distances(points: Sequence[Point]) -> list[list[Real]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._runtime.arrays import Floats
 from .core import Tree, TreeLike, as_tree
-from .distances import robinson_foulds_distance, triplet_distance
+from .distances import check_trees, robinson_foulds_distance, triplet_distance
 from .transfer_distance import in_other, largest_transfers, transfer_distances
 
 __all__ = ["Comparison", "Difference", "compare"]
@@ -111,8 +111,7 @@ def compare(tree_a: TreeLike, tree_b: TreeLike, *, n_differences: int = 10) -> C
 
 def matched(tree: Tree, other: Tree) -> Tree:
     """The other tree with its leaves numbered as in ``tree``, by name where both have names."""
-    if tree.n_leaves != other.n_leaves:
-        raise ValueError(f"The trees have {tree.n_leaves} and {other.n_leaves} leaves; they must have the same.")
+    check_trees(tree, other)
     if tree.names is None or other.names is None or tree.names == other.names:
         return other
     number = {name: leaf for leaf, name in enumerate(tree.names)}

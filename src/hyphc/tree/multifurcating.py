@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from .._kernels.tree.passes import parents_of
 from .._runtime.arrays import Floats, Ints
 from . import newick
 from .core import Tree, TreeLike, as_tree
@@ -86,9 +87,7 @@ class MultiTree:
         parsed = newick.parse(text)
         merges, heights, names = newick.numbered_merges(parsed)
         n, ends = len(merges) + 1, np.array(parsed.ends, dtype=bool)
-        above = np.full(2 * n - 1, -1)
-        above[merges] = np.arange(n, 2 * n - 1)[:, None]
-        parents = _without(above, np.append(np.ones(n, dtype=bool), ends))
+        parents = _without(parents_of(merges), np.append(np.ones(n, dtype=bool), ends))
         support = None if parsed.support is None else np.array(parsed.support)[ends]
         return cls(parents, n, heights=None if heights is None else heights[ends], support=support, names=names)
 
@@ -143,7 +142,7 @@ def collapsed(tree: TreeLike, threshold: float, support: npt.ArrayLike | None = 
     """
     tree = as_tree(tree)
     n, values = tree.n_leaves, _support_of(tree, support)
-    kept = np.concatenate([np.ones(n, dtype=bool), values >= threshold])
+    kept = np.append(np.ones(n, dtype=bool), values >= threshold)
     kept[-1] = True
     inner = kept[n:]
     parents = _without(tree.parents, kept)

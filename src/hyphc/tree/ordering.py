@@ -11,7 +11,7 @@ from .._runtime.arrays import Floats, Ints
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from . import Tree, TreeLike, as_tree
-from .storage import fields_of
+from .distances import check_trees
 
 __all__ = ["order_leaves", "untangle"]
 
@@ -128,9 +128,7 @@ def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
     >>> turned.leaf_order(), n_crossings
     (array([0, 1, 2, 3]), 0)
     """
-    tree, other = as_tree(tree), as_tree(other)
-    if tree.n_leaves != other.n_leaves:
-        raise ValueError(f"The trees have {tree.n_leaves} and {other.n_leaves} leaves; they must have the same.")
+    tree, other = check_trees(tree, other)
     n = tree.n_leaves
     other, fewest = _turned(other, tree._first[:n])
     for _ in range(MAX_ROUNDS):
@@ -147,19 +145,16 @@ def _following(tree: Tree, order: npt.NDArray[np.generic]) -> Tree:
     n, first = tree.n_leaves, tree._first[: tree.n_leaves]
     if order.shape != (n,) or order.dtype.kind not in "iufM" or np.isnan(order.astype(np.float64)).any():
         raise ValueError(f"order must have shape ({n},), a number for each leaf, none missing; got {order.shape}.")
-    as_they_stand, reversed_ = (_crossings(tree, np.argsort(np.lexsort((ties, order)))) for ties in (first, -first))
+    as_they_stand, reversed_ = (
+        kernels.crossings(tree._shape, np.argsort(np.lexsort((ties, order)))) for ties in (first, -first)
+    )
     return _swapped(tree, as_they_stand > _pairs(tree) - reversed_)
 
 
 def _turned(tree: Tree, place: Ints) -> tuple[Tree, int]:
     """The tree in its best order beside leaves at fixed places, and the crossings that remain."""
-    crossed, pairs = _crossings(tree, np.array(place)), _pairs(tree)
+    crossed, pairs = kernels.crossings(tree._shape, place), _pairs(tree)
     return _swapped(tree, 2 * crossed > pairs), int(np.minimum(crossed, pairs - crossed).sum())
-
-
-def _crossings(tree: Tree, place: Ints) -> Ints:
-    """For each merge, the pairs of a leaf of its first child and one of its second that stand the wrong way round."""
-    return kernels.crossings(tree._shape, place)
 
 
 def _pairs(tree: Tree) -> Ints:
@@ -167,5 +162,4 @@ def _pairs(tree: Tree) -> Ints:
 
 
 def _swapped(tree: Tree, swaps: Bools) -> Tree:
-    children = np.where(swaps[:, None], tree.children[:, ::-1], tree.children)
-    return Tree(**{**fields_of(tree), "children": children})
+    return tree._with(children=np.where(swaps[:, None], tree.children[:, ::-1], tree.children))
