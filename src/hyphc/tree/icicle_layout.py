@@ -1,4 +1,4 @@
-"""Where the groups of a condensed tree stand in a picture: one icicle each, as wide as the group has points.
+"""Layout of the groups of a condensed tree in a picture: one icicle each, whose width is the number of its points.
 
 An icicle hangs from the height at which its group splits off and ends where the group splits or its last points fall out. Points
 that fall out narrow it on both sides alike. Below a split the two groups stand side by side, in leaf order, with a gap between.
@@ -109,13 +109,13 @@ def icicles(condensed: CondensedTree) -> Icicles:
 
 
 def _leaving_heights(condensed: CondensedTree) -> Floats:
-    """Heights at which leaves leave their groups; a leaf that is a group stays to the bottom."""
+    """Return the heights at which leaves leave their groups, (n,); 0 for a leaf that is a group."""
     n = condensed.tree.n_leaves
     return np.where(condensed.cluster[:n] == np.arange(n), 0.0, condensed.leaving_height)
 
 
 def _rounded(heights: Floats, highest: Floats, lowest: Floats) -> Floats:
-    """Heights rounded down to ``MOST_STEPS`` levels where there are more, each kept between its bounds."""
+    """Return the heights rounded down to ``MOST_STEPS`` levels where there are more, each kept between its bounds."""
     bottom, top = float(heights.min()), float(heights.max())
     if len(heights) <= MOST_STEPS or top <= bottom:
         return heights
@@ -150,7 +150,7 @@ def _steps(group: Ints, heights: Floats, lost: Floats, points: Floats) -> tuple[
 
 
 def _outline(heights: Floats, left: Floats, middle: float, points: float, top: float, end: float) -> Floats:
-    """The corners of an icicle: down its right side step by step, and up its left side."""
+    """Return the corners of an icicle: down its right side step by step, and up its left side."""
     levels = np.concatenate([[top], np.repeat(heights, 2), [end]])
     half = np.repeat(np.append(points, left), 2) / 2
     right = np.column_stack([middle + half, levels])

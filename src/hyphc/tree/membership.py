@@ -1,8 +1,8 @@
-"""How firmly points belong to flat clusters, and how far out they lie: ``probabilities_`` and ``outlier_scores_`` of ``HypHC``.
+"""Membership of points in flat clusters, and outlier scores: ``probabilities_`` and ``outlier_scores_`` of ``HypHC``.
 
 Both follow a point down the condensed tree until it falls out, at its *leaving height*. Names and ranges are those of the hdbscan
 package; the score compares a point with the densest part of its cluster, as GLOSH does (Campello, Moulavi, Zimek & Sander 2015).
-Both are the same for heights in another unit, or counted from another zero. They say what the heights say: weights of neighbour
+Both are invariant to the unit and the zero of heights. They depend on the heights alone: weights of neighbour
 graphs are relative to the distances around each point, so that a point in a sparse region need not have a high score.
 """
 

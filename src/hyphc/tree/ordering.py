@@ -1,4 +1,4 @@
-"""Leaf orders: children flipped so that similar leaves stand side by side, or so that two trees face each other well."""
+"""Leaf orders: children swapped so that similar leaves are adjacent, or so that two trees have few crossings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_ROUNDS = 20
 def order_leaves(
     tree: TreeLike, similarity: SimilarityLike | None = None, *, order: npt.ArrayLike | None = None
 ) -> Tree:
-    """The same tree with its children flipped so that ``leaf_order()`` has similar leaves side by side, or follows an order.
+    """Return the tree with children swapped so that similar leaves are adjacent in ``leaf_order()``, or leaves follow an order.
 
     By similarity, merges are undone from the root down, in order of their heights. At every moment the clusters that stand form
     a row, and the children of the one that is split are ordered so that the mean similarity to its neighbours in the row is
@@ -69,7 +69,7 @@ def order_leaves(
 
 @by_kind
 def swaps(similarity: Similarity, tree: Tree, counts: Floats) -> Bools:
-    """The merges whose children change places, for nodes of ``counts`` points."""
+    """Return the merges whose children change places, for nodes of ``counts`` points."""
     raise TypeError(f"There is no leaf order for {similarity!r}.")
 
 
@@ -102,7 +102,7 @@ def _(similarity: Graph, tree: Tree, counts: Floats) -> Bools:
 
 
 def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
-    """Both trees with their children flipped so that few lines cross when equal leaves are joined, and how many do.
+    """Swap children of both trees so that few lines cross when equal leaves are joined; return the trees and the crossings.
 
     With one tree fixed, the crossings between the leaves below the two children of a node depend on the order of these two
     alone, so the best order of the other tree is found exactly, node by node. The trees take turns until nothing is gained.
@@ -141,7 +141,7 @@ def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
 
 
 def _following(tree: Tree, order: npt.NDArray[np.generic]) -> Tree:
-    """The tree with the children of each merge swapped where fewer pairs then stand the wrong way round; equal ones never do."""
+    """Return the tree with children swapped where fewer pairs of leaves are then out of order; ties never are."""
     n, first = tree.n_leaves, tree._first[: tree.n_leaves]
     if order.shape != (n,) or order.dtype.kind not in "iufM" or np.isnan(order.astype(np.float64)).any():
         raise ValueError(f"order must have shape ({n},), a number for each leaf, none missing; got {order.shape}.")
@@ -152,7 +152,7 @@ def _following(tree: Tree, order: npt.NDArray[np.generic]) -> Tree:
 
 
 def _turned(tree: Tree, place: Ints) -> tuple[Tree, int]:
-    """The tree in its best order beside leaves at fixed places, and the crossings that remain."""
+    """Return the tree in its best order beside leaves at fixed places, and the crossings that remain."""
     crossed, pairs = kernels.crossings(tree._shape, place), _pairs(tree)
     return _swapped(tree, 2 * crossed > pairs), int(np.minimum(crossed, pairs - crossed).sum())
 

@@ -42,7 +42,7 @@ class Prunings:
     _choices: pruning_kernels.Choices
 
     def nodes(self, n_clusters: int) -> Ints:
-        """The nodes of the best pruning into so many clusters, in ascending order."""
+        """Return the nodes of the best pruning into so many clusters, in ascending order."""
         return pruning_kernels.pruning(self._tree._shape, self._most, self._starts, self._choices, n_clusters)
 
 
