@@ -43,11 +43,12 @@ def moved(kind: str, objective: str, X: np.ndarray, W: np.ndarray, sizes: np.nda
     if kind == "features":
         bisect_moves.features_moves(X / sizes[:, None], sizes, 0.5, 0.5, side, code)
     elif kind == "matrix":
-        bisect_moves.matrix_moves(W, sizes, np.arange(m), side, code)
+        bisect_moves.leaf_moves(bisect_moves.MatrixLeaves(W, sizes, np.arange(m)), 0, side, code)
     else:
         graph = Graph(sp.csr_array(W))
-        edges = graph.indptr, graph.indices, graph.data
-        bisect_moves.graph_moves(edges, sizes, np.arange(m), np.arange(m), side, code)
+        rows = graph.indptr, graph.indices, graph.data
+        leaves = bisect_moves.GraphLeaves(*rows, sizes, np.arange(m), np.arange(m))
+        bisect_moves.leaf_moves(leaves, 0, side, code)
     return side
 
 

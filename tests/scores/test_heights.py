@@ -12,7 +12,8 @@ from hyphc.baselines import graph_agglomeration
 from hyphc.scores.heights import with_similarity_heights, with_split_weights
 from hyphc.similarity import Background, Blend, Graph, Similarity
 from hyphc.tree.condense import is_split
-from hyphc.tree.prunings import labels_of, node_scores
+from hyphc.tree.criteria import node_scores
+from hyphc.tree.prunings import labels_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal

@@ -42,7 +42,9 @@ SCRIPT = """
 import numpy as np, scipy.sparse as sp
 from hyphc import HypHC, baselines, cost_bounds, dasgupta_cost, dendrogram_purity, exact_tree, insert, optimality_gap, refine
 from hyphc.similarity import Background, Blend, Dense, Graph, as_similarity
-from hyphc import Constraints, consensus, decode, differences, embed, encode, spreading_bound, triplet_distance
+from hyphc import Constraints, Tree, consensus, decode, differences, embed, encode, spreading_bound, triplet_distance
+from hyphc.tree import cut_scores
+from hyphc._kernels.tree.prunings import best_pruning
 from hyphc.tree.ordering import order_leaves, untangle
 from hyphc.tree.transfer_distance import restricted, transfer_distances
 from oracles import clusters, dasgupta_cost as brute_force_cost, transfer_distances as brute_force_distances
@@ -73,6 +75,10 @@ one, two = (baselines.random_tree(features, random_state=seed) for seed in range
 assert transfer_distances(one, two).tolist() == brute_force_distances(one, two)
 assert set(clusters(consensus([one, one, two]).to_tree())) == clusters(one)
 assert restricted(one, [0, 2, 5])[0].n_leaves == 3
+chain = Tree([[0, 1], [2, 3], [5, 6], [7, 4]])
+assert chain.cut(2, criterion=lambda tree: -tree.sizes**2.0).tolist() == [0, 0, 0, 0, 1]
+assert cut_scores(chain, "height", min_size=2).tolist() == [-10.0]
+assert best_pruning(chain._children, -chain.sizes**2.0, np.ones(4, dtype=bool), np.zeros(4, dtype=bool))[1] == -5.0
 assert 0 < triplet_distance(one, two) <= 1
 for similarity in (features, Dense(W), graph):
     assert baselines.bisecting_kmeans(similarity).n_leaves == 7
@@ -112,7 +118,6 @@ COMPILED_ONLY = {
         for name in ("choose_probes", "fill_panel", "nn_descent_step", "rank", "reverse_neighbors", "search_cells")
     ),
     "similarity.fuzzy_memberships.memberships",
-    "tree.prunings._count_clusters",
 }
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hyphc import Constraints, HypHC, Tree, estimator
 from hyphc.cli import main
+from hyphc.tree.criteria import SCORES
 from hyphc.tree.membership import outlier_scores, probabilities
-from hyphc.tree.prunings import SCORES, flat_clusters, most_clusters
+from hyphc.tree.prunings import flat_clusters, most_clusters
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal

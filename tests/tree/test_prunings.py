@@ -12,7 +12,8 @@ from hyphc.scores.costs import dasgupta_cost
 from hyphc.scores.heights import with_similarity_heights, with_split_weights
 from hyphc.tree import cut_scores
 from hyphc.tree.condense import split_order
-from hyphc.tree.prunings import SCORES, Prunings, best_prunings, most_clusters, node_scores
+from hyphc.tree.criteria import SCORES, node_scores
+from hyphc.tree.prunings import Prunings, best_prunings, most_clusters
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -401,3 +402,11 @@ def test_opposite_points_whose_similarity_rounds_below_zero_can_be_fitted():
 def test_weights_that_cannot_be_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         Tree([[0, 1], [3, 2]], **options)
+
+
+def test_scores_of_a_tree_whose_root_cannot_be_split_but_whose_parts_can():
+    # leaf 999 is too small for a cluster of its own: tables of the other nodes are larger than that of the root
+    children = np.array([[2 * t, 2 * t + 1] for t in range(999)])
+    children = np.concatenate([np.where(children < 999, children, children + 1)[:998], [[1997, 999]]])
+    scores = cut_scores(Tree(children), "height", 500, min_size=2)
+    assert_allclose(scores, [-np.arange(1.0, 1000).sum()])

@@ -7,14 +7,8 @@ import numpy as np
 from .._runtime.arrays import Ints
 from ..tree import Tree
 from ..tree.condense import is_split, split_order
-from ..tree.prunings import (
-    CONDENSED,
-    NodeScores,
-    best_prunings,
-    fewest_clusters,
-    most_clusters,
-    require_size,
-)
+from ..tree.criteria import NodeScores
+from ..tree.prunings import CONDENSED, best_prunings, fewest_clusters, most_clusters, require_size
 from .groups import CollapsedTree
 from .packing import Fields, encode_array
 

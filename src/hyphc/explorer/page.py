@@ -21,8 +21,9 @@ from ..hyperbolic.encode import encode_by_height
 from ..scores.heights import with_split_weights
 from ..similarity.build import check_similarity
 from ..tree import Tree, TreeLike, as_tree
+from ..tree.criteria import NodeScores
 from ..tree.layout import zero_is_equal
-from ..tree.prunings import CONDENSED, NodeScores
+from ..tree.prunings import CONDENSED
 from ..tree.validation import check_names
 from .columns import (
     MAX_VALUES,

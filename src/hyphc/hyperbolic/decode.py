@@ -1,4 +1,4 @@
-"""Embedding → Tree: single linkage on the depth of lowest common ancestors; faster on a circle."""
+"""Decoding of embeddings: single linkage on the depth of lowest common ancestors, in O(n log n) on a circle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TURN = 2.0 * np.pi
 
 
 def decode(Z: npt.ArrayLike, method: str = "auto") -> Tree:
-    """Tree of points in the Poincaré ball: the deeper the LCA of two points, the earlier they merge.
+    """Return the tree of points in the Poincaré ball: the deeper the LCA of two points, the earlier they merge.
 
     Parameters
     ----------
@@ -64,13 +64,12 @@ def decode(Z: npt.ArrayLike, method: str = "auto") -> Tree:
            [3, 2]])
     """
     points, alpha = _check_points(Z)
-    if _choose_method(points, np.asarray(Z).dtype, method) == "exact":
-        return _decode_exact(points, alpha)
-    return _decode_by_angle(points, alpha)
+    is_exact = _choose_method(points, np.asarray(Z).dtype, method) == "exact"
+    return (_decode_exact if is_exact else _decode_by_angle)(points, alpha)
 
 
 def decode_angles(angles: npt.ArrayLike) -> Tree:
-    """Tree of points of one radius in the disk, given by their angles; the height of a merge is its gap.
+    """Return the tree of points of one radius in the disk, given by their angles; the height of a merge is its gap.
 
     Parameters
     ----------
@@ -101,7 +100,7 @@ def decode_angles(angles: npt.ArrayLike) -> Tree:
     if not np.all(np.isfinite(turns)):
         first = int(np.argmin(np.isfinite(turns)))
         raise ValueError(f"angles[{first}] = {turns[first]} is not finite; pass angles in radians.")
-    return _tree(*_merges_on_circle(turns))
+    return _tree(*kernels.merges_of_gaps(*circle_order(turns)))
 
 
 def _check_points(Z: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -114,7 +113,7 @@ def _check_points(Z: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _choose_method(points: Floats, dtype: np.dtype[Any], method: str) -> str:
-    """What "auto" means for these points, or the given method if it is defined for them."""
+    """Return the method that "auto" selects for these points, or the given one if it is defined for them."""
     if method not in METHODS:
         raise ValueError(f"method={method!r} is not known; choose one of {', '.join(map(repr, METHODS))}.")
     dim = points.shape[1]
@@ -133,7 +132,7 @@ def _choose_method(points: Floats, dtype: np.dtype[Any], method: str) -> str:
 
 
 def _spread_in_ulps(points: Floats, dtype: np.dtype[Any]) -> float:
-    """How far the radii lie apart, in rounding units of the widest one in the dtype the points came in."""
+    """Return the range of the radii, in rounding units of the largest one in the dtype of the input."""
     radii = np.hypot(points[:, 0], points[:, 1])
     widest = float(radii.max())
     unit = float(np.finfo(np.float32 if dtype == np.float32 else np.float64).eps) * widest
@@ -149,14 +148,14 @@ def _decode_exact(points: Floats, alpha: Floats) -> Tree:
 
 def _decode_by_angle(points: Floats, alpha: Floats) -> Tree:
     # Adding 0 turns −0 into 0, so that arctan2 gives a direction one angle, and the origin the angle 0.
-    merges, gaps = _merges_on_circle(np.arctan2(points[:, 1] + 0.0, points[:, 0] + 0.0))
+    merges, gaps = kernels.merges_of_gaps(*circle_order(np.arctan2(points[:, 1] + 0.0, points[:, 0] + 0.0)))
     rho = geometry.distance_to_origin(points[np.argmin(alpha)])
     # The widest gap is left out, so no other exceeds a half-turn except by rounding.
     return _tree(merges, rho - geometry.depth_at_radius(np.minimum(gaps, np.pi), rho))
 
 
 def circle_order(angles: Floats) -> tuple[Ints, Floats]:
-    """Leaves counter-clockwise from the widest gap, (n,), and the n − 1 gaps between neighbours; O(n log n).
+    """Return the leaves counter-clockwise from the widest gap, (n,), and the n − 1 gaps between neighbours; O(n log n).
 
     Angles that span more than a turn are reduced to [0, 2π) first.
     """
@@ -171,11 +170,6 @@ def circle_order(angles: Floats) -> tuple[Ints, Floats]:
     return np.roll(order, -start), np.roll(gaps, -start)[:-1]
 
 
-def _merges_on_circle(angles: Floats) -> tuple[Ints, Floats]:
-    """Merges and their gaps."""
-    return kernels.merges_of_gaps(*circle_order(angles))
-
-
 def _tree(merges: Ints, heights: Floats) -> Tree:
-    """Rounding can put a height below 0 or below a child's by an ulp of ρ; a tree has neither."""
+    """Return the tree, with heights raised that rounding put below 0 or below a child's by an ulp of ρ."""
     return Tree(merges, lifted_heights(merges, np.maximum(heights, 0.0)))

@@ -1,4 +1,4 @@
-"""Tree → embedding: leaves on a circle, neighbours the further apart the higher they merge."""
+"""Encoding of trees: leaves on a circle of the Poincaré disk, with gaps between neighbours that grow with their merges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GAP_RESOLUTION = 2.0**-47
 
 
 def encode(tree: TreeLike, radius: float = DEFAULT_RADIUS) -> Floats:
-    """Points of one hyperbolic radius in the disk from which `decode` reads the tree: decode(encode(T)) == T.
+    """Return points of one hyperbolic radius in the disk that decode to the tree: decode(encode(T)) == T.
 
     Leaves lie on the circle in leaf order. The gap between neighbours is proportional to the level of the
     merge that joins them (a leaf has level 0, a merge one more than the higher of its children), and the gap
@@ -53,12 +53,15 @@ def encode(tree: TreeLike, radius: float = DEFAULT_RADIUS) -> Floats:
     """
     if not 0.0 < radius <= MAX_RADIUS:
         raise ValueError(f"radius={radius} is not in (0, {MAX_RADIUS:g}]; float64 coordinates hold no more.")
-    angles = encode_angles(tree)
+    return _on_circle(encode_angles(tree), radius)
+
+
+def _on_circle(angles: Floats, radius: float) -> Floats:
     return np.asarray(np.tanh(0.5 * radius) * np.column_stack([np.cos(angles), np.sin(angles)]))
 
 
 def encode_by_height(tree: TreeLike, radius: float = DEFAULT_RADIUS) -> Floats:
-    """`encode` with gaps that show how far apart groups are: decodes to the tree, and looks like what was learned.
+    """Return points as of `encode`, with gaps that grow with sizes and heights, for pictures.
 
     The gap of a merge is proportional to √size·(¼ + height / largest height). Sizes grow and heights do not fall on the way
     up, so a parent's gap is wider than its children's. Where rounding would hide that, as in chains of millions of leaves,
@@ -82,13 +85,12 @@ def encode_by_height(tree: TreeLike, radius: float = DEFAULT_RADIUS) -> Floats:
     places = np.concatenate([[0.0], np.cumsum(between)])
     closing = 1.1 * gaps[-1]  # the gap that closes the circle is the widest
     angles = (places - 0.5 * places[-1]) * (2 * np.pi / (places[-1] + closing))
-    turns = angles[tree._first[:n]]
-    points = np.asarray(np.tanh(0.5 * radius) * np.column_stack([np.cos(turns), np.sin(turns)]))
+    points = _on_circle(angles[tree._first[:n]], radius)
     return points if decode(points) == tree else encode(tree, radius)
 
 
 def encode_angles(tree: TreeLike) -> Floats:
-    """Angles of `encode`, (n,) float64 in (−π, π), for which decode_angles(encode_angles(T)) == T; O(n).
+    """Return the angles of `encode`, (n,) float64 in (−π, π), for which decode_angles(encode_angles(T)) == T; O(n).
 
     Examples
     --------
@@ -97,10 +99,8 @@ def encode_angles(tree: TreeLike) -> Floats:
     array([-3., -1.,  3.])
     """
     tree = as_tree(tree)
-    order = tree.leaf_order()
-    position = np.empty_like(order)
-    position[order] = np.arange(tree.n_leaves)
-    levels = kernels.neighbour_levels(np.array(tree.children), position)
+    position = tree._first[: tree.n_leaves]
+    levels = kernels.neighbour_levels(tree._children, position)
     closing = int(levels.max(initial=0)) + 1
     places = np.concatenate([[0], np.cumsum(levels)])  # whole numbers, so that gaps do not accumulate rounding
     total = int(places[-1]) + closing

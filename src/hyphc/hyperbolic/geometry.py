@@ -49,7 +49,7 @@ _SPLITTER = 134217729.0
 
 
 def distance(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
-    """Hyperbolic distance D = 2 asinh(δ/√(αβ)).
+    """Return the hyperbolic distance D = 2 asinh(δ/√(αβ)).
 
     Domain: all pairs in the open ball, shapes (..., dim). Returns float64, the broadcast leading shape.
     Accuracy: relative error of a few e for every pair: near, far, equal, at the boundary. O(dim) a pair.
@@ -62,7 +62,7 @@ def distance(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
 
 
 def distance_to_origin(x: npt.ArrayLike) -> Array:
-    """Hyperbolic radius ρ = 2 artanh|x|, computed as 2 asinh(|x|/√α).
+    """Return the hyperbolic radius ρ = 2 artanh|x|, computed as 2 asinh(|x|/√α).
 
     Domain: the open ball, (..., dim). Returns float64 (...). Accuracy: relative error of a few e.
     """
@@ -71,7 +71,7 @@ def distance_to_origin(x: npt.ArrayLike) -> Array:
 
 
 def distance_and_grad(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array, Array]:
-    """`distance` and its Euclidean gradients: value (...), grad_x and grad_y (..., dim), float64.
+    """Return `distance` and its Euclidean gradients: value (...), grad_x and grad_y (..., dim), float64.
 
     ∂D/∂x = 2((x − y)/δ + δx/α)/G, of norm 2/α everywhere.
     Domain: the open ball. At x = y the distance has the tip of a cone; both gradients are 0 there, the
@@ -85,7 +85,7 @@ def distance_and_grad(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array,
 
 
 def geodesic(x: npt.ArrayLike, y: npt.ArrayLike, t: npt.ArrayLike) -> Array:
-    """Point of the geodesic segment at the fraction t of the way from x to y.
+    """Return the point of the geodesic segment at the fraction t of the way from x to y.
 
     On the hyperboloid it is (sinh((1 − t)D) X + sinh(tD) Y)/sinh D, with X = (2 − α, 2x)/α.
     Domain: x, y in the open ball (..., dim); 0 <= t <= 1, broadcast with the leading axes. Returns (..., dim)
@@ -104,7 +104,7 @@ def geodesic(x: npt.ArrayLike, y: npt.ArrayLike, t: npt.ArrayLike) -> Array:
 
 
 def lca_depth(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
-    """Depth of the lowest common ancestor: the distance from the origin to the geodesic segment from x to y.
+    """Return the depth of the lowest common ancestor: the distance from the origin to the geodesic segment from x to y.
 
     When neither angle A nor B is obtuse the foot of the perpendicular lies on the segment, and
     sinh d = 2 |x| |perp(y, x)| / (δG). Otherwise the endpoint with the obtuse angle is nearest, and d is its
@@ -120,7 +120,7 @@ def lca_depth(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
 
 
 def lca_point(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
-    """Lowest common ancestor: the point of the geodesic segment from x to y nearest the origin.
+    """Return the lowest common ancestor: the point of the geodesic segment from x to y nearest the origin.
 
     Inside the segment it is 2(|y| cos B x + |x| cos A y)/(δG cosh d (1 + cosh d)), with positive weights;
     otherwise it is x or y itself, to the bit, and at x = y it is x.
@@ -134,7 +134,7 @@ def lca_point(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
 
 
 def lca_depth_and_grad(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array, Array]:
-    """`lca_depth` and its Euclidean gradients: value (...), grad_x and grad_y (..., dim), float64.
+    """Return `lca_depth` and its Euclidean gradients: value (...), grad_x and grad_y (..., dim), float64.
 
     A step of x along the normal of the segment moves the foot by the fraction sinh(s)/sinh(D) of it, s the
     distance from the foot to y (the Jacobi field that vanishes at y); a step along the segment, not at all.
@@ -160,7 +160,7 @@ def lca_depth_and_grad(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array
 
 
 def depth_at_radius(angle: npt.ArrayLike, rho: npt.ArrayLike) -> Array:
-    """LCA depth of two points at one radius ρ, an angle θ apart: tanh d = tanh ρ cos(θ/2).
+    """Return the LCA depth of two points at one radius ρ, an angle θ apart: tanh d = tanh ρ cos(θ/2).
 
     Computed as sinh d = tanh d/√(1 − tanh²d) with 1 − tanh²d = sech²ρ + tanh²ρ sin²(θ/2), a sum of positive
     terms where the difference would cancel.
@@ -181,7 +181,7 @@ def depth_at_radius(angle: npt.ArrayLike, rho: npt.ArrayLike) -> Array:
 
 
 def gromov_product(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
-    """Gromov product with the origin as base, g = (ρ_x + ρ_y − D)/2.
+    """Return the Gromov product with the origin as base, g = (ρ_x + ρ_y − D)/2.
 
     By the law of cosines sinh g = 2 |x| |y| (1 + cos θ)/(αβ sinh((ρ_x + ρ_y + D)/2)); for an obtuse angle
     1 + cos θ is sin²θ/(1 − cos θ), so that g keeps its digits as it tends to 0.
@@ -199,7 +199,7 @@ def gromov_product(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
 
 
 def mobius_add(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
-    """Möbius addition: the translation that takes the origin to x, applied to y.
+    """Return the Möbius sum: the translation that takes the origin to x, applied to y.
 
     With s = x + y the usual quotient is (|s|²x + αs)/(|s|² + αβ), whose terms do not cancel.
     Domain: the open ball; an error says when the result rounds to its boundary (radii may add up to more than
@@ -213,7 +213,7 @@ def mobius_add(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
 
 
 def exp_origin(v: npt.ArrayLike) -> Array:
-    """Exponential map at the origin, tanh|v| v/|v|. The metric is 4|dv|² there, so the radius is 2|v|.
+    """Return the exponential map at the origin, tanh|v| v/|v|. The metric is 4|dv|² there, so the radius is 2|v|.
 
     Domain: finite v (..., dim); an error says when tanh|v| rounds to 1, from |v| = 18 or so on.
     Returns (..., dim) float64. Accuracy: a few e relative to the result's norm.
@@ -226,7 +226,7 @@ def exp_origin(v: npt.ArrayLike) -> Array:
 
 
 def log_origin(x: npt.ArrayLike) -> Array:
-    """Logarithmic map at the origin, (ρ/2) x/|x|, the inverse of `exp_origin`.
+    """Return the logarithmic map at the origin, (ρ/2) x/|x|, the inverse of `exp_origin`.
 
     Domain: the open ball. Returns (..., dim) float64. Accuracy: relative error of a few e.
     """
@@ -285,7 +285,7 @@ def _radius(corner: _Corner) -> Array:
 
 
 def check_ball(name: str, points: npt.ArrayLike) -> tuple[Array, Array]:
-    """Points as float64 (..., dim) and their 1 − |z|² (..., 1), all known to lie in the open ball."""
+    """Return the points as float64 (..., dim) and their 1 − |z|² (..., 1), all known to lie in the open ball."""
     z = np.asarray(points, dtype=np.float64)
     if z.ndim == 0 or z.shape[-1] == 0:
         raise ValueError(f"{name} has shape {z.shape}; pass points of shape (..., dim), dim >= 1.")
@@ -300,7 +300,7 @@ def check_ball(name: str, points: npt.ArrayLike) -> tuple[Array, Array]:
 
 
 def _check_pair(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array, Array, Array]:
-    """x and y, broadcast to (..., dim), with their 1 − |z|²."""
+    """Return x and y, broadcast to (..., dim), with their 1 − |z|²."""
     (x, alpha), (y, beta) = check_ball("x", x), check_ball("y", y)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"x has {x.shape[-1]} coordinates and y {y.shape[-1]}; they must have the same.")
@@ -313,29 +313,29 @@ def _flat(value: Array) -> Array:
 
 
 def _norm(v: Array) -> Array:
-    """Euclidean norm along the last axis, kept; hypot neither overflows nor underflows."""
+    """Return the Euclidean norm along the last axis, kept; hypot neither overflows nor underflows."""
     return np.asarray(np.hypot.reduce(v, axis=-1, keepdims=True))
 
 
 def _nonzero(value: Array) -> Array:
-    """Denominators, with 1 for 0 where the numerator is 0 as well or the quotient is not used."""
+    """Return the denominators, with 1 for 0 where the numerator is 0 as well or the quotient is not used."""
     return np.where(value == 0.0, 1.0, value)
 
 
 def _scaled(v: Array) -> tuple[Array, npt.NDArray[np.int32]]:
-    """Vectors times the powers of two that bring their largest coordinates into [1/2, 1); the exponents."""
+    """Return the vectors times the powers of two that bring their largest coordinates into [1/2, 1); the exponents."""
     exponent = np.frexp(np.max(np.abs(v), axis=-1, keepdims=True))[1]
     return np.ldexp(v, -exponent), exponent
 
 
 def _unit(v: Array) -> Array:
-    """v/|v|, and 0 at 0."""
+    """Return v/|v|, and 0 at 0."""
     scaled = _scaled(v)[0]
     return np.asarray(scaled / _nonzero(_norm(scaled)))
 
 
 def _perp(y: Array, x: Array) -> Array:
-    """Part of y orthogonal to x; the second pass removes what rounding the first coefficient left along x."""
+    """Return the part of y orthogonal to x; the second pass removes what rounding the first coefficient left along x."""
     (rest, exponent), (unit, _) = _scaled(y), _scaled(x)
     square = _nonzero(_dot(unit, unit))
     for _ in range(2):
@@ -346,7 +346,7 @@ def _perp(y: Array, x: Array) -> Array:
 
 
 def _dot(a: Array, b: Array, start: float = 0.0) -> Array:
-    """start + ⟨a, b⟩ along the last axis, kept: summed in twofold precision (Ogita, Rump, Oishi)."""
+    """Return start + ⟨a, b⟩ along the last axis, kept: summed in twofold precision (Ogita, Rump, Oishi)."""
     total, error = np.full(a.shape[:-1], start), np.zeros(a.shape[:-1])
     for k in range(a.shape[-1]):
         product, lost = _two_product(a[..., k], b[..., k])
@@ -356,14 +356,14 @@ def _dot(a: Array, b: Array, start: float = 0.0) -> Array:
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """Rounded sum and its error, exactly (Knuth)."""
+    """Return the rounded sum and its error, exactly (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """Rounded product and its error (Dekker), exactly unless it underflows."""
+    """Return the rounded product and its error (Dekker), exactly unless it underflows."""
     product = a * b
     a_high, b_high = (_SPLITTER * v - (_SPLITTER * v - v) for v in (a, b))
     a_low, b_low = a - a_high, b - b_high

@@ -13,20 +13,7 @@ except ImportError:
         "hyphc.theory computes in high precision with mpmath, which is not installed; pip install 'hyphc[dev]'."
     ) from None
 
-__all__ = [
-    "Matrix",
-    "Point",
-    "Real",
-    "delta",
-    "distance",
-    "four_point_delta",
-    "gromov_product",
-    "lca_depth",
-    "lca_depth_of_line",
-    "mp",
-    "point_depths",
-    "point_distances",
-]
+__all__ = ["mp"]  # imported here, with the error above, and used by ``theory``
 
 Real = Any  # mpmath.mpf, or any number that mpmath takes
 Point = Any  # mpmath.mpc
@@ -34,18 +21,18 @@ Matrix = Sequence[Sequence[Real]]
 
 
 def distance(x: Point, y: Point) -> Real:
-    """Hyperbolic distance, 2·asinh(|x − y| / √((1 − |x|²)(1 − |y|²)))."""
+    """Return the hyperbolic distance, 2·asinh(|x − y| / √((1 − |x|²)(1 − |y|²)))."""
     x, y = mp.mpmathify(x), mp.mpmathify(y)
     return 2 * mp.asinh(abs(x - y) / mp.sqrt((1 - abs(x) ** 2) * (1 - abs(y) ** 2)))
 
 
 def gromov_product(x: Point, y: Point, base: Point = 0) -> Real:
-    """⟨x, y⟩ at the base point, (d(x, base) + d(base, y) − d(x, y)) / 2."""
+    """Return ⟨x, y⟩ at the base point, (d(x, base) + d(base, y) − d(x, y)) / 2."""
     return (distance(x, base) + distance(base, y) - distance(x, y)) / 2
 
 
 def lca_depth(x: Point, y: Point) -> Real:
-    """Distance from the origin to the geodesic segment from x to y, in the Klein model, where segments are straight.
+    """Return the distance from the origin to the geodesic segment from x to y, in the Klein model, where segments are straight.
 
     With k = 2z / (1 + |z|²) the foot of the perpendicular is inside when neither angle at k_x, k_y is obtuse, and then lies at
     tanh d = |k_x × k_y| / |k_x − k_y|; otherwise the nearer end is the LCA.
@@ -58,7 +45,7 @@ def lca_depth(x: Point, y: Point) -> Real:
 
 
 def lca_depth_of_line(x: Point, y: Point) -> Real:
-    """Lemma 4.1 as printed, through α and R: the distance from the origin to the whole geodesic *line* through x and y.
+    """Return Lemma 4.1 as printed, by α and R: the distance from the origin to the whole geodesic *line* through x and y.
 
     Equal to `lca_depth` when 0 ≤ α ≤ θ, smaller otherwise. Domain: x and y not on one diameter.
     """
@@ -74,29 +61,27 @@ def _dot(x: Point, y: Point) -> Real:
 
 
 def delta() -> Real:
-    """The paper's δ = log 3, for the four-point condition and for Lemma A.1. The least that will do is log 2 for both."""
+    """Return the paper's δ = log 3, for the four-point condition and Lemma A.1. The least sufficient value is log 2."""
     return mp.log(3)
 
 
 def four_point_delta(distances: Matrix) -> Real:
-    """Least δ ≥ 0 with ⟨x, y⟩_z ≥ min(⟨x, w⟩_z, ⟨w, y⟩_z) − δ for all points of a finite metric space; O(n⁴)."""
+    """Return the least δ ≥ 0 with ⟨x, y⟩_z ≥ min(⟨x, w⟩_z, ⟨w, y⟩_z) − δ for all points of a finite metric space; O(n⁴)."""
 
     def product(x: int, y: int, z: int) -> Real:
         return mp.mpf(distances[x][z] + distances[z][y] - distances[x][y]) / 2
 
-    violations = (
-        min(product(x, w, z), product(w, y, z)) - product(x, y, z)
-        for w, x, y, z in permutations(range(len(distances)), 4)
-    )
-    return max(violations, default=mp.mpf(0)) if len(distances) > 3 else mp.mpf(0)
+    orders = permutations(range(len(distances)), 4)
+    violations = (min(product(x, w, z), product(w, y, z)) - product(x, y, z) for w, x, y, z in orders)
+    return max(violations, default=mp.mpf(0))
 
 
 def point_distances(points: Sequence[Point]) -> list[list[Real]]:
-    """Distances of the origin (row 0) and the points."""
+    """Return the distances of the origin (row 0) and the points."""
     everything = [mp.mpf(0), *points]
     return [[distance(x, y) for y in everything] for x in everything]
 
 
 def point_depths(points: Sequence[Point]) -> list[list[Real]]:
-    """LCA depths of all pairs of points; the diagonal is the points' own depth."""
+    """Return the LCA depths of all pairs of points; the diagonal is the points' own depth."""
     return [[lca_depth(x, y) for y in points] for x in points]

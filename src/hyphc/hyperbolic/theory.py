@@ -1,4 +1,4 @@
-"""The paper's theory, executable: trees and spread embeddings correspond, and so do their costs.
+"""Executable form of the paper's theory: trees and spread embeddings correspond, and so do their costs.
 
 Everything is computed in the current precision of mpmath (``mpmath.workdps``): this is for being right, not for being fast.
 Points are complex numbers in the Poincaré disk. As in the paper's appendix, a rooted binary tree on n leaves is read as an
@@ -86,7 +86,7 @@ class Claim(NamedTuple):
 
 
 def tree_distances(tree: Tree, edge: Real = 1) -> list[list[Real]]:
-    """Distances of node 0 (row 0) and the leaves when every edge, that from node 0 to the root included, has one length."""
+    """Return the distances of node 0 (row 0) and the leaves when all edges, also that above the root, have one length."""
     depths = tree_depths(tree)
     n = tree.n_leaves
     rows = [[0, *(depths[i][i] for i in range(n))]]
@@ -96,7 +96,7 @@ def tree_distances(tree: Tree, edge: Real = 1) -> list[list[Real]]:
 
 
 def tree_depths(tree: Tree) -> list[list[int]]:
-    """Edges between node 0 and the LCA of each pair of leaves."""
+    """Return the number of edges between node 0 and the LCA of each pair of leaves."""
     n, parents = tree.n_leaves, tree.parents
     level = np.ones(2 * n - 1, dtype=np.int64)
     for node in range(2 * n - 3, -1, -1):  # parents before children
@@ -107,7 +107,7 @@ def tree_depths(tree: Tree) -> list[list[int]]:
 
 
 def is_quasi_isometric(of_tree: Matrix, of_points: Matrix, epsilon: Real, kappa: Real = 0) -> bool:
-    """Definition A.1: d(i, j) ≤ d(z_i, z_j) ≤ (1 + ε)·d(i, j) + κ for all pairs, node 0 included."""
+    """Test Definition A.1: d(i, j) ≤ d(z_i, z_j) ≤ (1 + ε)·d(i, j) + κ for all pairs, node 0 included."""
     return all(
         of_tree[i][j] <= of_points[i][j] <= (1 + epsilon) * of_tree[i][j] + kappa
         for i, j in combinations(range(len(of_tree)), 2)
@@ -115,7 +115,7 @@ def is_quasi_isometric(of_tree: Matrix, of_points: Matrix, epsilon: Real, kappa:
 
 
 def approximating_tree(distances: Matrix) -> tuple[Tree, list[list[Real]]]:
-    """Proposition A.1 made constructive: a tree whose metric is below the given one by at most `tree_constant`.
+    """Construct the tree of Proposition A.1, whose metric is below the given one by at most `tree_constant`.
 
     Single linkage on the Gromov products at node 0 (Gromov 1987, §6.1): the product of i and j in the tree is the largest
     min ⟨x_s, x_{s+1}⟩ over chains from i to j, and distances to node 0 stay as they are. Edges may have length 0.
@@ -135,7 +135,7 @@ def approximating_tree(distances: Matrix) -> tuple[Tree, list[list[Real]]]:
 
 
 def tree_constant(n: int) -> Real:
-    """C_n of Proposition A.1 for n points and the origin: 2δ·⌈log₂(n − 1)⌉.
+    """Return C_n of Proposition A.1 for n points and the origin: 2δ·⌈log₂(n − 1)⌉.
 
     The paper states C_n = δ·O(n). This explicit value is Gromov's (1987, §6.1; Ghys & de la Harpe 1990, ch. 2, th. 12): by the
     four-point condition min ⟨x_s, x_{s+1}⟩ along a chain of m links exceeds the product of its ends by at most δ·⌈log₂ m⌉
@@ -146,14 +146,14 @@ def tree_constant(n: int) -> Real:
 
 
 def depth_lemma(tree_depth: Matrix, point_depth: Matrix, diameter: Real, epsilon: Real, kappa: Real = 0) -> Claim:
-    """Lemma C.4: for a (1 + ε, κ)-quasi-isometry, differences of LCA depths in plane and tree agree within 3εM/2 + 3κ/2 + δ."""
+    """Test Lemma C.4: under a (1 + ε, κ)-quasi-isometry, differences of LCA depths agree within 3εM/2 + 3κ/2 + δ."""
     pairs = list(combinations(range(len(tree_depth)), 2))
     shifts = [point_depth[i][j] - tree_depth[i][j] for i, j in pairs]
     return Claim(max(shifts) - min(shifts), _depth_slack(diameter, epsilon, kappa))
 
 
 def agreement_condition(shortest: Real, diameter: Real, epsilon: Real, kappa: Real = 0) -> bool:
-    """Lemma C.5: LCA agreement is sure when the shortest inner edge is longer than 3εM/2 + 3κ/2 + δ."""
+    """Test the condition of Lemma C.5 for LCA agreement: the shortest inner edge is longer than 3εM/2 + 3κ/2 + δ."""
     return bool(shortest > _depth_slack(diameter, epsilon, kappa))
 
 
@@ -162,29 +162,29 @@ def _depth_slack(diameter: Real, epsilon: Real, kappa: Real) -> Real:
 
 
 def spread_margin(depths: Matrix) -> Real:
-    """The least, over triplets, of the largest minus the smallest of the three LCA depths; infinite below three points."""
+    """Return the least, over triplets, of the largest minus the smallest of three LCA depths; infinite below three points."""
     triplets = combinations(range(len(depths)), 3)
     threes = ((depths[i][j], depths[i][k], depths[j][k]) for i, j, k in triplets)
     return min((max(three) - min(three) for three in threes), default=mp.inf)
 
 
 def spread_threshold(n: int) -> Real:
-    """Definition C.1, the precise form: an embedding is spread when its margin exceeds 3·C_n + 2δ + 1."""
+    """Return 3·C_n + 2δ + 1, which the margin of a spread embedding exceeds: Definition C.1, the precise form."""
     return 3 * tree_constant(n) + 2 * delta() + 1
 
 
 def linear_spread_threshold(n: int) -> Real:
-    """Definition 4.1, "δ·O(n)", with the constant 4: at least `spread_threshold` for every n ≥ 3, so it demands more."""
+    """Return "δ·O(n)" of Definition 4.1 with the constant 4: at least `spread_threshold` for every n ≥ 3."""
     return 4 * n * delta()
 
 
 def is_spread(depths: Matrix, threshold: Real | None = None) -> bool:
-    """Whether the margin exceeds the threshold, by default that of the precise form."""
+    """Return whether the margin exceeds the threshold, by default that of the precise form."""
     return bool(spread_margin(depths) > (spread_threshold(len(depths)) if threshold is None else threshold))
 
 
 def lca_triplets(depths: Matrix) -> frozenset[tuple[int, int, int]]:
-    """All {i, j|k}, as (i, j, k) with i < j: d(i ∨ j) exceeds the larger of d(i ∨ k) and d(j ∨ k).
+    """Return all {i, j|k}, as (i, j, k) with i < j: d(i ∨ j) exceeds the larger of d(i ∨ k) and d(j ∨ k).
 
     The appendix prints "min" in this place; then two of three relations could hold at once, which no tree allows.
     """
@@ -193,12 +193,12 @@ def lca_triplets(depths: Matrix) -> frozenset[tuple[int, int, int]]:
 
 
 def in_lca_agreement(one: Matrix, other: Matrix) -> bool:
-    """Definition C.3: the same triplets hold."""
+    """Test Definition C.3: the same triplets hold."""
     return lca_triplets(one) == lca_triplets(other)
 
 
 def decode_depths(depths: Matrix) -> Tree:
-    """Algorithm 1: join what is not yet joined, pair by pair from the deepest LCA on."""
+    """Run Algorithm 1: join what is not yet joined, pair by pair from the deepest LCA on."""
     n = len(depths)
     root, children = list(range(n)), []
     for t, (i, j) in enumerate(_merging_pairs(depths)):
@@ -209,7 +209,7 @@ def decode_depths(depths: Matrix) -> Tree:
 
 
 def _merging_pairs(depths: Matrix) -> list[tuple[int, int]]:
-    """The n − 1 pairs that Algorithm 1 acts on, in order."""
+    """Return the n − 1 pairs that Algorithm 1 acts on, in order."""
     group, found = list(range(len(depths))), []
     for i, j in sorted(combinations(range(len(depths)), 2), key=lambda pair: -depths[pair[0]][pair[1]]):
         if group[i] != group[j]:
@@ -219,7 +219,7 @@ def _merging_pairs(depths: Matrix) -> list[tuple[int, int]]:
 
 
 def bend_loss(edge: Real) -> Real:
-    """How much a path of edges of this length, at least log(2 + √3), can lose to each bend of 2π/3: log(4/3) for long edges.
+    """Return what a path of edges of this length, at least log(2 + √3), loses at most at a bend of 2π/3: log(4/3) for long ones.
 
     Two points seen from v under the angle φ have 2·⟨x, y⟩_v ≤ −2·log sin(φ/2). At a bend, the start of the path and the next
     node are seen under 2π/3 less at most the angle of parallelism of an edge, 2·atan(e^−edge); the condition keeps it obtuse.
@@ -246,7 +246,7 @@ class Sarkar(NamedTuple):
 
 
 def sarkar_embedding(tree: Tree, scale: Real) -> Sarkar:
-    """Proposition C.1 (Sarkar 2011): edges of one length at angles of 2π/3, distortion 1 + ε with ε = bend_loss(ζ)/ζ = O(1/ζ).
+    """Construct Proposition C.1 (Sarkar 2011): edges of one length at angles of 2π/3, distortion 1 + ε, ε = bend_loss(ζ)/ζ.
 
     Edges are drawn ζ + bend_loss(ζ) long, so that the ends of a path are at least ζ apart for each of its edges, and no further
     than its length. Domain: scale ≥ log(2 + √3). At radius ρ depths lose 2ρ/log 10 digits: ``digits`` has thirty more.
@@ -269,17 +269,17 @@ def sarkar_embedding(tree: Tree, scale: Real) -> Sarkar:
 
 
 def sufficient_scale(n: int) -> Real:
-    """A ζ for which Lemma C.7 makes Sarkar's embedding of every tree on n leaves spread: ζ > 6·C_n + 6δ + 2 and ε ≤ 1/(3n)."""
+    """Return a ζ for which Lemma C.7 makes Sarkar's embedding of n leaves spread: ζ > 6·C_n + 6δ + 2 and ε ≤ 1/(3n)."""
     return max(6 * tree_constant(n) + 6 * delta() + 3, 3 * n * bend_loss(2))
 
 
 def dasgupta_cost(tree: Tree, W: Matrix) -> Real:
-    """C_Dasgupta, Σ_{i<j} w_ij·|leaves of the smallest cluster with i and j|."""
+    """Return C_Dasgupta, Σ_{i<j} w_ij·|leaves of the smallest cluster with i and j|."""
     return mp.fsum(mp.mpf(W[i][j]) * int(tree.sizes[tree.lca(i, j)]) for i, j in combinations(range(tree.n_leaves), 2))
 
 
 def hyphc_cost(depths: Matrix, W: Matrix, tau: Real) -> Real:
-    """C_HypHC, Σ_{i<j<k} (w_ij + w_ik + w_jk − their mean weighted by e^(depth/τ)) + 2·Σ_{i<j} w_ij."""
+    """Return C_HypHC, Σ_{i<j<k} (w_ij + w_ik + w_jk − their mean weighted by e^(depth/τ)) + 2·Σ_{i<j} w_ij."""
     terms = [2 * mp.mpf(W[i][j]) for i, j in combinations(range(len(depths)), 2)]
     for i, j, k in combinations(range(len(depths)), 3):
         weights = [mp.mpf(W[a][b]) for a, b in ((i, j), (i, k), (j, k))]
@@ -289,19 +289,19 @@ def hyphc_cost(depths: Matrix, W: Matrix, tau: Real) -> Real:
 
 
 def decoding_error(depths: Matrix, W: Matrix, tau: Real) -> Claim:
-    """Lemma C.1: |C_Dasgupta(dec(Z)) − C_HypHC(Z)| ≤ 4·e^(−1/τ)·Σ_{i<j<k} max(w_ij, w_ik, w_jk) for spread Z."""
+    """Test Lemma C.1: |C_Dasgupta(dec(Z)) − C_HypHC(Z)| ≤ 4·e^(−1/τ)·Σ_{i<j<k} max(w_ij, w_ik, w_jk) for spread Z."""
     measured = abs(dasgupta_cost(decode_depths(depths), W) - hyphc_cost(depths, W, tau))
     return Claim(measured, 4 * mp.exp(-1 / mp.mpf(tau)) * heaviest_pairs(W))
 
 
 def approximation_ratio(tree: Tree, W: Matrix, tau: Real, optimum: Real) -> Claim:
-    """Theorem 4.1 before the O(·): C(dec(Z*)) / C(T*) ≤ 1 + 8·e^(−1/τ)·Σ max(w_ij, w_ik, w_jk) / C(T*); C(T*) is the optimum."""
+    """Test Theorem 4.1: C(dec(Z*)) / C(T*) ≤ 1 + 8·e^(−1/τ)·Σ max(w_ij, w_ik, w_jk) / C(T*); C(T*) is the optimum."""
     excess = 8 * mp.exp(-1 / mp.mpf(tau)) * heaviest_pairs(W) / optimum
     return Claim(dasgupta_cost(tree, W) / optimum, 1 + excess)
 
 
 def sufficient_temperature(n: int, epsilon: Real) -> Real:
-    """Theorem 4.1's τ ≤ O(1/log(1/ε)) made explicit, for every w ≥ 0: τ = 1/log(4(n − 2)/ε), for n ≥ 3 and ε < 4(n − 2).
+    """Return an explicit τ of Theorem 4.1 for every w ≥ 0, τ = 1/log(4(n − 2)/ε), for n ≥ 3 and ε < 4(n − 2).
 
     A pair is the heaviest of at most n − 2 triplets and costs at least 2·w_ij, so Σ max ≤ (n − 2)·C(T*)/2. The O(·) hides this
     n, and must: on a perfect matching it is an equality.
@@ -310,5 +310,5 @@ def sufficient_temperature(n: int, epsilon: Real) -> Real:
 
 
 def heaviest_pairs(W: Matrix) -> Real:
-    """Σ_{i<j<k} max(w_ij, w_ik, w_jk)."""
+    """Return Σ_{i<j<k} max(w_ij, w_ik, w_jk)."""
     return mp.fsum(mp.mpf(max(W[i][j], W[i][k], W[j][k])) for i, j, k in combinations(range(len(W)), 3))

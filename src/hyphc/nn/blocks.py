@@ -47,13 +47,13 @@ def _block_terms(depths: Tensor, weights: Tensor, temperature: float) -> tuple[T
 
 
 def block_terms(depths: Tensor, weights: Tensor, temperature: float) -> Tensor:
-    """Loss Σ_{i<j<k} (…) of each block, (b,), from depths and weights (b, m, m); their two triangles are averaged."""
+    """Return the loss Σ_{i<j<k} (…) of each block, (b,), from depths and weights (b, m, m); their two triangles are averaged."""
     value: Tensor = _block_terms(depths, weights, temperature)[0]
     return value
 
 
 def _rows(d: Tensor, w: Tensor, tau: float, centre: Tensor, diagonal: Tensor) -> tuple[Tensor, Tensor]:
-    """Σ_k (1 − p_ij^k) and ∂loss/∂d_ij, symmetric (b, m, m), by the formulas above."""
+    """Return Σ_k (1 − p_ij^k) and ∂loss/∂d_ij, symmetric (b, m, m), by the formulas above."""
     v = torch.exp((d - centre) / tau).masked_fill(diagonal, 0.0)
     u, e = v * w, v.masked_fill(diagonal, float("inf"))
     t, q, m = torch.empty_like(d), torch.empty_like(d), torch.empty_like(d)
@@ -70,7 +70,7 @@ def _rows(d: Tensor, w: Tensor, tau: float, centre: Tensor, diagonal: Tensor) ->
 
 
 def _rows_in_logs(d: Tensor, w: Tensor, tau: float, diagonal: Tensor) -> tuple[Tensor, Tensor]:
-    """`_rows` for any span of d/τ: exponentials relative to each triplet's own maximum."""
+    """Return `_rows` for any span of d/τ, by exponentials relative to each triplet's own maximum."""
     # a finite number below all others: the difference of two infinite ones would be NaN
     logits = (d / tau).masked_fill(diagonal, 0.25 * torch.finfo(d.dtype).min)
     t, q = torch.empty_like(d), torch.empty_like(d)
@@ -93,7 +93,7 @@ def _share(logit: Tensor) -> Tensor:
 
 
 def _chunks(d: Tensor) -> list[tuple[slice, slice]]:
-    """Blocks and rows to take at a time, so that temporaries have about `CHUNK` entries."""
+    """Return the blocks and rows to take at a time, so that temporaries have about `CHUNK` entries."""
     b, m = d.shape[:2]
     rows = min(m, max(1, CHUNK // (m * m)))
     blocks = min(b, max(1, CHUNK // (rows * m * m)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -172,12 +173,8 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             self._largest_ = 1.0 if self.metric == "cosine" else max(float(X.max()), np.finfo(np.float64).tiny)
             smoother = self._smoother_of_fitted(similarity) if self.smoothing > 0 else None
             seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_init)
-            fits = [
-                fit_leaves_and_head(
-                    similarity, smoother, labelled, codes[labelled], len(self.classes_), plan, int(seed)
-                )
-                for seed in seeds
-            ]
+            data = similarity, smoother, labelled, codes[labelled]
+            fits = [fit_leaves_and_head(*data, plan, int(seed)) for seed in seeds]
             self.fits_ = sorted(fits, key=lambda fit: fit.final_loss)
             best = self.fits_[0]
             self.embedding_, self.head_, self.loss_curve_ = best.place(smoother).cpu().numpy(), best.head, best.losses
@@ -189,12 +186,12 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Classes (m,) of points (m, d), or of their similarities (m, n) to the fitted points."""
+        """Return the classes (m,) of points (m, d), or of their similarities (m, n) to the fitted points."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (m, n_classes) of points (m, d), or of their similarities (m, n) to the fitted points."""
+        """Return class probabilities (m, n_classes) of points (m, d), or of their similarities (m, n) to the fitted points."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         step = max(1, PART // len(self.embedding_))
@@ -208,7 +205,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self._probabilities(self._smoother(weights))
 
     def _probabilities(self, smoother: torch.Tensor | None) -> Floats:
-        """Class probabilities for rows of a smoother (m, n), the mean over runs."""
+        """Return class probabilities for rows of a smoother (m, n), the mean over runs."""
         runs = [fit.probabilities(fit.place(smoother)) for fit in self.fits_]
         return np.asarray(np.mean(runs, axis=0))
 
@@ -218,7 +215,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self._smoother(weights)
 
     def _smoother(self, weights: Floats) -> torch.Tensor:
-        """Similarities (m, n) to the power of smoothing, in rows that sum to 1."""
+        """Return similarities (m, n) to the power of smoothing, in rows that sum to 1."""
         powers = np.clip(weights / self._largest_, 0.0, None) ** self.smoothing
         powers += np.finfo(np.float64).tiny  # a row without any similarity gets equal weights, not 0/0
         return torch.from_numpy(powers / powers.sum(axis=1, keepdims=True)).to(self.device)
@@ -230,7 +227,7 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return as_similarity(X, self.metric)
 
     def _encode_labels(self, y: npt.NDArray[Any]) -> tuple[Ints, Ints]:
-        """Set classes_; a code for each point (0 where unknown), and the labelled points."""
+        """Set classes_; return a code for each point (0 where unknown), and the labelled points."""
         known = y != UNLABELLED if np.issubdtype(y.dtype, np.number) else np.ones(len(y), dtype=bool)
         if not known.any():
             raise ValueError("All labels are -1, which means unknown; label at least one point.")
@@ -243,24 +240,9 @@ class HypHCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             raise ValueError(f"smoothing={self.smoothing} must be a finite number of at least 0.")
         if self.n_init < 1:
             raise ValueError(f"n_init={self.n_init} must be at least 1.")
-        settings = {
-            name: default if getattr(self, name) is None else getattr(self, name)
-            for name, default in (JOINT if self.joint else TWO_STEP).items()
-        }
-        return TrainingSettings(
-            joint=bool(self.joint),
-            dim=self.n_components,
-            weight=self.classification_weight,
-            label_smoothing=settings["label_smoothing"],
-            temperature=self.temperature,
-            radius=settings["radius"],
-            rate=self.learning_rate,
-            n_steps=self.max_iter,
-            head_rate=self.head_learning_rate,
-            n_head_steps=settings["head_iter"],
-            block_size=self.block_size,
-            device=torch.device(self.device),
-        )
+        chosen = {field.name: getattr(self, field.name) for field in fields(TrainingSettings)}
+        defaults = {name: value for name, value in (JOINT if self.joint else TWO_STEP).items() if chosen[name] is None}
+        return TrainingSettings(**chosen | defaults)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Points of the Poincaré ball to train: free leaves, or whatever a network makes of features."""
+"""Trainable points of the Poincaré ball: free leaves, or the output of a network."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ToBall(nn.Module):
             self.norm = nn.Parameter(torch.tensor(LEARNED_START))
 
     def current_norm(self) -> Tensor:
-        """|z| of all points as a tensor (), within what the dtype of the module allows; for "free" its bound."""
+        """Return |z| of all points as a tensor (), within what the dtype of the module allows; for "free" its bound."""
         limit = MAX_RADIUS.get(self.radius.dtype, MAX_RADIUS[torch.float32])
         bound = torch.tanh(0.5 * self.radius.clamp(max=limit))
         if self.mode != "learned":
@@ -85,7 +85,7 @@ class ToBall(nn.Module):
         self.radius.fill_(radius)
 
     def forward(self, v: Tensor) -> Tensor:
-        """Points of the ball in the directions of v, (..., dim) → (..., dim)."""
+        """Return the points of the ball in the directions of v, (..., dim) → (..., dim)."""
         norm = torch.linalg.vector_norm(v, dim=-1, keepdim=True)
         direction = v / torch.where(norm == 0, 1.0, norm)
         length = self.current_norm().to(v.dtype)
@@ -161,19 +161,19 @@ class LeafEmbedding(nn.Module):
         self.leaves = geoopt.ManifoldParameter(start, manifold=self.manifold)
 
     def forward(self, index: Tensor | None = None) -> Tensor:
-        """Positions in the ball: of all leaves, (n, dim), or of those in ``index``, any shape (...), → (..., dim)."""
+        """Return the positions in the ball: of all leaves, (n, dim), or of those in ``index``, any shape (...), → (..., dim)."""
         rows = self.leaves if index is None else self.leaves[index]
         points: Tensor = rows * 1.0 if self.mode == "free" else self.to_ball(rows)
         return points
 
     @torch.no_grad()
     def decode(self) -> Tree:
-        """The tree of the leaves where they are now, as `hyphc.decode` reads it from their positions in float64."""
+        """Return the tree that `hyphc.decode` finds for the current positions in float64."""
         return decode(self.positions())
 
     @torch.no_grad()
     def positions(self) -> Any:
-        """Positions as a float64 NumPy array (n, dim), normalised in float64 so that leaves of one radius have one."""
+        """Return the positions as a float64 NumPy array (n, dim), normalised in float64 so that leaves of one radius have one."""
         rows = self.leaves.detach().double().cpu()
         if self.mode != "free":
             norm = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
@@ -205,13 +205,13 @@ class BallEncoder(nn.Module):
         self.network, self.to_ball = network, ToBall(mode, radius)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Points of the ball, (..., dim), of what the network makes of the features."""
+        """Return points of the ball, (..., dim), from the network's output for the features."""
         points: Tensor = self.to_ball(self.network(features))
         return points
 
     @torch.no_grad()
     def decode(self, features: Tensor) -> Tree:
-        """The tree of these points, in evaluation mode; the module's mode is restored."""
+        """Return the tree of these points, in evaluation mode; the module's mode is restored."""
         training = self.training
         try:
             vectors = self.eval().network(features).double()

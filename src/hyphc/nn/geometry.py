@@ -1,7 +1,7 @@
 """Lowest common ancestors in the Poincaré ball, differentiable: `hyphc.geometry` in PyTorch.
 
 Points have shape (..., dim), norm below 1, and float32 or float64 (half precision is computed in float32); leading axes
-broadcast. Distances, exponential maps and the like are geoopt's business; here is what it does not have.
+broadcast. Distances, exponential maps and the like are in geoopt.
 
 Points on or beyond the boundary are never clamped. On the CPU they raise a ValueError that names the first of them and its
 norm. On other devices, under ``torch.compile`` and in ``torch.vmap`` a look at the values would stall the device or break the
@@ -24,7 +24,7 @@ _SPLITTER = {torch.float32: 4097.0, torch.float64: 134217729.0}
 
 
 def lca_depth(x: Tensor, y: Tensor) -> Tensor:
-    """Depth of the lowest common ancestor: the distance from the origin to the geodesic segment from x to y.
+    """Return the depth of the lowest common ancestor: the distance from the origin to the geodesic segment from x to y.
 
     With δ = |x − y|, G = √(δ² + αβ) and perp(y, x) the part of y orthogonal to x,
 
@@ -59,7 +59,7 @@ def lca_depth(x: Tensor, y: Tensor) -> Tensor:
 
 
 def lca_depth_of_checked(x: Tensor, y: Tensor) -> Tensor:
-    """`lca_depth` of points that have been checked; NaN where one is not in the ball."""
+    """Return `lca_depth` of points that have been checked; NaN where one is not in the ball."""
     depth: Tensor = _LCADepth.apply(*_check_pair(x, y))  # type: ignore[no-untyped-call]
     return depth
 
@@ -81,7 +81,7 @@ def require_in_ball(name: str, z: Tensor) -> None:
 
 
 def lca_point(x: Tensor, y: Tensor) -> Tensor:
-    """Lowest common ancestor: the point of the geodesic segment from x to y nearest the origin, shape (..., dim).
+    """Return the lowest common ancestor: the point of the geodesic segment from x to y nearest the origin, shape (..., dim).
 
     Inside the segment it is 2(κ_y x + κ_x y)/(δ²G² cosh d (1 + cosh d)) with κ_x = |x|²δ² + α⟨x, x − y⟩; where κ_x ≤ 0
     it is x itself, where κ_y ≤ 0 it is y.
@@ -111,7 +111,7 @@ def lca_point(x: Tensor, y: Tensor) -> Tensor:
 
 
 def gap_to_boundary(z: Tensor) -> Tensor:
-    """α = 1 − |z|², shape (..., 1), to all digits, with its gradient −2z; NaN for points that are not in the ball."""
+    """Return α = 1 − |z|², shape (..., 1), to all digits, with its gradient −2z; NaN for points that are not in the ball."""
     rounded = 1.0 - (z * z).sum(-1, keepdim=True)
     return rounded + (_gap_in_ball(z.detach()) - rounded.detach())
 
@@ -142,7 +142,7 @@ class _LCADepth(torch.autograd.Function):
 
 
 def _depth_and_grad(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Depth (...) and its gradients (dim, ...); the formulas are derived in `hyphc.geometry.lca_depth_and_grad`.
+    """Return the depth (...) and its gradients (dim, ...); the formulas are derived in `hyphc.geometry.lca_depth_and_grad`.
 
     Coordinates come first, since sums over a short last axis are slow; what belongs to one point is computed before
     points are paired.
@@ -177,12 +177,12 @@ def _depth_and_grad(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _size(v: Tensor) -> Tensor:
-    """Norm along the first axis; vector_norm is a hundred times slower there."""
+    """Return the norm along the first axis; vector_norm is a hundred times slower there."""
     return torch.sqrt((v * v).sum(0))
 
 
 def _pad(x: Tensor, y: Tensor) -> Tensor:
-    """x with leading axes of length one, as many as y has more."""
+    """Return x with leading axes of length one, as many as y has more."""
     return x.reshape((1,) * max(0, y.ndim - x.ndim) + x.shape)
 
 
@@ -194,14 +194,14 @@ def _check_pair(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def in_working_dtype(z: Tensor) -> Tensor:
-    """z itself, or half precision as float32."""
+    """Return z itself, or half precision as float32."""
     if not z.is_floating_point():
         raise TypeError(f"Points must be floating-point tensors; got {z.dtype}.")
     return z if z.dtype in _SPLITTER else z.float()
 
 
 def _exact_gap(z: Tensor) -> Tensor:
-    """1 − |z|² in twofold precision (Ogita, Rump, Oishi), shape (..., 1)."""
+    """Return 1 − |z|² in twofold precision (Ogita, Rump, Oishi), shape (..., 1)."""
     total, error = torch.ones_like(z[..., 0]), torch.zeros_like(z[..., 0])
     splitter = _SPLITTER[z.dtype]
     for k in range(z.shape[-1]):
@@ -218,7 +218,7 @@ def _exact_gap(z: Tensor) -> Tensor:
 
 
 def _perp(chord: Tensor, x: Tensor) -> Tensor:
-    """Part of the chord orthogonal to x; the second pass removes what rounding the first coefficient left along x."""
+    """Return the part of the chord orthogonal to x; the second pass removes what rounding the first coefficient left along x."""
     unit = x / _nonzero(_norm(x))
     for _ in range(2):
         chord = chord - (chord * unit).sum(-1, keepdim=True) * unit
@@ -231,5 +231,5 @@ def _norm(v: Tensor) -> Tensor:
 
 
 def _nonzero(value: Tensor) -> Tensor:
-    """Denominators, with 1 for 0 where the numerator is 0 as well or the quotient is not used."""
+    """Return the denominators, with 1 for 0 where the numerator is 0 as well or the quotient is not used."""
     return torch.where(value == 0, 1.0, value)

@@ -62,12 +62,12 @@ class HyperbolicLogisticRegression(nn.Module):
         self.normals = nn.Parameter(normals / dim**0.5)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores (..., n_classes) of points (..., dim): the logits of a softmax."""
+        """Return the scores (..., n_classes) of points (..., dim): the logits of a softmax."""
         return hyperbolic_scores(x, self.points, self.normals)
 
 
 def hyperbolic_scores(x: Tensor, points: Tensor, normals: Tensor) -> Tensor:
-    """Scores (..., K) of x (..., dim) against hyperplanes through points (K, dim) with normals (K, dim), as above."""
+    """Return the scores (..., K) of x (..., dim) against hyperplanes through points (K, dim) with normals (K, dim), as above."""
     if x.shape[-1:] != points.shape[-1:]:
         raise ValueError(f"x {tuple(x.shape)} must have the {points.shape[-1]} coordinates of the hyperplanes.")
     x = in_working_dtype(x)

@@ -48,11 +48,11 @@ class HypHCLoss(nn.Module):
         self.temperature = require_positive_temperature(temperature)
 
     def forward(self, z: Tensor, triplets: Tensor, similarities: Tensor) -> Tensor:
-        """`triplet_loss` at this temperature: z (n, dim), triplets (T, 3), similarities (T, 3) → scalar."""
+        """Return `triplet_loss` at this temperature: z (n, dim), triplets (T, 3), similarities (T, 3) → scalar."""
         return triplet_loss(z, triplets, similarities, self.temperature)
 
     def block(self, z: Tensor, weights: Tensor) -> Tensor:
-        """`block_loss` at this temperature: z (..., m, dim), weights (..., m, m) → scalar."""
+        """Return `block_loss` at this temperature: z (..., m, dim), weights (..., m, m) → scalar."""
         return block_loss(z, weights, self.temperature)
 
     def extra_repr(self) -> str:
@@ -60,7 +60,7 @@ class HypHCLoss(nn.Module):
 
 
 def triplet_loss(z: Tensor, triplets: Tensor, similarities: Tensor, temperature: float) -> Tensor:
-    """Mean loss of explicit triplets.
+    """Return the mean loss of explicit triplets.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def triplet_loss(z: Tensor, triplets: Tensor, similarities: Tensor, temperature:
 
 
 def block_loss(z: Tensor, weights: Tensor, temperature: float) -> Tensor:
-    """Mean loss of all triplets of one block, or of each of several blocks.
+    """Return the mean loss of all triplets of one block, or of each of several blocks.
 
     A pair costs one exponential, a triplet a few additions and multiplications; no tensor has m³ entries, and none
     is kept for the backward pass. A uniformly random block gives an unbiased estimate of the mean over all triplets.
@@ -126,7 +126,7 @@ def block_loss(z: Tensor, weights: Tensor, temperature: float) -> Tensor:
 
 
 def require_positive_temperature(temperature: Any) -> float:
-    """The temperature as a positive float."""
+    """Return the temperature as a positive float."""
     tau = float(temperature)
     if not 0.0 < tau < float("inf"):
         raise ValueError(f"temperature={temperature} must be a positive finite number.")

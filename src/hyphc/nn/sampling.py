@@ -1,4 +1,4 @@
-"""Which triplets a step sees: uniform ones, the paper's pairs with a third point, edges of a graph, whole blocks.
+"""Samplers of triplets: uniform ones, the paper's pairs with a third point, edges of a graph, whole blocks.
 
 Each sampler draws from a `Similarity` with NumPy's generator and hands out tensors; the expected `HypHCLoss` of what
 it draws is the mean over all triplets. No triplet repeats a point and no list of n² pairs is made.
@@ -159,14 +159,14 @@ class BlockSampler(_Sampler):
 
 
 def _other_than(taken: Ints, drawn: Ints) -> Ints:
-    """drawn from 0 … n − 1 − c, stepped over the c distinct ``taken`` (size, c) of each row: uniform over the others."""
+    """Shift numbers drawn from 0 … n − 1 − c past the c distinct ``taken`` (size, c) of each row: uniform over the others."""
     for column in np.sort(taken, axis=1).T:
         drawn = drawn + (drawn >= column)
     return drawn
 
 
 def _coprime(total: int, below: int, rng: np.random.Generator) -> int:
-    """A random number below ``below`` that has no common divisor with ``total``."""
+    """Return a random number below ``below`` that has no common divisor with ``total``."""
     while True:
         step = int(rng.integers(1, max(2, below)))
         if gcd(step, total) == 1:

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from .._runtime.palette import CLUSTERS
-from ..tree.prunings import CONDENSED, NodeScores, cut_scores, default_score
+from ..tree.criteria import NodeScores, default_score
+from ..tree.prunings import CONDENSED, cut_scores
 from .common import axes_or_new, tree_from
 
 _AXES = {

@@ -1,4 +1,4 @@
-"""What no tree can beat, and what none exceeds."""
+"""Triplet bounds on the cost of every tree."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def cost_bounds(
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = -1,
 ) -> CostBounds:
-    """Triplet bounds on the cost of every binary tree.
+    """Return triplet bounds on the cost of every binary tree.
 
     C(T) = Σ_{i<j<k} (w_ij + w_ik + w_jk − w_ijk(T)) + 2·Σ_{i<j} w_ij, where w_ijk(T) is the similarity of the pair that T joins
     first. The largest of the three in its place bounds C from below, the smallest from above.
@@ -100,7 +100,7 @@ def cost_bounds(
 
 @by_kind
 def exact_extremes(similarity: Similarity, n_jobs: int | None) -> tuple[float, float]:
-    """Σ over triplets of the smallest and of the largest of three similarities."""
+    """Return Σ over triplets of the smallest and of the largest of three similarities."""
     W = similarity.to_dense()
     # chunks of about equal work: rows up to i hold i³/6 triplets
     edges = (similarity.n * np.linspace(0, 1, 65) ** (1 / 3)).astype(np.int64)
@@ -111,21 +111,21 @@ def exact_extremes(similarity: Similarity, n_jobs: int | None) -> tuple[float, f
 
 @exact_extremes.register
 def _(graph: Graph, n_jobs: int | None) -> tuple[float, float]:
-    """As max(a, b, c) = a + b + c − (minima of pairs) + min(a, b, c): only wedges and triangles need to be visited."""
+    """Use max(a, b, c) = a + b + c − (minima of pairs) + min(a, b, c): only wedges and triangles need to be visited."""
     triangles = kernels.triangle_minima(*_later_neighbours(graph))
     wedges = _wedge_minima(graph)
     return triangles, (graph.n - 2) * graph.total() - wedges + triangles
 
 
 def _later_neighbours(graph: Graph) -> tuple[Ints, npt.NDArray[np.int32], Floats]:
-    """Each edge from its end of lower degree to the other, so that no row is longer than √(2·edges)."""
+    """Return each edge from its end of lower degree to the other, so that no row is longer than √(2·edges)."""
     by_degree = np.argsort(np.diff(graph.indptr), kind="stable")
     upper = sp.csr_array(sp.triu(graph.to_csr()[by_degree][:, by_degree], k=1, format="csr"))
     return upper.indptr.astype(np.int64), upper.indices.astype(np.int32), upper.data
 
 
 def _wedge_minima(graph: Graph) -> float:
-    """Σ over pairs of edges that share an end of the smaller weight: in a row sorted downwards, entry r is it r times."""
+    """Return Σ over pairs of edges with a common end of the smaller weight: in a row sorted downwards, entry r counts r times."""
     row = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     descending = graph.data[np.lexsort((-graph.data, row))]
     rank = np.arange(len(row)) - np.repeat(graph.indptr[:-1], np.diff(graph.indptr))
@@ -135,7 +135,7 @@ def _wedge_minima(graph: Graph) -> float:
 def _sampled_extremes(
     similarity: Similarity, n_triplets: int, random_state: int | np.random.RandomState | None
 ) -> tuple[float, float, float, float]:
-    """Estimates of Σ min and Σ max over all triplets, and their standard errors."""
+    """Return estimates of Σ min and Σ max over all triplets, and their standard errors."""
     i, j, k = _distinct_triplets(similarity.n, n_triplets, check_random_state(random_state))
     weights = np.stack([similarity.pairs(i, j), similarity.pairs(i, k), similarity.pairs(j, k)])
     scale = comb(similarity.n, 3)
@@ -145,7 +145,7 @@ def _sampled_extremes(
 
 
 def _distinct_triplets(n: int, n_triplets: int, rng: np.random.RandomState) -> tuple[Ints, Ints, Ints]:
-    """Uniform triplets of three different points: draw from what is left and step over what was taken."""
+    """Return uniform triplets of three different points."""
     i = rng.randint(n, size=n_triplets)
     j = rng.randint(n - 1, size=n_triplets)
     j += j >= i

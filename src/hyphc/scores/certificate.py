@@ -1,9 +1,10 @@
-"""How far a tree can be from the best one: exact on a few leaves, certified by subsets and by spreading metrics on many."""
+"""Optimality gap of a tree: exact on a few leaves, bounded by subsets and by spreading metrics on many."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,23 +15,21 @@ from ..similarity import Background, Blend, Dense, Graph, Similarity, Similarity
 from ..similarity.base import by_kind
 from ..tree import Tree, TreeLike
 from .bounds import cost_bounds
-from .costs import Units, check_pair, cost_of, dasgupta_cost, in_units
+from .costs import Units, check_pair, cost_of, in_units
 from .gap_by_level import LooseLevel, loosest_levels
 from .spreading_metrics import SpreadingBound, spreading_bound
 from .subset_bound import Sample, excess_interval, sample_of, worst_subsets
 
 DEFAULT_K = 13
 LARGEST_K = 20  # by branch and bound about half a second a subset; up to so many leaves the best tree itself is found
-DEFAULT_SUBSETS = (
-    2_000  # at k = 13 about two seconds on one core, for standard errors of a few hundredths of a per cent
-)
+DEFAULT_SUBSETS = 2_000  # two seconds on one core at k = 13, for standard errors of a few hundredths of a per cent
 
-# A graph with fewer edges than this share of all pairs counts as sparse. In others subsets see enough, and packings take long.
+# A graph with fewer edges than this share of all pairs counts as sparse. For others subsets are sharp, and packings slow.
 _SPARSE_BELOW = 0.25
 _SMALL = 200  # leaves up to which a dense graph is packed too
 _WEAK_ABOVE = 1.0  # a gap of more than 100 %: the best tree may cost less than half, and nothing of use is certified
 
-# How a gap was certified, and the words for it.
+# Methods that certify a gap, and how they are described.
 METHODS = {
     "best tree": "the best tree itself",
     "subsets": "{subsets}",
@@ -42,7 +41,7 @@ METHODS = {
 
 @dataclass(frozen=True, repr=False)
 class OptimalityGap:
-    """How much more than the best tree a tree can cost; ``print`` says what it means.
+    """Bound on how much more than the best tree a tree costs; ``print`` explains it.
 
     Attributes
     ----------
@@ -58,7 +57,7 @@ class OptimalityGap:
     worst_subsets : tuple of tuples of int
         Up to five of the subsets seen on which the tree is furthest from optimal, worst first.
     exact : bool
-        Whether nothing is left to chance: all subsets were counted, or packings decide.
+        Whether the bound is deterministic: all subsets were counted, or packings decide.
     k, n_subsets : int
         Leaves in a subset, and subsets counted.
     confidence : float
@@ -116,20 +115,16 @@ class OptimalityGap:
             f"{head}.",
             f"Cost {self.cost:.6g}, and no tree costs less than {self.lower_bound:.6g}: from {source}.",
         ]
-        if self.loose_levels:
-            lines.append(_room(self.loose_levels[0]))
+        for level in self.loose_levels[:1]:
+            lines.append(
+                f"Most room at clusters of up to {level.t:.6g}: edges of weight {level.cut:.6g} run between them, and every "
+                f"tree leaves {level.bound:.6g} at least."
+            )
         return "\n".join(lines)
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2f} %"
-
-
-def _room(level: LooseLevel) -> str:
-    return (
-        f"Most room at clusters of up to {level.t:.6g}: edges of weight {level.cut:.6g} run between them, and every tree "
-        f"leaves {level.bound:.6g} at least."
-    )
 
 
 def optimality_gap(
@@ -145,7 +140,7 @@ def optimality_gap(
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
 ) -> OptimalityGap:
-    """Upper bound on how much more than the best tree a tree costs, C(T) / C(T*) − 1, whatever the tree came from.
+    """Return an upper bound on how much more than the best tree a tree costs, C(T) / C(T*) − 1.
 
     Two bounds are found, and the one that certifies more is reported. **Subsets**, sharp on dense similarities: the cost is a sum
     over triplets of leaves, so it is an average over subsets S of k leaves; on each, the tree costs at least as much as the
@@ -154,7 +149,7 @@ def optimality_gap(
         C(T) − C(T*)  ≤  r · E_S[ C(T|S) − C(T*_S) ],
 
     a mean of small non-negative numbers. k = 3 is the triplet bound of ``cost_bounds``; larger k is never weaker.
-    **Spreading metrics**, sharper on sparse graphs: see ``spreading_bound``; they leave nothing to chance. Costs of a blend
+    **Spreading metrics**, sharper on sparse graphs: see ``spreading_bound``; they are deterministic. Costs of a blend
     add, and so do lower bounds: its graph is bounded by packings, and its background by subsets where that is better.
 
     Parameters
@@ -170,7 +165,7 @@ def optimality_gap(
         Coverage of the interval, by betting against candidate means: valid for any distribution of the differences
         (they are bounded, non-negative and skewed), not a normal approximation. See ``docs/certificate.md``.
     effort : float
-        Of the spreading metrics: 1 is up to a minute for a large graph, 0.1 some seconds. No matter for other similarities.
+        Of the spreading metrics: 1 is up to a minute for a large graph, 0.1 some seconds. Other similarities ignore it.
     time_budget : float, optional
         Seconds that the packings may take, at most; the result then depends on the machine.
     units : as in ``dasgupta_cost``, for ``cost`` and ``lower_bound``
@@ -202,15 +197,13 @@ def optimality_gap(
     _check_options(k, n_subsets, confidence)
     check_effort(effort)
     k = min(k, similarity.n)
-    cost = dasgupta_cost(tree, similarity)
+    cost = cost_of(similarity, tree)
     shown_cost = in_units(cost, similarity, units)
     sample = sample_of(similarity.n, k, DEFAULT_SUBSETS if n_subsets is None else n_subsets, random_state)
     graph = graph_part(similarity) if k < similarity.n else None
-    spread = None
-    if graph is not None:
-        spread = spreading_bound(graph, effort=effort, time_budget=time_budget, n_jobs=n_jobs)
+    spread = spreading_bound(graph, effort=effort, time_budget=time_budget, n_jobs=n_jobs) if graph else None
     subsets, excesses = sample.excesses(tree, similarity, n_jobs)
-    best = _least(tree, similarity, sample, excesses, spread, confidence, n_jobs)
+    best = _least_excess(tree, similarity, sample, excesses, spread, confidence, n_jobs)
     limit = _relative(best.high, cost)
     weak = limit > _WEAK_ABOVE and k < similarity.n
     return OptimalityGap(
@@ -231,17 +224,16 @@ def optimality_gap(
     )
 
 
-@dataclass(frozen=True)
-class _Excess:
-    """How much more than the best tree a tree costs, at most: by estimate, and an interval of that bound."""
+class _Excess(NamedTuple):
+    """Bound on how much more than the best tree a tree costs: an estimate, and an interval of it."""
 
+    method: str
     mean: float
     low: float
     high: float
-    method: str
 
 
-def _least(
+def _least_excess(
     tree: Tree,
     similarity: Similarity,
     sample: Sample,
@@ -250,28 +242,26 @@ def _least(
     confidence: float,
     n_jobs: int | None,
 ) -> _Excess:
-    """The bound that certifies most."""
-    cost = dasgupta_cost(tree, similarity)
+    """Return the bound that certifies most."""
+    cost = cost_of(similarity, tree)
     rest = similarity.background if isinstance(similarity, Blend) and spread else None
     # two intervals hold together if each misses half as often
     each = confidence if rest is None else (1 + confidence) / 2
     method = "best tree" if sample.k == similarity.n else "subsets"
-    bounds = [_Excess(*excess_interval(sample, similarity, excesses, each), method)]
-    known = cost - least_cost(similarity)
-    bounds.append(_Excess(known, known, known, "pairs"))
+    bounds = [_Excess(method, *excess_interval(sample, similarity, excesses, each))]
+    bounds.append(_Excess("pairs", *[cost - least_cost(similarity)] * 3))
     if spread is not None:
-        certain = cost - spread.lower - (0.0 if rest is None else least_cost(rest))
-        bounds.append(_Excess(certain, certain, certain, "spreading"))
+        bounds.append(_Excess("spreading", *[cost - spread.lower - (least_cost(rest) if rest else 0.0)] * 3))
     if spread is not None and rest is not None:
         of_graph = cost - cost_of(rest, tree) - spread.lower
-        mean, low, high = excess_interval(sample, rest, sample.excesses(tree, rest, n_jobs)[1], each)
-        bounds.append(_Excess(of_graph + mean, of_graph + low, of_graph + high, "spreading and subsets"))
-    best = min(bounds, key=lambda bound: bound.high)
-    return _Excess(max(0.0, best.mean), max(0.0, best.low), max(0.0, best.high), best.method)
+        interval = excess_interval(sample, rest, sample.excesses(tree, rest, n_jobs)[1], each)
+        bounds.append(_Excess("spreading and subsets", *(of_graph + end for end in interval)))
+    method, *ends = min(bounds, key=lambda bound: bound.high)
+    return _Excess(method, *(max(0.0, end) for end in ends))
 
 
 def _why_weak(similarity: Similarity, estimate: float, k: int, n_subsets: int) -> str:
-    """Why the best bound leaves more than 100 %, and what may help."""
+    """Return why the best bound leaves more than 100 %, and what may help."""
     if _is_sparse(similarity.n, similarity.n_pairs):
         return "the graph is sparse, where proofs are hard (a larger effort may find one)"
     if estimate <= _WEAK_ABOVE:
@@ -285,7 +275,7 @@ def _is_sparse(n: int, n_pairs: int) -> bool:
 
 @by_kind
 def graph_part(similarity: Similarity) -> Graph | None:
-    """The part of a similarity that spreading metrics can bound, if there is one; costs of parts add."""
+    """Return the part of a similarity that spreading metrics can bound, if there is one; costs of parts add."""
     return None
 
 
@@ -319,7 +309,7 @@ def _check_options(k: int, n_subsets: int | None, confidence: float) -> None:
 
 @by_kind
 def least_cost(similarity: Similarity) -> float:
-    """A cost that no tree undercuts, known for sure: every pair lies in a cluster of its own points at least."""
+    """Return a cost that no tree undercuts: every pair lies in a cluster of its own points at least."""
     return float(similarity.sizes @ similarity.degrees())
 
 
@@ -345,7 +335,7 @@ def _(similarity: Blend) -> float:
 
 
 def _relative(excess: float, cost: float) -> float:
-    """C / (C − excess) − 1; infinite where the best tree may cost nothing at all."""
+    """Return C / (C − excess) − 1; infinite where the best tree may cost nothing at all."""
     if excess <= 0:
         return 0.0
     return excess / (cost - excess) if cost > excess else np.inf

@@ -17,7 +17,7 @@ _BISECTIONS = 60  # halvings of [0, 1]: to the last digit of float64
 
 
 def betting_interval(values: Floats, confidence: float) -> tuple[float, float]:
-    """Interval for the mean of independent draws in [0, 1] by betting (Waudby-Smith & Ramdas 2024, hedged capital).
+    """Return an interval for the mean of independent draws in [0, 1] by betting (Waudby-Smith & Ramdas 2024, hedged capital).
 
     Against each candidate mean m two gamblers start with capital 1 and bet on the next draw being above, or below, m:
 
@@ -54,7 +54,7 @@ def betting_interval(values: Floats, confidence: float) -> tuple[float, float]:
 
 
 def _bets(values: Floats, log_target: float) -> Floats:
-    """λ_s = √(2·log(2/α) / (N·v)), v the variance of what came before: the best constant bet if v is the true one."""
+    """Return λ_s = √(2·log(2/α) / (N·v)), v the variance of the earlier draws: the best constant bet if v is the true one."""
     n = len(values)
     seen = np.arange(1, n + 1) + _PRIOR_WEIGHT
     means = (_PRIOR_WEIGHT / 2 + np.cumsum(values)) / seen
@@ -64,7 +64,7 @@ def _bets(values: Floats, log_target: float) -> Floats:
 
 
 def _boundary(refuted: Callable[[float], bool], mean: float, end: float) -> float:
-    """Where the candidates from the mean towards 0 or 1 begin to be refuted: capital never falls on the way, so bisect."""
+    """Return where candidates from the mean towards 0 or 1 begin to be refuted: capital never falls on the way, so bisect."""
     if mean == end:
         return end
     inside, outside = mean, end

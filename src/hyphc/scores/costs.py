@@ -1,4 +1,4 @@
-"""Scores of a tree, exact: all that concern similarities follow from the split weights."""
+"""Exact scores of a tree: those that concern similarities follow from the split weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROWS = 1 << 15  # whose edges one thread looks up at a time
 
 
 def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
-    """Similarity across each split: x(v) = Σ w_ij over i in one child of v and j in the other.
+    """Return the similarity across each split: x(v) = Σ w_ij over i in one child of v and j in the other.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ def split_weights(tree: TreeLike, similarity: SimilarityLike) -> Floats:
 
 @by_kind
 def splits(similarity: Similarity, tree: Tree) -> Floats:
-    """x(v) of each merge, for a tree and a similarity that have been checked."""
+    """Return x(v) of each merge, for a tree and a similarity that have been checked."""
     raise TypeError(f"There are no split weights of {similarity!r}.")
 
 
 @splits.register
 def _(similarity: Features, tree: Tree) -> Floats:
-    """offset·|l|·|r| + scale·⟨s_l, s_r⟩."""
+    """Return offset·|l|·|r| + scale·⟨s_l, s_r⟩."""
     points = subtree_sums(tree._children, similarity.sizes)
     left, right = tree._children.T
     across = similarity.offset * (points[left] * points[right])
@@ -69,7 +69,7 @@ def _(similarity: Features, tree: Tree) -> Floats:
 
 @splits.register
 def _(similarity: Background, tree: Tree) -> Floats:
-    """slope·(level·|l|·|r| − |r|·q_l − |l|·q_r + 2⟨s_l, s_r⟩), q the sum of squared lengths."""
+    """Return slope·(level·|l|·|r| − |r|·q_l − |l|·q_r + 2⟨s_l, s_r⟩), q the sum of squared lengths."""
     products = sum(_products(tree, similarity.X), np.zeros(tree.n_leaves - 1))
     points, squares = (subtree_sums(tree._children, values) for values in (similarity.sizes, similarity.squares))
     left, right = tree._children.T
@@ -85,8 +85,9 @@ def _(similarity: Blend, tree: Tree) -> Floats:
 
 @splits.register
 def _(similarity: Dense, tree: Tree) -> Floats:
-    shape = tree.leaf_order(), tree._children, tree.parents, tree._first, tree.sizes
-    return kernels.matrix_split_weights(similarity.W, *shape)
+    across = np.zeros(tree.n_leaves - 1)
+    kernels.matrix_split_weights(tree._shape, similarity.W, across)
+    return across
 
 
 @splits.register
@@ -97,7 +98,7 @@ def _(similarity: Graph, tree: Tree) -> Floats:
 
 
 def merges_of_edges(graph: Graph, tree: Tree) -> npt.NDArray[np.int32]:
-    """For each stored edge (i, j), i < j, the merge that joins its ends; −1 for those stored the other way round."""
+    """Return the merge that joins the ends of each stored edge (i, j), i < j; −1 for edges with i > j."""
     found = np.empty(len(graph.data), dtype=np.int32)
     tables = *tree._lca_tables, tree._first, graph.indptr, graph.indices
 
@@ -109,7 +110,7 @@ def merges_of_edges(graph: Graph, tree: Tree) -> npt.NDArray[np.int32]:
 
 
 def _products(tree: Tree, X: npt.NDArray[Any]) -> list[Floats]:
-    """⟨s_l, s_r⟩ of each merge, s the sums of rows, for blocks of columns."""
+    """Return ⟨s_l, s_r⟩ of each merge, s the sums of rows, for blocks of columns."""
     leaves, merges, n_closing = tree._heavy_first_schedule
 
     def product(begin: int) -> Floats:
@@ -122,7 +123,7 @@ def _products(tree: Tree, X: npt.NDArray[Any]) -> list[Floats]:
 
 
 def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pairs") -> float:
-    """Dasgupta's cost C(T) = Σ_{i<j} w_ij·|leaves of the smallest cluster with i and j| = Σ_v |v|·x(v), exact.
+    """Return Dasgupta's cost C(T) = Σ_{i<j} w_ij·|leaves of the smallest cluster with i and j| = Σ_v |v|·x(v), exact.
 
     Parameters
     ----------
@@ -144,12 +145,12 @@ def dasgupta_cost(tree: TreeLike, similarity: SimilarityLike, units: Units = "pa
 
 
 def cost_of(similarity: Similarity, tree: Tree) -> float:
-    """Σ_v |v|·x(v), for a tree and a similarity that have been checked."""
+    """Return Σ_v |v|·x(v), for a tree and a similarity that have been checked."""
     return float(subtree_sums(tree._children, similarity.sizes)[tree.n_leaves :] @ splits(similarity, tree))
 
 
 def in_units(cost: float, similarity: Similarity, units: Units) -> float:
-    """A cost counted over unordered pairs, expressed in ``units``."""
+    """Return a cost counted over unordered pairs, expressed in ``units``."""
     if units == "pairs":
         return cost
     if units == "ordered":
@@ -163,13 +164,13 @@ def in_units(cost: float, similarity: Similarity, units: Units) -> float:
 
 
 def moseley_wang_reward(tree: TreeLike, similarity: SimilarityLike) -> float:
-    """The reward of Moseley and Wang, Σ_{i<j} w_ij·(n − |smallest cluster with i and j|) = n·Σ w − C(T): to be maximised."""
+    """Return the reward of Moseley and Wang, Σ_{i<j} w_ij·(n − |smallest cluster with i and j|) = n·Σ w − C(T)."""
     tree, similarity = check_pair(tree, similarity)
     return float(similarity.sizes.sum() * similarity.total() - dasgupta_cost(tree, similarity))
 
 
 def dendrogram_purity(tree: TreeLike, labels: npt.ArrayLike) -> float:
-    """Mean, over pairs of leaves with one label, of that label's share in the smallest cluster that holds both; in (0, 1].
+    """Return the mean over pairs of leaves of one label of its share in the smallest cluster with both; in (0, 1].
 
     Exact in O(n log n) time and O(n) memory, whatever the number of labels.
 
@@ -186,19 +187,12 @@ def dendrogram_purity(tree: TreeLike, labels: npt.ArrayLike) -> float:
     n_pairs = float((counts * (counts - 1.0)).sum() / 2)
     if n_pairs == 0:
         raise ValueError("Dendrogram purity is a mean over pairs with one label, and no two leaves share a label.")
-    total = purity_kernels.purity_sum(
-        tree._children,
-        tree.parents,
-        tree.sizes,
-        tree._first,
-        classes[tree.leaf_order()].astype(np.int64),
-        len(counts),
-    )
+    total = purity_kernels.purity_sum(tree._shape, classes[tree.leaf_order()].astype(np.int64), len(counts))
     return float(total / n_pairs)
 
 
 def tree_sampling_divergence(tree: TreeLike, similarity: SimilarityLike, *, normalized: bool = True) -> float:
-    """Tree sampling divergence of Charpentier and Bonald: what the tree keeps of the graph's information.
+    """Return the tree sampling divergence of Charpentier and Bonald: the information of the graph that the tree keeps.
 
     D = Σ_v p(v)·log(p(v) / q(v)), where p(v) is the probability that a pair drawn in proportion to w has v as its
     smallest cluster, and q(v) the same for two points drawn independently in proportion to their degrees (a point drawn
@@ -229,7 +223,7 @@ def _independent_sampling(tree: Tree, probability: Floats) -> Floats:
 
 
 def _mutual_information(similarity: Similarity, probability: Floats) -> float:
-    """Σ_ij p_ij·log(p_ij / (p_i p_j)) over ordered pairs."""
+    """Return Σ_ij p_ij·log(p_ij / (p_i p_j)) over ordered pairs."""
     volume = 2 * similarity.total()
     information = 0.0
     for i, j, weights in similarity.weighted_pairs():
@@ -239,7 +233,7 @@ def _mutual_information(similarity: Similarity, probability: Floats) -> float:
 
 
 def check_pair(tree: TreeLike, similarity: SimilarityLike) -> tuple[Tree, Similarity]:
-    """A tree and the similarity of its leaves, if there are as many of both."""
+    """Return a tree and the similarity of its leaves, if there are as many of both."""
     tree, similarity = as_tree(tree), check_similarity(similarity)
     if tree.n_leaves != similarity.n:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What distinguishes a group: for every split of a tree, the columns of a table in which its two sides differ most."""
+"""Distinctive columns: for every split of a tree, the columns of a table in which its two sides differ most."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .._runtime.lazy_import import require_package
 from .._runtime.table_columns import TableColumn, parse_columns
 from ..similarity.inputs.foreign_inputs import convert_input, is_annotated
 from ..tree import Tree, TreeLike, as_tree
+from ..tree.validation import check_node
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,10 +26,14 @@ Compare = Literal["parts", "rest"]
 EQUAL = 1e-12
 # Points of both groups together: of three, J is 0, and nothing is known.
 FEWEST = 4.0
+# One of the largest effects of a merge; the names are those of ``Differences``.
+_FOUND = np.dtype(
+    [("columns", np.int64), *((name, np.float64) for name in ("effects", "means", "other_means", "p_values"))]
+)
 
 
 class Difference(NamedTuple):
-    """One column in which two groups differ: Hedges' g, both means, the p-value of Welch's test, and the mark."""
+    """Difference of two groups in one column: Hedges' g, both means, the p-value of Welch's test, and whether it is sure."""
 
     column: str
     effect: float
@@ -40,7 +45,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """The columns that differ most, of each merge; made by ``differences``.
+    """Columns that differ most, for each merge, as returned by ``differences``.
 
     Attributes
     ----------
@@ -68,30 +73,28 @@ class Differences:
 
     @property
     def sure(self) -> npt.NDArray[np.bool_]:
-        """Whether each difference is marked, (n − 1, top)."""
+        """Whether each difference is sure, (n − 1, top)."""
         return np.asarray(self.p_values * self.n_tests <= self.alpha)
 
     def of(self, node: int) -> tuple[Difference, ...]:
-        """The differences of a node of the tree, the largest first; a leaf has none."""
+        """Return the differences of a node of the tree, the largest first; a leaf has none."""
         n = len(self.columns) + 1
-        if not 0 <= node < 2 * n - 1:
-            raise ValueError(f"Node {node} does not exist; nodes are 0 to {2 * n - 2}.")
-        if node < n:
+        t = check_node(node, n) - n
+        if t < 0:
             return ()
-        t = node - n
         figures = [self.effects, self.means, self.other_means, self.p_values, self.sure]
         rows = zip(self.columns[t].tolist(), *(values[t].tolist() for values in figures), strict=True)
         return tuple(Difference(self.names[c], *row) for c, *row in rows if c >= 0)
 
     def rows(self, nodes: Iterable[int] | None = None) -> Iterator[dict[str, Any]]:
-        """A row for each node and column: of all merges from the root down, or of the nodes given."""
+        """Yield a row for each node and column: of all merges from the root down, or of the nodes given."""
         n = len(self.columns) + 1
         for node in range(2 * n - 2, n - 1, -1) if nodes is None else nodes:
             for rank, found in enumerate(self.of(int(node)), start=1):
                 yield {"node": int(node), "rank": rank, **found._asdict()}
 
     def to_pandas(self, nodes: Iterable[int] | None = None) -> Any:
-        """The rows as a pandas DataFrame."""
+        """Return the rows as a pandas DataFrame."""
         frames = require_package("pandas", "frames", "io")
         return frames.DataFrame(list(self.rows(nodes)), columns=["node", "rank", *Difference._fields])
 
@@ -99,7 +102,7 @@ class Differences:
 def differences(
     tree: TreeLike, X: Any, *, compare: Compare = "parts", top: int = 5, alpha: float = 0.05
 ) -> Differences:
-    """For every merge, the columns of X in which its two parts, or its leaves and all others, differ most.
+    """Find for every merge the columns of X in which its two parts, or its leaves and all others, differ most.
 
     Two groups of n₁ and n₂ points with means m₁, m₂ and variances v₁, v₂ differ by Hedges' g
 
@@ -127,8 +130,8 @@ def differences(
     Notes
     -----
     O(n) time a column, and O(n·top) memory. Moments are joined from the leaves up, and for "rest" from the root down, so that
-    nothing cancels. Columns that were clustered differ between clusters by construction, and these p-values know nothing of the
-    search that made the groups: a mark tells apart what few points could show by chance, and proves no group.
+    nothing cancels. Columns that were clustered differ between clusters by construction, and these p-values ignore the
+    search that made the groups: a sure difference is more than chance in few points, and proves no group.
 
     Examples
     --------
@@ -144,20 +147,19 @@ def differences(
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha} is no level of a test; choose one between 0 and 1, such as 0.05.")
     X = convert_input(X, "auto") if is_annotated(X) else X
-    read = [
-        numbers for column in parse_columns(X, shown.n_leaves, "X", classes=False) for numbers in _as_numbers(column)
-    ]
+    columns = parse_columns(X, shown.n_leaves, "X", classes=False)
+    read = [numbers for column in columns for numbers in _as_numbers(column)]
     if not read:
         raise ValueError("X has no columns; pass at least one.")
     names = tuple(name for name, _ in read)
-    best = _Best(shown.n_leaves - 1, top)
+    best = np.full((shown.n_leaves - 1, top), np.array((-1, *[np.nan] * 4), dtype=_FOUND))
     weights = np.ones(shown.n_leaves) if shown.leaf_sizes is None else shown.leaf_sizes
     for c, (_, values) in enumerate(read):
         one, other = sides(shown, values, weights, compare)
-        best.offer(c, effects_of(one, other, _range(values)), one, other)
+        _keep_largest(best, c, effects_of(one, other, _range(values)), one, other)
     n_tests = max(shown.n_leaves - 1 - (compare == "rest"), 1) * len(names)
-    kept = best.columns, best.effects, best.means, best.other_means, best.p_values
-    return Differences(names, *kept, n_tests=n_tests, alpha=alpha, compare=compare)
+    kept = {name: np.ascontiguousarray(best[name]) for name in _FOUND.fields or ()}
+    return Differences(names, **kept, n_tests=n_tests, alpha=alpha, compare=compare)
 
 
 def _range(values: Floats) -> float:
@@ -166,7 +168,7 @@ def _range(values: Floats) -> float:
 
 
 def _as_numbers(column: TableColumn) -> Iterator[tuple[str, Floats]]:
-    """The column itself, or one of 0 and 1 for each class."""
+    """Yield the column itself, or one of 0 and 1 for each class."""
     if column.numbers is not None:
         yield column.name, np.where(np.isfinite(column.numbers), column.numbers, np.nan)
         return
@@ -179,8 +181,8 @@ def _as_numbers(column: TableColumn) -> Iterator[tuple[str, Floats]]:
 
 
 def sides(tree: Tree, values: Floats, weights: Floats, compare: Compare) -> tuple[Records, Records]:
-    """Moments of one column in the two groups that each merge compares: two arrays of records, (n − 1,)."""
-    n, children = tree.n_leaves, np.array(tree.children)
+    """Return the moments of one column in the two groups that each merge compares: two arrays of records, (n − 1,)."""
+    n, children = tree.n_leaves, tree._children
     present = np.isfinite(values)
     below = np.zeros(2 * n - 1, dtype=kernels.MOMENTS).view(np.recarray)
     below.weight[:n] = np.where(present, weights, 0.0)
@@ -194,7 +196,7 @@ def sides(tree: Tree, values: Floats, weights: Floats, compare: Compare) -> tupl
 
 
 def effects_of(one: Records, other: Records, spread: float) -> Floats:
-    """Hedges' g of each pair of groups; ±inf where they differ and neither varies, NaN with fewer than four points."""
+    """Return Hedges' g of each pair of groups; ±inf where they differ and neither varies, NaN with fewer than four points."""
     freedom = one.weight + other.weight - 2.0
     away = one.centre - other.centre
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -207,7 +209,7 @@ def effects_of(one: Records, other: Records, spread: float) -> Floats:
 
 
 def welch(one: Records, other: Records) -> Floats:
-    """Two-sided p-values of Welch's t-test; NaN where a group has fewer than two points."""
+    """Return two-sided p-values of Welch's t-test; NaN where a group has fewer than two points."""
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = [side.scatter / (side.weight - 1.0) / side.weight for side in (one, other)]
         error = errors[0] + errors[1]
@@ -218,37 +220,16 @@ def welch(one: Records, other: Records) -> Floats:
     return np.where((one.weight >= 2.0) & (other.weight >= 2.0), p, np.nan)
 
 
-class _Best:
-    """The largest effects of each merge so far; of equal ones the first column's."""
-
-    def __init__(self, n_merges: int, top: int) -> None:
-        shape = (n_merges, top)
-        self.columns = np.full(shape, -1)
-        self.effects, self.p_values = np.full(shape, np.nan), np.full(shape, np.nan)
-        self.means, self.other_means = np.full(shape, np.nan), np.full(shape, np.nan)
-
-    def offer(self, column: int, effects: Floats, one: Records, other: Records) -> None:
-        """Put a column among those of each merge where it belongs there."""
-        size = np.abs(effects)
-        kept = np.where(self.columns < 0, -1.0, np.abs(self.effects))
-        (rows,) = np.nonzero(size > kept[:, -1])
-        if len(rows) == 0:
-            return
-        place = (kept[rows] >= size[rows, None]).sum(axis=1)
-        found = {
-            "columns": np.full(len(rows), column),
-            "effects": effects[rows],
-            "p_values": welch(one[rows], other[rows]),
-            "means": one.centre[rows],
-            "other_means": other.centre[rows],
-        }
-        for name, values in found.items():
-            _insert(getattr(self, name), rows, place, values)
-
-
-def _insert(table: npt.NDArray[Any], rows: Ints, place: Ints, values: npt.NDArray[Any]) -> None:
-    """Put a value into some rows at a place of each; what stands there and behind moves on by one, the last falls out."""
-    old = table[rows]
-    spots = np.arange(table.shape[1])
-    moved = np.where(spots > place[:, None], np.roll(old, 1, axis=1), old)
-    table[rows] = np.where(spots == place[:, None], values[:, None], moved)
+def _keep_largest(best: Records, column: int, effects: Floats, one: Records, other: Records) -> None:
+    """Insert a column into the (n − 1, top) largest effects so far; of equal ones the first column stays before it."""
+    size = np.abs(effects)
+    kept = np.where(best["columns"] < 0, -1.0, np.abs(best["effects"]))
+    (rows,) = np.nonzero(size > kept[:, -1])
+    place = (kept[rows] >= size[rows, None]).sum(axis=1)[:, None]
+    found = np.empty((len(rows), 1), dtype=_FOUND)
+    figures = column, effects[rows], one.centre[rows], other.centre[rows], welch(one[rows], other[rows])
+    for name, values in zip(_FOUND.names or (), figures, strict=True):
+        found[name][:, 0] = values
+    old, places = best[rows], np.arange(best.shape[1])
+    moved = np.where(places > place, np.roll(old, 1, axis=1), old)
+    best[rows] = np.where(places == place, found, moved)

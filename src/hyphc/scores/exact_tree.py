@@ -1,4 +1,4 @@
-"""Trees of least cost for up to two dozen leaves, by branch and bound over their subsets."""
+"""Trees of least cost for up to 24 leaves, by branch and bound over subsets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ExactSearch:
 
 
 def exact_tree(similarity: SimilarityLike, *, time_budget: float | None = None) -> Tree:
-    """A tree of least cost, at most 24 leaves; an error if the time is not enough to prove it.
+    """Return a tree of least cost, of at most 24 leaves; raise an error if the time is not enough to prove it.
 
     Heights are those of ``with_similarity_heights``. Of several best trees, always the same one is returned.
 
@@ -64,7 +64,7 @@ def exact_tree(similarity: SimilarityLike, *, time_budget: float | None = None) 
 
 
 def exact_search(similarity: SimilarityLike, *, time_budget: float | None = None) -> ExactSearch:
-    """The best tree of at most 24 leaves, or the best found until the time is over, and what no tree undercuts.
+    """Return the best tree of at most 24 leaves, or the best found in the time, and a lower bound on the cost.
 
     The least cost of a tree on a subset S of the leaves is
 
@@ -106,7 +106,7 @@ def exact_search(similarity: SimilarityLike, *, time_budget: float | None = None
 
 
 def least_cost_of(W: Floats, sizes: Floats, upper: float) -> float:
-    """The least cost of a tree of few leaves, W (k, k), given that some tree costs no more than ``upper``."""
+    """Return the least cost of a tree of few leaves, W (k, k), given that some tree costs no more than ``upper``."""
     lower, found = _Search(W, sizes).run(upper, lambda: False)
     return min(lower, found)
 
@@ -132,7 +132,7 @@ class _Search:
         self.proven, self.best = False, Tree(np.empty((0, 2), dtype=np.int64))
 
     def run(self, upper: float, late: Callable[[], bool]) -> tuple[float, float]:
-        """Bound and cost of the best tree found, which are one unless time runs out or no tree is below ``upper``."""
+        """Return bound and cost of the best tree found, equal unless time runs out or no tree costs less than ``upper``."""
         bounds, everything = self.tables.bounds, (1 << self.n) - 1
         few = min(_FEW, max(3, self.n // 2 - 2))
         self._pass(lambda run: kernels.first_bounds(few, self.leaves, self.tables, run), 0, lambda: False)
@@ -162,7 +162,7 @@ class _Search:
             part(run)
 
     def _descend(self, cost: float) -> float:
-        """The tree that is best by the bounds, if it costs less than the best so far; it is best when they are exact."""
+        """Find the tree that is best by the bounds, keep it if it costs less than the best so far, and return the lower cost."""
         splits = _splits(lambda subset: int(kernels.best_split(subset, self.leaves, self.tables)), self.n)
         within = self.tables.within
         found = sum(
@@ -179,7 +179,7 @@ def _points(subset: int, sizes: Floats) -> float:
 
 
 def _splits(part_of: Callable[[int], int], n: int) -> list[tuple[int, int]]:
-    """Subsets, as bit masks, and one part of each, children before their parent."""
+    """Return the subsets, as bit masks, and one part of each, children before their parent."""
     splits, waiting = list[tuple[int, int]](), [(1 << n) - 1]
     while waiting:
         subset = waiting.pop()

@@ -1,4 +1,4 @@
-"""Where a tree may be far from the best one: the levels at which its clusters leave more between them than they must."""
+"""Levels at which a tree may be far from the best one: its clusters leave more weight between them than they must."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .._runtime.arrays import Floats
 from ..similarity import Graph
 from ..tree import Tree
 from .costs import splits
+from .path_packing import sums_above
 from .spreading_metrics import SpreadingBound
 
 N_LEVELS, N_CLUSTERS = 3, 5
@@ -40,15 +41,12 @@ class LooseLevel:
 
 
 def cuts_of(tree: Tree, graph: Graph, t: Floats) -> Floats:
-    """cut(P_t), the weight of the edges between the maximal clusters of at most t points, for an array of t."""
-    points = subtree_sums(tree._children, graph.sizes)[tree.n_leaves :]
-    order = np.argsort(points)
-    above = np.append(np.cumsum(splits(graph, tree)[order][::-1])[::-1], 0.0)
-    return np.asarray(above[np.searchsorted(points[order], t, side="right")])
+    """Return cut(P_t), the weight of the edges between the maximal clusters of at most t points, for an array of t."""
+    return sums_above(subtree_sums(tree._children, graph.sizes)[tree.n_leaves :], splits(graph, tree), t)
 
 
 def loosest_levels(tree: Tree, graph: Graph, bound: SpreadingBound) -> tuple[LooseLevel, ...]:
-    """The levels with most room, t·(cut(P_t) − bound), widest first: their share of the cost in a range of sizes about t."""
+    """Return the levels with most room, t·(cut(P_t) − bound), their share of the cost at sizes about t, widest first."""
     t = bound.levels[:-1]
     cuts = cuts_of(tree, graph, t)
     room = t * (cuts - bound.cuts)
@@ -61,7 +59,7 @@ def loosest_levels(tree: Tree, graph: Graph, bound: SpreadingBound) -> tuple[Loo
 
 
 def _leaking(tree: Tree, graph: Graph, t: float) -> tuple[int, ...]:
-    """The maximal clusters of at most t points that most weight leaves."""
+    """Return the maximal clusters of at most t points that most weight leaves."""
     points = subtree_sums(tree._children, graph.sizes)
     small = points <= t
     small[: tree.n_leaves] = True

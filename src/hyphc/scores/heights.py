@@ -1,4 +1,4 @@
-"""Heights of a tree's merges that say how alike its parts are, and what a tree carries so that it can be cut.
+"""Heights of a tree's merges from the mean similarity of their parts, and the arrays that cuts need.
 
 | kind | height of a merge |
 |---|---|
@@ -28,7 +28,7 @@ ROUNDING = 1e-12
 
 
 def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
-    """The same tree carrying its split weights, the degrees and sizes of its leaves, which cuts by a score need, and its cost.
+    """Return the tree with its split weights, the degrees and sizes of its leaves, which cuts by a score need, and its cost.
 
     Weights and degrees of a blend are its graph's: the background only says in which order far parts are joined. The cost is
     that of both.
@@ -44,7 +44,7 @@ def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
 
 
 def with_similarity_heights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
-    """The tree with heights that say how alike the parts of each merge are, carrying what cuts need (``with_split_weights``).
+    """Return the tree with heights from the mean similarity of the parts of each merge, and what ``with_split_weights`` adds.
 
     Examples
     --------
@@ -77,12 +77,12 @@ def _carried(tree: Tree, similarity: Similarity) -> dict[str, Any]:
 
 @by_kind
 def heights_of(similarity: Similarity, tree: Tree) -> Floats:
-    """The height of each merge, before any is raised."""
+    """Return the height of each merge, before any is raised."""
     return mean_heights(splits(similarity, tree) / _pairs_across(similarity, tree), similarity.maximum())
 
 
 def mean_heights(means: Floats, largest: float) -> Floats:
-    """Heights of features and matrices: w_max − w̄."""
+    """Return the heights of features and matrices: w_max − w̄."""
     return np.maximum(largest - means, 0.0)
 
 
@@ -102,7 +102,7 @@ def _(similarity: Blend, tree: Tree) -> Floats:
 
 
 def blend_heights(near: Floats, seen: Floats, strongest: float, nearest: float) -> Floats:
-    """Heights of blends from mean weights of edges and mean backgrounds, counted from the furthest pair, across each merge.
+    """Return heights of blends from mean edge weights and mean backgrounds, counted from the furthest pair, across merges.
 
     ``strongest`` is the largest weight of an edge, ``nearest`` the background of equal rows.
     """
@@ -116,7 +116,7 @@ def _pairs_across(similarity: Similarity, tree: Tree) -> Floats:
 
 
 def strongest_edge(graph: Graph) -> float:
-    """The largest similarity of two points."""
+    """Return the largest similarity of two points."""
     rows = np.repeat(graph.sizes, np.diff(graph.indptr))
     return float((graph.data / (rows * graph.sizes[graph.indices])).max(initial=0.0))
 

@@ -1,4 +1,4 @@
-"""Outlier scores of points: by density where it is known, else by the heights at which they leave the condensed tree."""
+"""Outlier scores of points: by local density where it is known, else by heights in the condensed tree."""
 
 from __future__ import annotations
 

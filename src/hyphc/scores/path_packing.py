@@ -1,4 +1,4 @@
-"""Packings of trees of paths: what they prove of every partition into small parts, and how to check them without trust."""
+"""Packings of trees of paths: what they prove of every partition into small parts, how to verify, save and load them."""
 
 from __future__ import annotations
 
@@ -50,20 +50,21 @@ class Packing:
     delivered: sp.csr_array[np.float64] | None = None
 
     def worth(self, t: npt.ArrayLike) -> Floats:
-        """What a partition into parts of at most t points cuts at least, for an array of t: O((K + len(t)) log K)."""
+        """Return what a partition into parts of at most t points cuts at least, for an array of t: O((K + len(t)) log K)."""
         t = np.asarray(t, dtype=np.float64)
-        # max(0, |S| − max(t, s)) = (|S| − t)⁺ − (s − t)⁺ as s ≤ |S|
-        return _excess_sums(self.points, self.amounts, t) - _excess_sums(self.root_sizes, self.amounts, t)
+        # max(0, |S| − max(t, s)) = (|S| − t)⁺ − (s − t)⁺ as s ≤ |S|, and Σ a·(s − t)⁺ = Σ a·s − t·Σ a over s > t
+        of_points, of_roots = (
+            sums_above(values, self.amounts * values, t) - t * sums_above(values, self.amounts, t)
+            for values in (self.points, self.root_sizes)
+        )
+        return np.asarray(of_points - of_roots)
 
 
-def _excess_sums(values: Floats, weights: Floats, t: Floats) -> Floats:
-    """Σ weight·(value − t)⁺ for each t."""
+def sums_above(values: Floats, weights: Floats, t: Floats) -> Floats:
+    """Return the sum of the weights of all values above t, for an array of t."""
     order = np.argsort(values)
-    values, weights = values[order], weights[order]
-    above = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
-    moments = np.append(np.cumsum((weights * values)[::-1])[::-1], 0.0)
-    k = np.searchsorted(values, t, side="right")
-    return np.asarray(moments[k] - t * above[k])
+    above = np.append(np.cumsum(weights[order][::-1])[::-1], 0.0)
+    return np.asarray(above[np.searchsorted(values[order], t, side="right")])
 
 
 def verify(packing: Packing, graph: Graph) -> None:
@@ -104,7 +105,7 @@ def verify(packing: Packing, graph: Graph) -> None:
 
 
 def _nested(t: float, delivered: sp.csr_array[np.float64], roots: Ints, sizes: Floats) -> Packing:
-    """The trees whose sets are the leaves that get at least θ a point, for all θ."""
+    """Return the trees whose sets are the leaves that get at least θ a point, for all θ."""
     trees = [np.zeros((3, 0))]
     for row, root in enumerate(roots):
         some = slice(delivered.indptr[row], delivered.indptr[row + 1])
@@ -118,7 +119,7 @@ def _nested(t: float, delivered: sp.csr_array[np.float64], roots: Ints, sizes: F
 
 
 def save_packings(packings: tuple[Packing, ...], path: str | os.PathLike[str]) -> None:
-    """Packings with their flows as one npz archive, for whoever wants to check them."""
+    """Write packings with their flows to one npz archive."""
     arrays: dict[str, npt.NDArray[Any]] = {}
     for k, packing in enumerate(packings):
         if packing.flows is None or packing.delivered is None or packing.roots is None:
@@ -134,7 +135,7 @@ def save_packings(packings: tuple[Packing, ...], path: str | os.PathLike[str]) -
 
 
 def load_packings(path: str | os.PathLike[str]) -> tuple[Packing, ...]:
-    """What ``save_packings`` wrote."""
+    """Return the packings that ``save_packings`` wrote."""
     with np.load(path, allow_pickle=False) as stored:
         return tuple(_loaded(k, stored) for k in range(sum(name.endswith("_t") for name in stored)))
 

@@ -1,9 +1,9 @@
-"""A lower bound on the cost of every tree of a graph, by spreading metrics: sharp where small subsets see nothing."""
+"""Lower bound on the cost of every tree of a graph, by spreading metrics: sharp on sparse graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -16,7 +16,7 @@ from .._runtime.parallel import thread_map
 from .._runtime.run_control import Clock
 from .._runtime.validation import check_effort
 from ..similarity import Graph
-from .path_packing import Packing
+from .path_packing import Packing, sums_above
 
 # Each level is a packing of its own; they stand this factor apart and the convex curves of their worth fill the gaps.
 FACTOR = 1.5
@@ -37,7 +37,7 @@ _MARGIN = 1e-9  # packings are scaled down by so much more than needed, lest rou
 
 @dataclass(frozen=True, eq=False)
 class SpreadingBound:
-    """What no tree of a graph undercuts, level by level.
+    """Lower bound on the cost of every tree of a graph, level by level.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ def spreading_bound(
     keep: bool = False,
     n_jobs: int | None = None,
 ) -> SpreadingBound:
-    """Lower bound on Dasgupta's cost of every tree of a graph, level by level, from packings of trees of paths.
+    """Return a lower bound on Dasgupta's cost of every tree of a graph, level by level, from packings of trees of paths.
 
     With P_t the maximal clusters of at most t points, C(T) = ∫ cut(P_t) dt over t ≥ 0. A partition into parts of at most t
     points, as a metric d that is 0 inside parts and 1 between them, obeys Σ_{u ∈ S} d(v, u) ≥ |S| − t for all v and all S that
@@ -115,7 +115,7 @@ def spreading_bound(
 
 
 def network_of(graph: Graph) -> kernels.Network:
-    """The graph as arrays of the kernels, its weights divided by a power of two, so that the largest is about 1."""
+    """Return the graph as arrays of the kernels, its weights divided by a power of two, so that the largest is about 1."""
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     heads = graph.indices.astype(np.int64)
     pairs = np.minimum(tails, heads) * graph.n + np.maximum(tails, heads)
@@ -129,7 +129,7 @@ def _exponent(graph: Graph) -> int:
 
 
 def level_grid(graph: Graph) -> list[float]:
-    """Levels for packings: a geometric sequence from two of the smallest leaves up to most of the largest component."""
+    """Return levels for packings: a geometric sequence from two of the smallest leaves up to most of the largest component."""
     _, component = connected_components(graph.to_csr(), directed=False)
     top = 0.8 * float(np.bincount(component, graph.sizes).max())
     t, levels = 2 * float(graph.sizes.min()), list[float]()
@@ -145,7 +145,7 @@ def _integral(values: Floats) -> bool:
 
 
 def _cells(sizes: Floats) -> tuple[Floats, bool]:
-    """Where levels are cut into cells, and whether what holds at the left end of a cell holds in all of it.
+    """Return the ends of cells of levels, and whether what holds at the left end of a cell holds in all of it.
 
     Clusters of integers change at integers only. Otherwise what holds at the right end holds for smaller t too.
     """
@@ -156,16 +156,13 @@ def _cells(sizes: Floats) -> tuple[Floats, bool]:
 
 
 def _lone_pairs_cut(graph: Graph, t: Floats) -> Floats:
-    """The weight of edges between leaves that are together more than t points: no cluster so small holds both."""
+    """Return the weight of edges between leaves of together more than t points: no cluster of t points contains both."""
     i, j, weights = graph.edges()
-    together = graph.sizes[i] + graph.sizes[j]
-    order = np.argsort(together)
-    above = np.append(np.cumsum(weights[order][::-1])[::-1], 0.0)
-    return np.asarray(above[np.searchsorted(together[order], t, side="right")])
+    return sums_above(graph.sizes[i] + graph.sizes[j], weights, t)
 
 
 class _Maker:
-    """A packing in the making, for one level."""
+    """Builder of a packing for one level."""
 
     def __init__(self, network: kernels.Network, t: float, roots: Ints, keep: bool) -> None:
         n, m = len(network.sizes), len(network.capacities)
@@ -184,7 +181,7 @@ class _Maker:
         self.flow_sums = sp.csr_array((n, len(network.heads)))
 
     def probe(self, work: float, late: Callable[[], bool]) -> bool:
-        """Find the least ratio of the roots, to begin with, as far as the work allows; False if none has a tree."""
+        """Find the least ratio of the roots, as far as the work allows; return False if none has a tree."""
         run = self.run
         run.probing, run.threshold = 1, np.inf
         while run.turn < len(self.roots) and run.work < work and not late():
@@ -212,27 +209,26 @@ class _Maker:
         self._collect()
 
     def narrow(self) -> None:
-        """From now on only the roots that were used: what the others could add is less than they cost."""
+        """Keep only the roots that were used: what the others could add is less than they cost."""
         self.roots = self.roots[self.used[self.roots]]
         self.run.turn = len(self.roots)
 
     def packing(self, exponent: int) -> Packing:
-        """The trees so far, scaled until no edge is used beyond its weight; weights were divided by 2^exponent."""
+        """Return the trees so far, scaled so that no edge is used beyond its weight; weights were divided by 2^exponent."""
         scale = float(np.ldexp(1.0 / ((1 + _MARGIN) * self._congestion()), exponent))
         root_sizes, points, amounts = self.sums
+        packing = Packing(float(self.run.t), root_sizes, points, scale * amounts)
         if not len(self.flows):
-            return Packing(float(self.run.t), root_sizes, points, scale * amounts)
+            return packing
         roots = np.flatnonzero(self.used)
         flows = sp.csr_array(scale * self.flow_sums[roots])
-        return Packing(
-            float(self.run.t), root_sizes, points, scale * amounts, roots, flows, self._delivered(roots, flows)
-        )
+        return replace(packing, roots=roots, flows=flows, delivered=self._delivered(roots, flows))
 
     def _delivered(self, roots: Ints, flows: sp.csr_array[np.float64]) -> sp.csr_array[np.float64]:
-        tails, heads, arcs = self.network.tails, self.network.heads, np.arange(len(self.network.heads))
-        signs = np.concatenate([np.ones(len(arcs)), -np.ones(len(arcs))])
-        ends = np.concatenate([arcs, arcs]), np.concatenate([heads, tails])
-        arriving = sp.coo_array(flows @ sp.csr_array((signs, ends), shape=(len(arcs), len(self.network.sizes))))
+        tails, heads = self.network.tails, self.network.heads
+        ends = np.tile(np.arange(len(heads)), 2), np.append(heads, tails)
+        signs = np.repeat([1.0, -1.0], len(heads))
+        arriving = sp.coo_array(flows @ sp.csr_array((signs, ends), shape=(len(heads), len(self.network.sizes))))
         kept = (arriving.col != roots[arriving.row]) & (arriving.data > 0)
         places = arriving.row[kept], arriving.col[kept]
         return sp.csr_array((arriving.data[kept], places), shape=arriving.shape)
@@ -247,7 +243,7 @@ class _Maker:
         return bool(self.run.worth > CLOSE * best * self._congestion())
 
     def _collect(self) -> None:
-        """Trees and flows out of the kernel's records, equal ones added up."""
+        """Move trees and flows out of the kernel's records, and add up equal ones."""
         new, self.run.n_trees = self.trees[: self.run.n_trees], 0
         sizes = self.network.sizes[new["root"]]
         self.used[new["root"]] = True
@@ -261,7 +257,7 @@ class _Maker:
 
 
 def _first_stage(network: kernels.Network, levels: list[float], work: float, keep: bool, clock: Clock) -> list[_Maker]:
-    """Coarse packings, one level after the other: the roots that one used are the candidates of the next.
+    """Return coarse packings, one level after the other: the roots that one used are the candidates of the next.
 
     All of them may use half of the work, and each as much of what is left as the others.
     """
@@ -284,7 +280,7 @@ def _first_stage(network: kernels.Network, levels: list[float], work: float, kee
 
 
 def _later_stages(makers: list[_Maker], work: float, clock: Clock, n_jobs: int | None) -> None:
-    """The finer ones, all levels at the same time; each level's share of the work is what it took so far."""
+    """Refine the packings, all levels at the same time; each level's share of the work is what it took so far."""
     for epsilon, growth in STAGES[1:]:
         done = np.array([float(maker.run.work) for maker in makers])
         left = work - float(done.sum())

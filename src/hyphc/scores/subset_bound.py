@@ -1,4 +1,4 @@
-"""The cost of a tree as an average over small subsets of its leaves, and how far it is from optimal on each."""
+"""Subset bound: the cost of a tree as an average over small subsets of its leaves, and its excess on each."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Sample:
     complete: bool
 
     def excesses(self, tree: Tree, similarity: Similarity, n_jobs: int | None) -> tuple[Ints, Floats]:
-        """The subsets, leaves from left to right in the tree, (N, k), and C(T|S) − C(T*_S) of each, (N,)."""
+        """Return the subsets, leaves from left to right in the tree, (N, k), and C(T|S) − C(T*_S) of each, (N,)."""
         position, tables = tree._first, tree._lca_tables
 
         def excesses_of(c: int) -> tuple[Ints, Floats]:
@@ -61,7 +61,7 @@ class Sample:
 
 
 def least_costs(weights: Floats, sizes: Floats, costs: Floats) -> Floats:
-    """The least cost of a tree of each subset, given the costs of some trees; weights (m, k, k), sizes (m, k)."""
+    """Return the least cost of a tree of each subset, given the costs of some trees; weights (m, k, k), sizes (m, k)."""
     if weights.shape[1] > _DYNAMIC_UP_TO:
         return np.array([least_cost_of(*subset) for subset in zip(weights, sizes, costs.tolist(), strict=True)])
     least = np.empty(len(weights))
@@ -70,7 +70,7 @@ def least_costs(weights: Floats, sizes: Floats, costs: Floats) -> Floats:
 
 
 def sample_of(n: int, k: int, n_subsets: int, random_state: int | np.random.RandomState | None) -> Sample:
-    """All subsets if there are no more than ``n_subsets``, else so many random ones."""
+    """Return all subsets if there are no more than ``n_subsets``, else so many random ones."""
     if comb(n, k) <= n_subsets:
         subsets = np.array(list(combinations(range(n), k)), dtype=np.int64)
         return Sample(n, k, lambda c: subsets[c * _CHUNK : (c + 1) * _CHUNK], -(-len(subsets) // _CHUNK), True)
@@ -83,7 +83,7 @@ def sample_of(n: int, k: int, n_subsets: int, random_state: int | np.random.Rand
 
 
 def random_subsets(n: int, k: int, m: int, rng: np.random.Generator) -> Ints:
-    """m uniform subsets of k leaves, (m, k)."""
+    """Return m uniform subsets of k leaves, (m, k)."""
     if n <= _RANKED_UP_TO:
         return np.argpartition(rng.random((m, n)), k - 1, axis=1)[:, :k]
     subsets = rng.integers(n, size=(m, k))
@@ -96,7 +96,7 @@ def random_subsets(n: int, k: int, m: int, rng: np.random.Generator) -> Ints:
 
 
 def largest_excess(similarity: Similarity, k: int) -> float:
-    """What C(T|S) − C(T*_S) can be at most, for any tree and any k leaves."""
+    """Return an upper bound on C(T|S) − C(T*_S), for any tree and any k leaves."""
     if (similarity.sizes == 1).all():
         return LARGEST_SHARE[min(k, 7)] * comb(k, 3) * similarity.range_of_leaves()
     largest = float(similarity.sizes.max())
@@ -106,7 +106,7 @@ def largest_excess(similarity: Similarity, k: int) -> float:
 def excess_interval(
     sample: Sample, similarity: Similarity, excesses: Floats, confidence: float
 ) -> tuple[float, float, float]:
-    """Mean and interval of r·E_S[C(T|S) − C(T*_S)], r = C(n, 3) / C(k, 3): what bounds C(T) − C(T*)."""
+    """Return mean and interval of r·E_S[C(T|S) − C(T*_S)], r = C(n, 3) / C(k, 3), a bound on C(T) − C(T*)."""
     ratio, mean = comb(sample.n, 3) / max(comb(sample.k, 3), 1), float(excesses.mean())
     largest = 0.0 if sample.complete else largest_excess(similarity, sample.k)
     if largest == 0:

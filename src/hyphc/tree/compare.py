@@ -1,4 +1,4 @@
-"""Two trees of the same leaves, side by side: how much they have in common, and where they differ most."""
+"""Comparison of two trees of the same leaves: agreement by several measures, and the largest differences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .._runtime.arrays import Floats
 from .core import Tree, TreeLike, as_tree
-from .distances import robinson_foulds_distance, triplet_distance
+from .distances import check_trees, robinson_foulds_distance, triplet_distance
 from .transfer_distance import in_other, largest_transfers, transfer_distances
 
 __all__ = ["Comparison", "Difference", "compare"]
@@ -70,7 +70,7 @@ class Comparison:
 
 
 def compare(tree_a: TreeLike, tree_b: TreeLike, *, n_differences: int = 10) -> Comparison:
-    """How much two trees of the same leaves have in common, and the largest clusters that are in one and not in the other.
+    """Compare two trees of the same leaves: what they have in common, and the largest clusters that only one has.
 
     Parameters
     ----------
@@ -110,9 +110,8 @@ def compare(tree_a: TreeLike, tree_b: TreeLike, *, n_differences: int = 10) -> C
 
 
 def matched(tree: Tree, other: Tree) -> Tree:
-    """The other tree with its leaves numbered as in ``tree``, by name where both have names."""
-    if tree.n_leaves != other.n_leaves:
-        raise ValueError(f"The trees have {tree.n_leaves} and {other.n_leaves} leaves; they must have the same.")
+    """Return the other tree with its leaves numbered as in ``tree``, by name where both have names."""
+    check_trees(tree, other)
     if tree.names is None or other.names is None or tree.names == other.names:
         return other
     number = {name: leaf for leaf, name in enumerate(tree.names)}
@@ -123,7 +122,7 @@ def matched(tree: Tree, other: Tree) -> Tree:
 
 
 def _agreement(tree: Tree, other: Tree) -> float:
-    """The mean transfer agreement of all clusters but the root."""
+    """Return the mean transfer agreement of all clusters but the root."""
     shares = transfer_distances(tree, other)[:-1] / largest_transfers(tree)[:-1]
     return 1.0 - float(shares.mean()) if len(shares) else 1.0
 

@@ -1,7 +1,7 @@
-"""The condensed tree: merges of two groups that are large enough are splits, at others the smaller side falls out.
+"""Condensed trees: merges of two groups that are large enough are splits, at others the smaller side falls out.
 
 Flat clusters are the groups below the k − 1 highest splits. Points that fell out above them join the group that their larger
-sibling leads to. The idea is that of HDBSCAN (Campello, Moulavi & Sander 2013), for any tree and any number of clusters.
+sibling leads to. This is the method of HDBSCAN (Campello, Moulavi & Sander 2013), for any tree and any number of clusters.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.tree import condense as condense_kernels
-from .._kernels.tree import passes as kernels
+from .._kernels.tree import condense as kernels
+from .._kernels.tree.passes import subtree_sums, sums_of_merges
 from .._runtime.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FlatClusters:
-    """One label a leaf, the node at the core of each cluster, and which leaves fell out above the core that they joined."""
+    """Flat clusters: the label of each leaf, the node at the core of each cluster, and which leaves fell out above their core."""
 
     labels: Ints
     nodes: Ints
@@ -164,12 +164,19 @@ def condense_at(tree: Tree, min_size: float | None, splits: Bools) -> CondensedT
 
     A group ends where no side of a merge has ``min_size`` points or a split below it.
     """
-    splits = condense_kernels.close_splits(tree._children, tree._points, splits)
-    least, no_tops = least_points(tree._points, min_size), np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
-    cluster, height = condense_kernels.leaving_heights(
-        tree._children, tree._points, tree._heights, splits, least, no_tops
-    )
+    splits = _close_splits(tree._children, tree._points, splits)
+    cluster, height = leaving_heights(tree, min_size, splits, np.empty(0, dtype=np.int64))
     return CondensedTree(tree, min_size, np.flatnonzero(splits), cluster, height)
+
+
+def leaving_heights(tree: Tree, min_size: float | None, splits: Bools, tops: Ints) -> tuple[Ints, Floats]:
+    """Return the condensed cluster of each node, (2n − 1,), and the height at which each leaf leaves its own, (n,).
+
+    Clusters begin at the root, at both sides of a split, and at the nodes ``tops``.
+    """
+    least, is_top = least_points(tree._points, min_size), np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
+    is_top[tops] = True
+    return kernels.leaving_heights(tree._children, tree._points, tree._heights, splits, least, is_top)
 
 
 def is_split(tree: Tree, min_size: float | None) -> Bools:
@@ -186,25 +193,31 @@ def default_splits(
     splits = _smaller_sides(children, points) >= least_points(points, None)
     if weights is None or degrees is None:
         return splits
-    inside = kernels.sums_of_merges(children, weights)
-    volume = kernels.subtree_sums(children, degrees)
+    inside, volume = sums_of_merges(children, weights), subtree_sums(children, degrees)
     if within is not None:
-        inside, volume = (
-            values + kernels.subtree_sums(children, own) for values, own in ((inside, within), (volume, 2 * within))
-        )
+        inside, volume = inside + subtree_sums(children, within), volume + subtree_sums(children, 2 * within)
     isolated = (points >= ISOLATED_POINTS) & (volume - 2 * inside <= ISOLATED_WEIGHT * volume)
     smaller = np.where(points[children[:, 0]] < points[children[:, 1]], children[:, 0], children[:, 1])
     splits = (splits | isolated[smaller]) & (inside[children] > 0).all(axis=1)  # points that nothing joins are no group
-    return condense_kernels.close_splits(children, points, splits)
+    return _close_splits(children, points, splits)
+
+
+def _close_splits(children: Ints, points: Floats, splits: Bools) -> Bools:
+    """Return the splits, and every merge whose smaller side contains one: (n − 1,)."""
+    closed = splits.copy()
+    kernels.close_splits(children, points, closed, np.zeros(len(points), dtype=np.bool_))
+    return closed
 
 
 def monotone_heights(children: Ints, heights: Floats, splits: Bools) -> Floats:
     """Return heights that never fall towards the root, (n − 1,), with those of the splits changed least.
 
     A split is raised to the splits below it. Any other merge is raised to the merges below it, but never above the next split:
-    a point that is unlike all others must not hide in which order the groups around it part.
+    an outlier must not hide the order in which the groups around it separate.
     """
-    return condense_kernels.monotone_heights(children, heights, splits)
+    levels = np.full(2 * len(heights) + 1, -np.inf)
+    kernels.raise_and_cap(children, heights, splits, levels, levels.copy())
+    return levels[len(heights) + 1 :].copy()
 
 
 def split_order(tree: Tree, min_size: float | None) -> Ints:
@@ -234,10 +247,12 @@ def undo(tree: Tree, merges: Ints) -> FlatClusters:
     """
     undone = np.zeros(tree.n_leaves - 1, dtype=np.bool_)
     undone[merges] = True
-    core, fell = condense_kernels.assign_leaves(tree._children, tree._points, undone)
-    nodes, first, labels = np.unique(core, return_index=True, return_inverse=True)
+    n, core = tree.n_leaves, np.arange(2 * tree.n_leaves - 1)
+    contains, fell = np.zeros(len(core), dtype=np.bool_), np.zeros(len(core), dtype=np.bool_)
+    kernels.assign_leaves(tree._children, tree._points, undone, contains, core, fell)
+    nodes, first, labels = np.unique(core[:n], return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return FlatClusters(np.argsort(order)[labels], nodes[order], fell)
+    return FlatClusters(np.argsort(order)[labels], nodes[order], fell[:n].copy())
 
 
 def least_points(points: Floats, min_size: float | None) -> float:

@@ -1,4 +1,4 @@
-"""One tree for many: the clusters that most of them have, or as many as fit together, or the tree in their midst."""
+"""Consensus of many trees: majority and greedy consensus, and the most central tree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Rule = Literal["majority", "greedy"]
 
 
 def consensus(trees: Sequence[TreeLike], rule: Rule = "majority") -> MultiTree:
-    """One tree of what many trees of the same leaves have in common.
+    """Return one tree of the clusters that many trees of the same leaves have in common.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def consensus(trees: Sequence[TreeLike], rule: Rule = "majority") -> MultiTree:
 
 
 def central_tree(trees: Sequence[TreeLike], n_jobs: int | None = None) -> Tree:
-    """The one of many trees whose clusters are nearest to those of all others.
+    """Return the one of many trees whose clusters are nearest to those of all others.
 
     It has the largest sum of ``transfer_agreement`` over all clusters and all trees; the first, if several have.
 
@@ -125,7 +125,7 @@ def _counted(trees: list[Tree]) -> _Clusters:
 
 
 def _lifted(parents: Ints, heights: Floats, n: int) -> Floats:
-    """The heights, none below a child's: means over different trees may be."""
+    """Return the heights, each raised to its children's: means over different trees may lie below."""
     lifted = heights.copy()
     for v in range(n, len(parents) - 1):
         above = parents[v] - n

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     import networkx
 
 
+def _kept_array(name: str, doc: str) -> Any:
+    """Return a property that is a read-only view of the tree's array ``_name``, or None."""
+    return property(lambda tree: read_only(getattr(tree, f"_{name}")), doc=doc)
+
+
 class Tree:
     """A rooted binary tree over ``n_leaves`` leaves: immutable, and made of arrays.
 
@@ -117,20 +122,23 @@ class Tree:
             self._n_clusters = int(found.max(initial=0)) + 1
         self._cost = validation.given(validation.check_cost, cost)
 
+    children: Ints = _kept_array("children", "Nodes joined by each merge, (n − 1, 2), read-only.")
+    heights: Floats = _kept_array("heights", "Height of each merge, non-decreasing, (n − 1,), read-only.")
+    sizes: Ints = _kept_array("sizes", "Number of leaves below each node, (2n − 1,), read-only.")
+    parents: Ints = _kept_array("parents", "Parent of each node, −1 for the root, (2n − 1,), read-only.")
+    split_weights: Floats | None = _kept_array("split_weights", "Similarity across each merge, (n − 1,), or None.")
+    degrees: Floats | None = _kept_array("degrees", "Similarity of each leaf to all others, (n,), or None.")
+    leaf_sizes: Floats | None = _kept_array("leaf_sizes", "Points of each leaf, (n,), or None if each is one.")
+    leaf_weights: Floats | None = _kept_array("leaf_weights", "Similarity inside each leaf, (n,), or None.")
+    split_squares: Floats | None = _kept_array("split_squares", "Squared distances across merges, (n − 1,), or None.")
+    support: Floats | None = _kept_array("support", "Support of each merge, (n − 1,), NaN where unknown, or None.")
+    forced_splits: Ints | None = _kept_array("forced_splits", "1, −1 or 0: merges to undo or keep, (n − 1,), or None.")
+    found_splits: Ints | None = _kept_array("found_splits", "Turn in which cuts undo each merge, (n − 1,), or None.")
+
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
         return len(self._children) + 1
-
-    @property
-    def children(self) -> Ints:
-        """The two nodes joined by each merge, (n − 1, 2), read-only."""
-        return read_only(self._children)
-
-    @property
-    def heights(self) -> Floats:
-        """Height of each merge, non-decreasing, (n − 1,), read-only."""
-        return read_only(self._heights)
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -138,48 +146,8 @@ class Tree:
         return self._names
 
     @property
-    def split_weights(self) -> Floats | None:
-        """Similarity across each merge, (n − 1,), read-only; None if the tree does not carry it."""
-        return read_only(self._split_weights)
-
-    @property
-    def degrees(self) -> Floats | None:
-        """Similarity of each leaf to all others, (n,), read-only; None if the tree does not carry it."""
-        return read_only(self._degrees)
-
-    @property
-    def leaf_sizes(self) -> Floats | None:
-        """Points that each leaf stands for, (n,), read-only; None if each is one."""
-        return read_only(self._leaf_sizes)
-
-    @property
-    def leaf_weights(self) -> Floats | None:
-        """Similarity of the pairs of points inside each leaf, (n,), read-only; None if the tree does not carry it."""
-        return read_only(self._leaf_weights)
-
-    @property
-    def split_squares(self) -> Floats | None:
-        """Squared distances across each merge, summed, (n − 1,), read-only; None if the tree does not carry them."""
-        return read_only(self._split_squares)
-
-    @property
-    def support(self) -> Floats | None:
-        """How sure each merge's cluster is, (n − 1,), read-only, NaN where unknown; None if the tree does not carry it."""
-        return read_only(self._support)
-
-    @property
-    def forced_splits(self) -> Ints | None:
-        """What cuts must do with each merge, (n − 1,), read-only: 1 undo, −1 keep, 0 either; None if they are free."""
-        return read_only(self._forced_splits)
-
-    @property
-    def found_splits(self) -> Ints | None:
-        """The turn in which ``cut`` undoes each merge that a fit has found, 0 for others, (n − 1,), read-only; or None."""
-        return read_only(self._found_splits)
-
-    @property
     def n_clusters(self) -> int:
-        """How many flat clusters it has: as many as were found or asked for when it was fitted, else by ``widest_gap``."""
+        """Number of flat clusters: as found or asked for when the tree was fitted, else by ``widest_gap``."""
         return widest_gap(self) if self._n_clusters is None else self._n_clusters
 
     @property
@@ -187,33 +155,29 @@ class Tree:
         """Dasgupta's cost by the similarity that the tree was fitted to; None if the tree does not carry it."""
         return self._cost
 
-    @property
-    def sizes(self) -> Ints:
-        """Number of leaves below each node, (2n − 1,), read-only."""
-        return read_only(self._sizes.view())
-
+    # private arrays are writable: numba compiles kernels once more for read-only ones
     @cached_property
     def _sizes(self) -> Ints:
-        """The same for kernels, to which read-only arrays are another kind."""
         return kernels.subtree_sums(self._children, np.ones(self.n_leaves, dtype=np.int64))
 
     @cached_property
-    def parents(self) -> Ints:
-        """Parent of each node, −1 for the root, (2n − 1,), read-only."""
-        parents = np.full(2 * self.n_leaves - 1, -1)
-        parents[self._children] = np.arange(self.n_leaves, 2 * self.n_leaves - 1)[:, None]
-        return read_only(parents)
+    def _parents(self) -> Ints:
+        return kernels.parents_of(self._children)
 
     @cached_property
     def _points(self) -> Floats:
         """Points below each node: its leaves, each counted by its size."""
         if self._leaf_sizes is None:
-            return self.sizes.astype(np.float64)
+            return self._sizes.astype(np.float64)
         return np.asarray(kernels.subtree_sums(self._children, self._leaf_sizes))
 
     @cached_property
     def _first(self) -> Ints:
         return kernels.first_positions(self._children, self._sizes)
+
+    @property
+    def _shape(self) -> kernels.Shape:
+        return kernels.Shape(self._children, self._parents, self._sizes, self._first, self.leaf_order())
 
     @cached_property
     def _lca_tables(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -224,7 +188,7 @@ class Tree:
         return heavy_first_schedule(self._children)
 
     def leaf_order(self) -> Ints:
-        """Leaves from left to right, as a dendrogram draws them: every cluster is a contiguous run."""
+        """Return the leaves from left to right, as a dendrogram draws them: every cluster is a contiguous run."""
         order = np.empty(self.n_leaves, dtype=np.int64)
         order[self._first[: self.n_leaves]] = np.arange(self.n_leaves)
         return order
@@ -237,11 +201,11 @@ class Tree:
     layers = cuts.layers
 
     def with_names(self, names: Iterable[str] | None) -> Tree:
-        """The same tree, with all that it carries, its leaves called by ``names``."""
+        """Return the same tree, with all that it carries, its leaves called by ``names``."""
         return self._with(names=names)
 
     def renamed(self, names: subtrees.Renaming) -> Tree:
-        """The same tree under other names: a list, a function of each old name, or a table of some of them.
+        """Return the same tree under other names: a list, a function of each old name, or a table of some of them.
 
         The old name of a leaf without one is its number.
 
@@ -253,7 +217,7 @@ class Tree:
         return self.with_names(subtrees.new_names(self, names))
 
     def members(self, node: int) -> Ints:
-        """Leaves below a node, in ascending order; O(n) the first time.
+        """Return the leaves below a node, in ascending order; O(n) the first time.
 
         Examples
         --------
@@ -263,7 +227,7 @@ class Tree:
         return subtrees.members(self, validation.check_node(node, self.n_leaves))
 
     def subtree(self, node: int) -> Tree:
-        """The part below a node as a tree of its own: leaf i is ``members(node)[i]``, and is called as it was, or by its number.
+        """Return the part below a node as a tree; leaf i is ``members(node)[i]``, and keeps its name, or its number as a name.
 
         It has the heights, support and split weights of the whole; degrees and cost, which count similarities to other leaves,
         are left out.
@@ -276,11 +240,11 @@ class Tree:
         return Tree(**subtrees.below(self, validation.check_node(node, self.n_leaves)))
 
     def with_n_clusters(self, n_clusters: int) -> Tree:
-        """The same tree, with all that it carries, with so many flat clusters by default."""
+        """Return the same tree, with all that it carries, with so many flat clusters by default."""
         return self._with(n_clusters=n_clusters)
 
     def with_support(self, support: npt.ArrayLike | None) -> Tree:
-        """The same tree, with all that it carries, each merge as sure as ``support`` says: plots, pages and Newick show it.
+        """Return the same tree, with all that it carries and this support of its merges: plots, pages and Newick show it.
 
         Examples
         --------
@@ -290,7 +254,7 @@ class Tree:
         return self._with(support=support)
 
     def with_forced_splits(self, forced_splits: npt.ArrayLike | None) -> Tree:
-        """The same tree, with all that it carries but ``found_splits``, whose cuts must undo or keep merges as this says.
+        """Return the same tree, with all that it carries but ``found_splits``; its cuts undo or keep merges as given.
 
         Examples
         --------
@@ -300,7 +264,7 @@ class Tree:
         return self._with(forced_splits=forced_splits, found_splits=None)
 
     def with_found_splits(self, found_splits: npt.ArrayLike | None) -> Tree:
-        """The same tree, with all that it carries, whose own clusters are found by undoing the merges that have a turn here.
+        """Return the same tree, with all that it carries; its own clusters result from undoing the merges with a turn here.
 
         Examples
         --------
@@ -310,7 +274,7 @@ class Tree:
         return self._with(found_splits=found_splits, n_clusters=None)
 
     def with_leaves_numbered(self, number: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
-        """The same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.
+        """Return the same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.
 
         Examples
         --------
@@ -324,7 +288,7 @@ class Tree:
 
     @classmethod
     def from_linkage(cls, Z: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
-        """Tree of a SciPy linkage matrix, (n − 1, 4).
+        """Return the tree of a SciPy linkage matrix, (n − 1, 4).
 
         Where a merge lies below one of its children (centroid and median linkage do that) it is lifted to the child's
         height; heights that rounding put just below 0 are 0.
@@ -332,12 +296,12 @@ class Tree:
         return cls(*linkage.merges_of(Z), names)
 
     def to_linkage(self) -> Floats:
-        """SciPy's linkage matrix, (n − 1, 4) float64: smaller child first, heights non-decreasing, sizes last."""
+        """Return the SciPy linkage matrix, (n − 1, 4) float64: smaller child first, heights non-decreasing, sizes last."""
         return linkage.linkage_of(self)
 
     @classmethod
     def from_newick(cls, text: str, names: Sequence[str] | None = None) -> Tree:
-        """Tree of one Newick string.
+        """Return the tree of one Newick string.
 
         Leaves are numbered as they appear, or as in ``names`` when it is given, or by their names when these are just the
         numbers 0 … n − 1 (then the tree keeps no names) or 1 … n. A height is the longest way down along branch lengths; without
@@ -354,25 +318,25 @@ class Tree:
         return cls(merges, heights, kept_names, support=parsed.support)
 
     def to_newick(self, names: Sequence[str] | None = None, *, branch_lengths: bool = True) -> str:
-        """Newick text; leaves are called by ``names``, else by the tree's names, else by number, inner nodes by their support."""
+        """Return Newick text; leaves have ``names``, else the tree's names, else numbers, inner nodes their support."""
         chosen = subtrees.names_of(self) if names is None else validation.check_names(names, self.n_leaves)
         labels = None if self._support is None else newick.support_labels(self._support)
         heights = self._heights.tolist() if branch_lengths else None
         return newick.write(self._children.tolist(), heights, chosen, labels)
 
     def to_networkx(self) -> networkx.DiGraph:
-        """A networkx.DiGraph with edges from parent to child; nodes carry ``height``, ``size`` and, if known, ``name``."""
+        """Return a networkx.DiGraph with edges from parent to child; nodes carry ``height``, ``size`` and, if known, ``name``."""
         from .networkx_export import digraph
 
         return digraph(self)
 
     def to_json(self) -> str:
-        """JSON text with the keys n_leaves, children, heights, names and, if carried, split_weights, degrees, leaf_sizes."""
+        """Return JSON text with the keys n_leaves, children, heights, names and those of the arrays that the tree carries."""
         return storage.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Tree:
-        """Tree of the text that ``to_json`` wrote."""
+        """Return the tree of the text that ``to_json`` wrote."""
         return cls(**storage.from_json(text))
 
     def save(self, path: PathLike, *, mapped: bool = False) -> None:
@@ -386,7 +350,7 @@ class Tree:
 
     @classmethod
     def load(cls, path: Storage) -> Tree:
-        """Tree of a file that ``save`` wrote; of a folder, its arrays are memory-mapped, and read when they are used.
+        """Return the tree of a file that ``save`` wrote; the arrays of a folder are memory-mapped, and read when they are used.
 
         A folder may be an address, as ``s3://bucket/fit/tree``: its arrays are then fetched.
         """
@@ -396,7 +360,7 @@ class Tree:
 
     @classmethod
     def _mapped(cls, folder: Storage) -> Tree:
-        """The tree of a folder. Its arrays were checked when they were written, and are not read now."""
+        """Return the tree of a folder. Its arrays were checked when they were written, and are not read now."""
         fields = dict.fromkeys(storage.CARRIED) | storage.load_mapped(folder)
         tree = cls.__new__(cls)
         for name, value in fields.items():
@@ -404,7 +368,7 @@ class Tree:
         return tree
 
     def explore(self, path: PathLike | None = None, **options: Any) -> Any:
-        """A page in which the tree can be explored, as of ``hyphc.explore``: written to a path, or shown in a notebook."""
+        """Write a page in which the tree can be explored to a path, or show it in a notebook; see ``hyphc.explore``."""
         return import_lazily("explorer", "explore")(self, path, **options)
 
     def __eq__(self, other: object) -> bool:
@@ -431,5 +395,5 @@ TreeLike = Tree | npt.ArrayLike
 
 
 def as_tree(tree: TreeLike) -> Tree:
-    """The tree itself, or the tree of a SciPy linkage matrix."""
+    """Return the tree itself, or the tree of a SciPy linkage matrix."""
     return tree if isinstance(tree, Tree) else Tree.from_linkage(tree)

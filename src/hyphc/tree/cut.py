@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .._runtime.arrays import Ints
-from .prunings import CONDENSED, NodeScores, flat_clusters, nested_clusters
+from .criteria import Criterion
+from .prunings import CONDENSED, flat_clusters, nested_clusters
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -16,12 +17,12 @@ def cut(
     tree: Tree,
     n_clusters: int | None = None,
     *,
-    criterion: str | NodeScores = CONDENSED,
+    criterion: Criterion = CONDENSED,
     min_size: float | None = None,
     height: float | None = None,
     max_size: float | None = None,
 ) -> Ints:
-    """Flat clusters: a label for each leaf, numbered from 0 in order of their smallest leaf.
+    """Return the flat clusters: a label for each leaf, (n,), numbered from 0 in order of their smallest leaf.
 
     Give exactly one of ``n_clusters``, ``height`` and ``max_size``, or none for the tree's own clusters, where a fit has found
     them (``found_splits``): those of ``n_clusters`` of the tree.
@@ -76,7 +77,7 @@ def clusters(
     tree: Tree,
     n_clusters: int | None = None,
     *,
-    criterion: str | NodeScores = CONDENSED,
+    criterion: Criterion = CONDENSED,
     min_size: float | None = None,
     height: float | None = None,
     max_size: float | None = None,
@@ -95,7 +96,7 @@ def clusters(
 
 
 def layers(
-    tree: Tree, n_clusters: Sequence[int], *, criterion: str | NodeScores = CONDENSED, min_size: float | None = None
+    tree: Tree, n_clusters: Sequence[int], *, criterion: Criterion = CONDENSED, min_size: float | None = None
 ) -> list[Ints]:
     """Return several nested cuts: labels of each leaf for each number of clusters, in the order of ``n_clusters``.
 

@@ -1,4 +1,4 @@
-"""How far apart two trees on the same leaves are."""
+"""Distances between two trees on the same leaves: Robinson-Foulds and triplets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .lca import is_cluster_of
 
 
 def robinson_foulds_distance(first: TreeLike, second: TreeLike, *, normalized: bool = True) -> float:
-    """Clusters found in one tree and not in the other: their number, or their share of all 2(n − 2) that could differ.
+    """Return how many clusters are in one tree and not in the other, or their share of all 2(n − 2) that could differ.
 
     Rooted; the root and the leaves, which all trees share, do not count. O(n) time and memory.
 
@@ -25,7 +25,7 @@ def robinson_foulds_distance(first: TreeLike, second: TreeLike, *, normalized: b
 
 
 def triplet_distance(first: TreeLike, second: TreeLike, *, normalized: bool = True) -> float:
-    """Triplets of leaves of which the two trees join different pairs first: their number, or their share of all.
+    """Return of how many triplets of leaves two trees join different pairs first, or their share of all.
 
     Time is the smaller of the two trees' sums of cluster sizes: O(n log n) when either is balanced, O(n²) when both are
     chains. Memory is O(n).
@@ -43,13 +43,13 @@ def triplet_distance(first: TreeLike, second: TreeLike, *, normalized: bool = Tr
     if second.sizes.sum() < first.sizes.sum():
         first, second = second, first
     positions = second._first[first.leaf_order()]
-    twice, about = shared_triplets(first._children, first._first, first.sizes, positions, *second._lca_tables)
+    twice, about = shared_triplets(first._shape, positions, *second._lca_tables)
     n_different = n_triplets - exact_count(twice, about) // 2
     return n_different / n_triplets if normalized else float(n_different)
 
 
 def exact_count(low_bits: int, about: float) -> int:
-    """The number that is ``low_bits`` modulo 2⁶⁴ and nearest ``about``, which may be off by less than 2⁶³.
+    """Return the number that is ``low_bits`` modulo 2⁶⁴ and nearest ``about``, which may be off by less than 2⁶³.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def exact_count(low_bits: int, about: float) -> int:
 
 
 def check_trees(first: TreeLike, second: TreeLike) -> tuple[Tree, Tree]:
-    """Both as trees, if they have as many leaves."""
+    """Return both as trees, if they have the same number of leaves."""
     first, second = as_tree(first), as_tree(second)
     if first.n_leaves != second.n_leaves:
         raise ValueError(

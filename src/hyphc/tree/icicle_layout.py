@@ -1,4 +1,4 @@
-"""Where the groups of a condensed tree stand in a picture: one icicle each, as wide as the group has points.
+"""Layout of the groups of a condensed tree in a picture: one icicle each, whose width is the number of its points.
 
 An icicle hangs from the height at which its group splits off and ends where the group splits or its last points fall out. Points
 that fall out narrow it on both sides alike. Below a split the two groups stand side by side, in leaf order, with a gap between.
@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.tree.passes import smallest_leaves, subtree_sums
+from .._kernels.tree.passes import smallest_leaves
 from .._runtime.arrays import Floats, Ints
 from .condense import CondensedTree, condense_at, is_split
 from .core import Tree
+from .prunings import count_below
 
 # Groups below this share of all points are too narrow to see; they fall out, unless they are wanted.
 LEAST_SHARE = 1 / 2000
@@ -74,9 +75,7 @@ def cluster_cores(tree: Tree, labels: Ints) -> Ints:
 
 def merges_between(tree: Tree, nodes: Ints) -> Bools:
     """Return for each merge whether both of its sides contain one of the nodes, of which none contains another: (n − 1,)."""
-    marked = np.zeros(tree.n_leaves, dtype=np.int64)
-    marked[tree.leaf_order()[tree._first[nodes]]] = 1
-    return np.asarray((subtree_sums(tree._children, marked)[tree._children] > 0).all(axis=1))
+    return np.asarray((count_below(tree, nodes)[tree._children] > 0).all(axis=1))
 
 
 def enclosing(tree: Tree, nodes: Ints, cores: Ints) -> Ints:
@@ -104,19 +103,19 @@ def icicles(condensed: CondensedTree) -> Icicles:
     np.minimum.at(ends, group, leaving)
     ends[parents[1:]] = tops[1:]
     middles, width = _stand_side_by_side(points, parents)
-    steps = _Steps.of(group, _rounded(leaving, tops[group], ends[group]), tree._points[: tree.n_leaves], points)
-    corners = [_outline(*steps.below(k), *at) for k, at in enumerate(zip(middles, points, tops, ends, strict=True))]
+    steps = _steps(group, _rounded(leaving, tops[group], ends[group]), tree._points[: tree.n_leaves], points)
+    corners = [_outline(*at) for at in zip(*steps, middles, points, tops, ends, strict=True)]
     return Icicles(nodes, parents, points, middles, tops, ends, corners, width)
 
 
 def _leaving_heights(condensed: CondensedTree) -> Floats:
-    """Heights at which leaves leave their groups; a leaf that is a group stays to the bottom."""
+    """Return the heights at which leaves leave their groups, (n,); 0 for a leaf that is a group."""
     n = condensed.tree.n_leaves
     return np.where(condensed.cluster[:n] == np.arange(n), 0.0, condensed.leaving_height)
 
 
 def _rounded(heights: Floats, highest: Floats, lowest: Floats) -> Floats:
-    """Heights rounded down to ``MOST_STEPS`` levels where there are more, each kept between its bounds."""
+    """Return the heights rounded down to ``MOST_STEPS`` levels where there are more, each kept between its bounds."""
     bottom, top = float(heights.min()), float(heights.max())
     if len(heights) <= MOST_STEPS or top <= bottom:
         return heights
@@ -139,33 +138,19 @@ def _stand_side_by_side(points: Floats, parents: Ints) -> tuple[Floats, float]:
     return np.array(middles), room[0]
 
 
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """Heights at which groups lose points, falling, and the points left below each; those of group k from ``starts[k]`` on."""
-
-    heights: Floats
-    left: Floats
-    starts: Ints
-
-    @classmethod
-    def of(cls, group: Ints, heights: Floats, lost: Floats, points: Floats) -> _Steps:
-        order = np.lexsort((-heights, group))
-        group, heights = group[order], heights[order]
-        new = np.append(True, (np.diff(group) != 0) | (np.diff(heights) != 0))
-        at = np.flatnonzero(new)
-        total = np.cumsum(np.add.reduceat(lost[order], at))
-        starts = np.searchsorted(group[at], np.arange(len(points) + 1))
-        before = np.append(0.0, total)[starts[:-1]]
-        left = (points + before)[group[at]] - total
-        return cls(heights[at], np.maximum(left, 0.0), starts)
-
-    def below(self, k: int) -> tuple[Floats, Floats]:
-        chosen = slice(self.starts[k], self.starts[k + 1])
-        return self.heights[chosen], self.left[chosen]
+def _steps(group: Ints, heights: Floats, lost: Floats, points: Floats) -> tuple[list[Floats], list[Floats]]:
+    """Return for each group the heights at which it loses points, falling, and the points left below each of them."""
+    order = np.lexsort((-heights, group))
+    group, heights = group[order], heights[order]
+    at = np.flatnonzero(np.append(True, (np.diff(group) != 0) | (np.diff(heights) != 0)))
+    total = np.cumsum(np.add.reduceat(lost[order], at))
+    starts = np.searchsorted(group[at], np.arange(len(points)))
+    left = (points + np.append(0.0, total)[starts])[group[at]] - total
+    return np.split(heights[at], starts[1:]), np.split(np.maximum(left, 0.0), starts[1:])
 
 
 def _outline(heights: Floats, left: Floats, middle: float, points: float, top: float, end: float) -> Floats:
-    """The corners of an icicle: down its right side step by step, and up its left side."""
+    """Return the corners of an icicle: down its right side step by step, and up its left side."""
     levels = np.concatenate([[top], np.repeat(heights, 2), [end]])
     half = np.repeat(np.append(points, left), 2) / 2
     right = np.column_stack([middle + half, levels])

@@ -1,8 +1,8 @@
-"""Where the shown part of a tree stands in a picture: the top of it, in a single pass without recursion.
+"""Layout of the top of a tree in a picture, in a single pass without recursion.
 
-Points that are not equal must not look like duplicates, which stand at height 0. A third of the merges of a neighbour graph have
-heights of a millionth of the root's (the nearest neighbour of a point has the strongest weight there is); to scale they would
-be drawn at 0. So pictures draw them at least ``LEAST_DRAWN`` of the root's height, and their axis says so.
+Points that are not equal must not look like duplicates, which have height 0. A third of the merges of a neighbour graph have
+heights of a millionth of the root's (the nearest neighbour of a point has the largest possible weight); to scale they would
+be drawn at 0. So pictures draw them at ``LEAST_DRAWN`` of the root's height at least, with a note at the axis.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def layout(
 
 
 def _lines(tree: Tree, links: Ints, slot: dict[int, float], least: float) -> Floats:
-    """Across from each merge to above its child, then down to the child: (2·merges, 3, 2)."""
+    """Return lines across from each merge to above its child, then down to the child: (2·merges, 3, 2)."""
     parents, ends = np.repeat(links[:, 0], 2), links[:, 1:].ravel()
     heights = drawn_heights(tree, np.concatenate([parents, ends]), least)
     top, bottom = heights[: len(parents)], heights[len(parents) :]
@@ -87,7 +87,7 @@ def _lines(tree: Tree, links: Ints, slot: dict[int, float], least: float) -> Flo
 
 
 def node_heights(tree: Tree, nodes: Ints) -> Floats:
-    """Heights of nodes; leaves stand at 0."""
+    """Return the heights of nodes; leaves have 0."""
     return np.concatenate([[0.0], tree.heights])[np.maximum(nodes - tree.n_leaves + 1, 0)]
 
 

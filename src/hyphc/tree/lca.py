@@ -1,4 +1,4 @@
-"""Lowest common ancestors of nodes, and by them the clusters that two trees share."""
+"""Lowest common ancestors of nodes, and the clusters that two trees share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Tables = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
 
 
 def lca_tables(tree: Tree) -> Tables:
-    """The merge between each leaf and the next from left to right, and the table that finds the last merge of any run of them."""
+    """Return the merge between each leaf and the next in leaf order, (n − 1,), and a table for range maxima of them."""
     between = np.empty(tree.n_leaves - 1, dtype=np.int32)
     between[tree._first[tree._children[:, 1]] - 1] = np.arange(tree.n_leaves - 1)
     return between, lca_kernels.block_table(between)
@@ -30,7 +30,7 @@ def lca(tree: Tree, i: int, j: int) -> int: ...
 @overload
 def lca(tree: Tree, i: npt.ArrayLike, j: npt.ArrayLike) -> Ints: ...
 def lca(tree: Tree, i: npt.ArrayLike, j: npt.ArrayLike) -> int | Ints:
-    """Lowest common ancestor of nodes i and j (leaves or inner nodes; arrays broadcast), O(1) a pair.
+    """Return the lowest common ancestor of nodes i and j (leaves or inner nodes; arrays broadcast), O(1) a pair.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def lca(tree: Tree, i: npt.ArrayLike, j: npt.ArrayLike) -> int | Ints:
 
 
 def is_cluster_of(tree: Tree, children: Ints) -> npt.NDArray[np.bool_]:
-    """For each merge of another tree on the same leaves: is its leaf set a cluster of this tree?"""
+    """Return for each merge of another tree on the same leaves whether its leaf set is a cluster of this tree: (n − 1,)."""
     n, position = tree.n_leaves, tree._first[: tree.n_leaves]
     low = kernels.smallest_leaves(children, position)
     high = -kernels.smallest_leaves(children, -position)

@@ -1,4 +1,4 @@
-"""SciPy's linkage matrices: a tree as one, and what one says of a tree."""
+"""Conversion between trees and SciPy linkage matrices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def merges_of(Z: npt.ArrayLike) -> tuple[Ints, Floats]:
-    """The merges of a linkage matrix and their heights, lifted where they lie below a child's."""
+    """Return the merges of a linkage matrix and their heights, lifted where they lie below a child's."""
     linkage = np.asarray(Z, dtype=np.float64)
     if linkage.ndim != 2 or linkage.shape[1] != 4:
         raise ValueError(f"A linkage matrix has shape (n - 1, 4); got {linkage.shape}.")
@@ -28,5 +28,5 @@ def merges_of(Z: npt.ArrayLike) -> tuple[Ints, Floats]:
 
 
 def linkage_of(tree: Tree) -> Floats:
-    """``Tree.to_linkage``: smaller child first, heights, sizes."""
+    """Return the linkage matrix: smaller child first, heights, sizes."""
     return np.column_stack([np.sort(tree.children, axis=1), tree.heights, tree.sizes[tree.n_leaves :]])

@@ -1,8 +1,8 @@
-"""How firmly points belong to flat clusters, and how far out they lie: ``probabilities_`` and ``outlier_scores_`` of ``HypHC``.
+"""Membership of points in flat clusters, and outlier scores: ``probabilities_`` and ``outlier_scores_`` of ``HypHC``.
 
 Both follow a point down the condensed tree until it falls out, at its *leaving height*. Names and ranges are those of the hdbscan
 package; the score compares a point with the densest part of its cluster, as GLOSH does (Campello, Moulavi, Zimek & Sander 2015).
-Both are the same for heights in another unit, or counted from another zero. They say what the heights say: weights of neighbour
+Both are invariant to the unit and the zero of heights. They depend on the heights alone: weights of neighbour
 graphs are relative to the distances around each point, so that a point in a sparse region need not have a high score.
 """
 
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._kernels.tree import condense as condense_kernels
 from .._runtime.arrays import Floats
-from .condense import FlatClusters, condense, is_split, least_points
+from .condense import FlatClusters, condense, is_split, leaving_heights
 
 if TYPE_CHECKING:
     from .core import Tree
@@ -41,11 +40,8 @@ def probabilities(tree: Tree, clusters: FlatClusters, min_size: float | None = N
     """
     if tree.n_leaves == 1:
         return np.ones(1)
-    tops = np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
-    tops[clusters.nodes] = True
-    splits, least = is_split(tree, min_size), least_points(tree._points, min_size)
-    _, leave = condense_kernels.leaving_heights(tree._children, tree._points, tree._heights, splits, least, tops)
-    above = np.where(tree.parents[clusters.nodes] < 0, -1, tree.parents[clusters.nodes] - tree.n_leaves)
+    _, leave = leaving_heights(tree, min_size, is_split(tree, min_size), clusters.nodes)
+    above = np.maximum(tree.parents[clusters.nodes] - tree.n_leaves, -1)  # −1, the last merge, for the root
     birth, death = tree._heights[above], np.full(len(clusters.nodes), np.inf)
     belongs = ~clusters.joined
     np.minimum.at(death, clusters.labels[belongs], leave[belongs])

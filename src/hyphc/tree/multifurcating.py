@@ -1,4 +1,4 @@
-"""Trees whose nodes may have more than two children: consensus trees, and trees without the splits that are not sure."""
+"""Trees whose nodes may have more than two children: consensus trees, and trees without splits of low support."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from .._kernels.tree.passes import parents_of
 from .._runtime.arrays import Floats, Ints
 from . import newick
 from .core import Tree, TreeLike, as_tree
@@ -69,14 +70,14 @@ class MultiTree:
         return len(self.parents) - self.n_leaves
 
     def children(self) -> list[list[int]]:
-        """The children of each inner node."""
+        """Return the children of each inner node."""
         order = np.argsort(self.parents, kind="stable")[1:]  # the root comes first
         ends = np.searchsorted(self.parents[order], np.arange(self.n_leaves, len(self.parents)), side="right")
         return [part.tolist() for part in np.split(order, ends)[: self.n_inner]]
 
     @classmethod
     def from_newick(cls, text: str) -> MultiTree:
-        """Tree of one Newick string, read as ``Tree.from_newick`` does, nodes with several children as they are.
+        """Return the tree of one Newick string, read as by ``Tree.from_newick``, with nodes of several children as they are.
 
         Examples
         --------
@@ -86,20 +87,18 @@ class MultiTree:
         parsed = newick.parse(text)
         merges, heights, names = newick.numbered_merges(parsed)
         n, ends = len(merges) + 1, np.array(parsed.ends, dtype=bool)
-        above = np.full(2 * n - 1, -1)
-        above[merges] = np.arange(n, 2 * n - 1)[:, None]
-        parents = _without(above, np.append(np.ones(n, dtype=bool), ends))
+        parents = _without(parents_of(merges), np.append(np.ones(n, dtype=bool), ends))
         support = None if parsed.support is None else np.array(parsed.support)[ends]
         return cls(parents, n, heights=None if heights is None else heights[ends], support=support, names=names)
 
     def to_newick(self, *, branch_lengths: bool = True) -> str:
-        """Newick text with nodes of several children as they are, and support as labels of inner nodes."""
+        """Return Newick text with nodes of several children as they are, and support as labels of inner nodes."""
         names = self.names or tuple(map(str, range(self.n_leaves)))
         labels = None if self.support is None else newick.support_labels(self.support)
         return newick.write(self.children(), self.heights.tolist() if branch_lengths else None, names, labels)
 
     def to_tree(self) -> Tree:
-        """A binary tree: children of one node are joined one after the other at its height, so that a dendrogram shows one bar.
+        """Return a binary tree: children of one node are joined one after the other at its height; a dendrogram shows one bar.
 
         The last of these merges carries the node's support; of the others nothing is known.
         """
@@ -122,7 +121,7 @@ class MultiTree:
 
 
 def collapsed(tree: TreeLike, threshold: float, support: npt.ArrayLike | None = None) -> MultiTree:
-    """The tree without the clusters whose support is below a threshold: what they joined hangs below the next that is sure.
+    """Return the tree without the clusters whose support is below a threshold; their children move up to the next node kept.
 
     Parameters
     ----------
@@ -143,7 +142,7 @@ def collapsed(tree: TreeLike, threshold: float, support: npt.ArrayLike | None = 
     """
     tree = as_tree(tree)
     n, values = tree.n_leaves, _support_of(tree, support)
-    kept = np.concatenate([np.ones(n, dtype=bool), values >= threshold])
+    kept = np.append(np.ones(n, dtype=bool), values >= threshold)
     kept[-1] = True
     inner = kept[n:]
     parents = _without(tree.parents, kept)
@@ -151,7 +150,7 @@ def collapsed(tree: TreeLike, threshold: float, support: npt.ArrayLike | None = 
 
 
 def _without(parents: Ints, kept: npt.NDArray[np.bool_]) -> Ints:
-    """Parents of the nodes that are kept, numbered anew; what hung below others hangs below the next above that is kept."""
+    """Return the parents of the nodes that are kept, renumbered; a parent that is not kept is replaced by the next one above."""
     above = np.where(kept, np.arange(len(parents)), parents)
     while not kept[above].all():
         above = above[above]
@@ -169,7 +168,7 @@ def _support_of(tree: Tree, support: npt.ArrayLike | None) -> Floats:
 
 
 def ascending(parents: Ints, n: int, sizes: Ints) -> tuple[Ints, Ints]:
-    """Inner nodes renumbered by size, so that they come after their children: the parents, and the old number of each node."""
+    """Return the parents with inner nodes renumbered by size, so after their children, and the old number of each node."""
     order = np.concatenate([np.arange(n), n + np.argsort(sizes, kind="stable")])
     number = np.empty_like(order)
     number[order] = np.arange(len(order))

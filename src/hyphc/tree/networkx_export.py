@@ -1,4 +1,4 @@
-"""A tree as a graph of networkx, which is needed here alone."""
+"""Export of trees to networkx."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def digraph(tree: Tree) -> networkx.DiGraph:
-    """``Tree.to_networkx``: edges from parent to child with their ``length``."""
+    """Return a graph with edges from parent to child and their ``length``."""
     graph, n = networkx.DiGraph(), tree.n_leaves
     heights = np.concatenate([np.zeros(n), tree.heights]).tolist()
     graph.add_nodes_from(

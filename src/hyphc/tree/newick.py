@@ -1,4 +1,4 @@
-"""Newick text ↔ merges, iteratively: nesting a million deep is read and written like any other."""
+"""Reading and writing of Newick text, without recursion: trees may be a million levels deep."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class ParsedNewick(NamedTuple):
 
 
 def quote(name: str) -> str:
-    """The name as Newick writes it: bare when that is safe, else in single quotes with inner quotes doubled."""
+    """Return the name as Newick writes it: bare when that is safe, else in single quotes with inner quotes doubled."""
     return name if _PLAIN_NAME.fullmatch(name) else "'" + name.replace("'", "''") + "'"
 
 
 def support_labels(support: Iterable[float]) -> list[str]:
-    """Labels of inner nodes that say how sure they are; none where nothing is known, nor at the root, which is sure anyway."""
+    """Return the support of inner nodes as labels; empty where it is unknown, and at the root, where it is 1."""
     labels = ["" if math.isnan(value) else f"{value:.4g}" for value in support]
     return [*labels[:-1], ""] if labels else labels
 
@@ -44,7 +44,7 @@ def support_labels(support: Iterable[float]) -> list[str]:
 def write(
     children: list[list[int]], heights: list[float] | None, names: Sequence[str], labels: Sequence[str] | None = None
 ) -> str:
-    """Newick text of inner nodes in order (leaves 0 … n − 1, inner node t is n + t, children first, the root last).
+    """Return Newick text of inner nodes in order (leaves 0 … n − 1, inner node t is n + t, children first, the root last).
 
     With branch lengths when heights are given; ``labels`` are written behind inner nodes as they are.
     """
@@ -149,7 +149,7 @@ class _Reader:
 
 
 def _share(label: str) -> float:
-    """The number that a label is; infinity for text, which is no support."""
+    """Return a label as a number; infinity for text, which is no support."""
     try:
         return float(label)
     except ValueError:
@@ -193,7 +193,7 @@ def parse(text: str) -> ParsedNewick:
 def numbered_merges(
     parsed: ParsedNewick, names: Sequence[str] | None = None
 ) -> tuple[Ints, Floats | None, Sequence[str] | None]:
-    """Merges as a tree numbers nodes, in the order of the text, their heights, and the names of the leaves."""
+    """Return merges with nodes numbered as in a tree, in the order of the text, their heights, and the names of the leaves."""
     leaf_id, kept_names = _leaf_numbering(parsed.names, names)
     n = len(parsed.names)
     merges = np.array(parsed.merges, dtype=np.int64).reshape(-1, 2)
@@ -204,7 +204,7 @@ def numbered_merges(
 
 
 def _leaf_numbering(found: list[str], wanted: Sequence[str] | None) -> tuple[Ints, Sequence[str] | None]:
-    """Leaf number of each name in order of appearance, and the names by leaf number (None when they are the numbers)."""
+    """Return the leaf number of each name in order of appearance, and the names by leaf number, None if these are equal."""
     n = len(found)
     if wanted is None:
         numbers = {str(i): i for i in range(n)}

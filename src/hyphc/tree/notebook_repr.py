@@ -1,4 +1,4 @@
-"""A tree as notebooks show it: what it is in a line, and its top as a small drawing."""
+"""HTML of a tree for notebooks: one line of facts, and a drawing of its top."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTH, _LINE, _TEXT = 360, 14, 190
 
 
 def tree_html(tree: Tree) -> str:
-    """HTML without scripts, in the colours of the page around it; names are text."""
+    """Return HTML without scripts, in the colours of the page around it; names are escaped."""
     shown = layout(tree, TIPS)
     height = _LINE * len(shown.tips) + 6
     facts = f"Tree of {tree.n_leaves:,} leaves".replace(",", "\u202f") if tree.n_leaves > 1 else "Tree of one leaf"
@@ -57,5 +57,5 @@ def _y(slot: float) -> float:
 
 
 def _printable(text: str) -> str:
-    """Without control characters, which no SVG may hold."""
+    """Return the text without control characters, which SVG forbids."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,4 +1,4 @@
-"""Leaf orders: children flipped so that similar leaves stand side by side, or so that two trees face each other well."""
+"""Leaf orders: children swapped so that similar leaves are adjacent, or so that two trees have few crossings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._runtime.arrays import Floats, Ints
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity, SimilarityLike, check_similarity
 from ..similarity.base import by_kind
 from . import Tree, TreeLike, as_tree
-from .storage import fields_of
+from .distances import check_trees
 
 __all__ = ["order_leaves", "untangle"]
 
@@ -24,7 +24,7 @@ MAX_ROUNDS = 20
 def order_leaves(
     tree: TreeLike, similarity: SimilarityLike | None = None, *, order: npt.ArrayLike | None = None
 ) -> Tree:
-    """The same tree with its children flipped so that ``leaf_order()`` has similar leaves side by side, or follows an order.
+    """Return the tree with children swapped so that similar leaves are adjacent in ``leaf_order()``, or leaves follow an order.
 
     By similarity, merges are undone from the root down, in order of their heights. At every moment the clusters that stand form
     a row, and the children of the one that is split are ordered so that the mean similarity to its neighbours in the row is
@@ -64,24 +64,24 @@ def order_leaves(
     points = check_similarity(similarity)
     if points.n != tree.n_leaves:
         raise ValueError(f"The tree has {tree.n_leaves} leaves and the similarity {points.n} points; they must match.")
-    return _swapped(tree, swaps(points, tree, subtree_sums(np.array(tree.children), points.sizes)))
+    return _swapped(tree, swaps(points, tree, subtree_sums(tree._children, points.sizes)))
 
 
 @by_kind
 def swaps(similarity: Similarity, tree: Tree, counts: Floats) -> Bools:
-    """The merges whose children change places, for nodes of ``counts`` points."""
+    """Return the merges whose children change places, for nodes of ``counts`` points."""
     raise TypeError(f"There is no leaf order for {similarity!r}.")
 
 
 @swaps.register
 def _(similarity: Features, tree: Tree, counts: Floats) -> Bools:
-    return kernels.swaps_by_features(np.array(tree.children), counts, similarity.X, similarity.scale)
+    return kernels.swaps_by_features(tree._children, counts, similarity.X, similarity.scale)
 
 
 @swaps.register
 def _(similarity: Background, tree: Tree, counts: Floats) -> Bools:
     # lengths are left out: they would only tell which of two children lies further from the centre
-    return kernels.swaps_by_features(np.array(tree.children), counts, similarity.X, 2.0 * similarity.slope)
+    return kernels.swaps_by_features(tree._children, counts, similarity.X, 2.0 * similarity.slope)
 
 
 @swaps.register
@@ -91,19 +91,18 @@ def _(similarity: Blend, tree: Tree, counts: Floats) -> Bools:
 
 @swaps.register
 def _(similarity: Dense, tree: Tree, counts: Floats) -> Bools:
-    children, sizes = np.array(tree.children), tree._sizes
-    return kernels.swaps_by_matrix(children, sizes, counts, tree._first, tree.leaf_order(), similarity.W)
+    return kernels.swaps_by_matrix(tree._shape, counts, similarity.W)
 
 
 @swaps.register
 def _(similarity: Graph, tree: Tree, counts: Floats) -> Bools:
     rows = similarity.to_csr()[tree.leaf_order()]
     edges = rows.indptr.astype(np.int64), tree._first[rows.indices], rows.data
-    return kernels.swaps_by_edges(np.array(tree.children), tree._sizes, counts, tree._first, *edges)
+    return kernels.swaps_by_edges(tree._shape, counts, *edges)
 
 
 def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
-    """Both trees with their children flipped so that few lines cross when equal leaves are joined, and how many do.
+    """Swap children of both trees so that few lines cross when equal leaves are joined; return the trees and the crossings.
 
     With one tree fixed, the crossings between the leaves below the two children of a node depend on the order of these two
     alone, so the best order of the other tree is found exactly, node by node. The trees take turns until nothing is gained.
@@ -129,9 +128,7 @@ def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
     >>> turned.leaf_order(), n_crossings
     (array([0, 1, 2, 3]), 0)
     """
-    tree, other = as_tree(tree), as_tree(other)
-    if tree.n_leaves != other.n_leaves:
-        raise ValueError(f"The trees have {tree.n_leaves} and {other.n_leaves} leaves; they must have the same.")
+    tree, other = check_trees(tree, other)
     n = tree.n_leaves
     other, fewest = _turned(other, tree._first[:n])
     for _ in range(MAX_ROUNDS):
@@ -144,23 +141,20 @@ def untangle(tree: TreeLike, other: TreeLike) -> tuple[Tree, Tree, int]:
 
 
 def _following(tree: Tree, order: npt.NDArray[np.generic]) -> Tree:
-    """The tree with the children of each merge swapped where fewer pairs then stand the wrong way round; equal ones never do."""
+    """Return the tree with children swapped where fewer pairs of leaves are then out of order; ties never are."""
     n, first = tree.n_leaves, tree._first[: tree.n_leaves]
     if order.shape != (n,) or order.dtype.kind not in "iufM" or np.isnan(order.astype(np.float64)).any():
         raise ValueError(f"order must have shape ({n},), a number for each leaf, none missing; got {order.shape}.")
-    as_they_stand, reversed_ = (_crossings(tree, np.argsort(np.lexsort((ties, order)))) for ties in (first, -first))
+    as_they_stand, reversed_ = (
+        kernels.crossings(tree._shape, np.argsort(np.lexsort((ties, order)))) for ties in (first, -first)
+    )
     return _swapped(tree, as_they_stand > _pairs(tree) - reversed_)
 
 
 def _turned(tree: Tree, place: Ints) -> tuple[Tree, int]:
-    """The tree in its best order beside leaves at fixed places, and the crossings that remain."""
-    crossed, pairs = _crossings(tree, np.array(place)), _pairs(tree)
+    """Return the tree in its best order beside leaves at fixed places, and the crossings that remain."""
+    crossed, pairs = kernels.crossings(tree._shape, place), _pairs(tree)
     return _swapped(tree, 2 * crossed > pairs), int(np.minimum(crossed, pairs - crossed).sum())
-
-
-def _crossings(tree: Tree, place: Ints) -> Ints:
-    """For each merge, the pairs of a leaf of its first child and one of its second that stand the wrong way round."""
-    return kernels.crossings(np.array(tree.children), tree._sizes, tree._first, tree.leaf_order(), place)
 
 
 def _pairs(tree: Tree) -> Ints:
@@ -168,5 +162,4 @@ def _pairs(tree: Tree) -> Ints:
 
 
 def _swapped(tree: Tree, swaps: Bools) -> Tree:
-    children = np.where(swaps[:, None], tree.children[:, ::-1], tree.children)
-    return Tree(**{**fields_of(tree), "children": children})
+    return tree._with(children=np.where(swaps[:, None], tree.children[:, ::-1], tree.children))

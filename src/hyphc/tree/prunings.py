@@ -1,14 +1,14 @@
 """Flat clusters of a tree: below the highest splits of the condensed tree, the best pruning by a score, by height or by size.
 
-A pruning is a set of nodes that holds each leaf once. A criterion gives every node a score, and the best pruning is the one
-with the largest sum. By dynamic programming it is found among all of them:
+A pruning is a set of nodes that holds each leaf once. A criterion gives every node a score; dynamic programming finds the
+pruning with the largest sum:
 
     best(v, 1) = score(v),   best(v, j) = max over a + b = j of best(left, a) + best(right, b)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,54 +20,14 @@ from .._kernels.tree import prunings as pruning_kernels
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import require_choice, require_memory
 from .condense import ROUNDING, FlatClusters, split_order, undo
+from .criteria import SCORES, Criterion, default_score, node_scores
 
 if TYPE_CHECKING:
     from .core import Tree
 
-NodeScores = Callable[["Tree"], npt.NDArray[np.float64]]
+Bools = npt.NDArray[np.bool_]
 
 CONDENSED = "condensed"  # the criterion that is not a score
-
-
-def height_scores(tree: Tree) -> Floats:
-    """−Σ of the heights of the merges at and below a node: the best pruning undoes the highest merges."""
-    return -kernels.sums_of_merges(tree._children, tree._heights)
-
-
-def dasgupta_scores(tree: Tree) -> Floats:
-    """(n − |v|)·W_in(v): the best pruning is the two-level tree of least cost, Σ_v |v|·W_in(v) + n·W_between."""
-    scores = _inside(tree, "dasgupta")
-    points = tree._sizes if tree._leaf_sizes is None else tree._points
-    scores *= points[-1] - points
-    return scores
-
-
-def modularity_scores(tree: Tree) -> Floats:
-    """W_in(v) / W − (vol(v) / 2W)², Newman's modularity of the clusters; 0 where all weights are 0."""
-    inside, volume = _inside(tree, "modularity"), _volumes(tree, "modularity")
-    total = float(inside[-1])
-    return inside / total - (volume / (2 * total)) ** 2 if total > 0 else np.zeros(len(inside))
-
-
-def ncut_scores(tree: Tree) -> Floats:
-    """−cut(v) / vol(v) = 2·W_in(v) / vol(v) − 1, the normalised cut; −1 where vol(v) = 0, as for a single leaf."""
-    inside, volume = _inside(tree, "ncut"), _volumes(tree, "ncut")
-    return 2 * np.divide(inside, volume, out=np.zeros_like(inside), where=volume > 0) - 1
-
-
-def sse_scores(tree: Tree) -> Floats:
-    """−(sum of squared distances of a node's points to their mean), which is Σ of those of its pairs / |v|: as k-means has it."""
-    squares = _carried(tree._split_squares, "squared distances across splits", "sse")
-    return np.asarray(-kernels.sums_of_merges(tree._children, squares) / tree._points)
-
-
-SCORES: dict[str, NodeScores] = {
-    "height": height_scores,
-    "dasgupta": dasgupta_scores,
-    "modularity": modularity_scores,
-    "ncut": ncut_scores,
-    "sse": sse_scores,
-}
 CRITERIA: tuple[str, ...] = (CONDENSED, *SCORES)
 
 
@@ -82,15 +42,14 @@ class Prunings:
     _choices: pruning_kernels.Choices
 
     def nodes(self, n_clusters: int) -> Ints:
-        """The nodes of the best pruning into so many clusters, in ascending order."""
-        tree = self._tree
-        return pruning_kernels.pruning(tree._children, tree._sizes, self._most, self._starts, self._choices, n_clusters)
+        """Return the nodes of the best pruning into so many clusters, in ascending order."""
+        return pruning_kernels.pruning(self._tree._shape, self._most, self._starts, self._choices, n_clusters)
 
 
 def best_prunings(
-    tree: Tree, n_most: int, criterion: str | NodeScores, min_size: float, within: Ints | None = None
+    tree: Tree, n_most: int, criterion: Criterion, min_size: float, within: Ints | None = None
 ) -> Prunings:
-    """The best prunings into 1 … ``n_most`` clusters, or as many as ``min_size`` allows; none splits a node of ``within``.
+    """Return the best prunings into 1 … ``n_most`` clusters, or as many as ``min_size`` allows; none splits a node of ``within``.
 
     O(n·n_most) time; some 100 bytes a leaf, and at most 4 for each of the n·n_most / 2 choices, for most trees far less. A number
     of clusters that the tree's forced splits rule out scores −∞.
@@ -104,34 +63,12 @@ def best_prunings(
     to_choose = most[tree._children].min(axis=1) > 1
     starts = np.concatenate([[0], np.cumsum(np.where(to_choose, most[n:] - 1, 0))])
     require_memory(4.0 * starts[-1], f"The best cut of {n} leaves into {n_most} clusters", "ask for fewer clusters")
-    best, choices = pruning_kernels.best_scores(tree._children, tree._first, tree._sizes, scores, most, starts)
+    best, choices = pruning_kernels.best_scores(tree._shape, scores, most, starts)
     return Prunings(best, tree, most, starts, choices)
 
 
-def node_scores(tree: Tree, criterion: str | NodeScores) -> Floats:
-    """What each node would add to the score as a cluster, (2n − 1,)."""
-    if isinstance(criterion, str):
-        require_choice("criterion", criterion, SCORES)
-        return SCORES[criterion](tree)
-    scores = np.ascontiguousarray(criterion(tree), dtype=np.float64)
-    n_nodes = 2 * tree.n_leaves - 1
-    if scores.shape != (n_nodes,) or not np.isfinite(scores).all():
-        raise ValueError(
-            f"A criterion gives each of the {n_nodes} nodes a finite score, ({n_nodes},); this one returned {scores.shape}"
-            f"{'' if np.isfinite(scores).all() else ' with NaN or infinity'}."
-        )
-    return scores
-
-
-def default_score(tree: Tree) -> str:
-    """Return "dasgupta" for a tree that carries its split weights, as fitted ones do; "height" for others."""
-    return "height" if tree._split_weights is None else "dasgupta"
-
-
-def cut_scores(
-    tree: Tree, criterion: str | NodeScores | None = None, k_max: int = 50, *, min_size: float = 1
-) -> Floats:
-    """Score of the best cut into k clusters for k = 1, 2, …, larger is better: what to plot against k.
+def cut_scores(tree: Tree, criterion: Criterion | None = None, k_max: int = 50, *, min_size: float = 1) -> Floats:
+    """Return the score of the best cut into k clusters for k = 1, 2, …; larger is better.
 
     Parameters
     ----------
@@ -160,7 +97,7 @@ def cut_scores(
     return best_prunings(tree, min(k_max, tree.n_leaves), criterion or default_score(tree), min_size).scores
 
 
-def most_clusters(tree: Tree, criterion: str | NodeScores = CONDENSED, min_size: float | None = None) -> int:
+def most_clusters(tree: Tree, criterion: Criterion = CONDENSED, min_size: float | None = None) -> int:
     """Return the largest number of clusters, each of at least ``min_size`` points, that the tree can be cut into; 0 if none."""
     if criterion == CONDENSED:
         return 1 + len(split_order(tree, min_size))
@@ -168,12 +105,12 @@ def most_clusters(tree: Tree, criterion: str | NodeScores = CONDENSED, min_size:
 
 
 def fewest_clusters(tree: Tree) -> int:
-    """The smallest number of clusters that the tree can be cut into: 1, and one more for each merge that must be undone."""
+    """Return the smallest number of clusters that the tree can be cut into: 1, plus the merges that must be undone."""
     return 1 if tree._forced_splits is None else 1 + int((tree._forced_splits > 0).sum())
 
 
 def nearest_possible(
-    tree: Tree, n_clusters: int, criterion: str | NodeScores = CONDENSED, min_size: float | None = None
+    tree: Tree, n_clusters: int, criterion: Criterion = CONDENSED, min_size: float | None = None
 ) -> int:
     """Return the number nearest to this one that the tree can be cut into; at least 1, so that a cut says what is wrong."""
     return max(fewest_clusters(tree), min(n_clusters, most_clusters(tree, criterion, min_size)))
@@ -182,7 +119,7 @@ def nearest_possible(
 def flat_clusters(
     tree: Tree,
     n_clusters: int | None = None,
-    criterion: str | NodeScores = CONDENSED,
+    criterion: Criterion = CONDENSED,
     min_size: float | None = None,
     height: float | None = None,
     max_size: float | None = None,
@@ -198,17 +135,18 @@ def flat_clusters(
         return _clusters_of(tree, n_clusters, criterion, min_size)
     if min_size not in (None, 1):
         raise ValueError(f"min_size={min_size} goes with n_clusters, not with {chosen[0]}; leave it out.")
-    return _of_nodes(tree, tops(tree, _allowed(tree, _low_merges(tree, height, max_size))))
+    kept, forced = _low_merges(tree, height, max_size), tree._forced_splits
+    return _of_nodes(tree, tops(tree, kept if forced is None else (kept | (forced < 0)) & (forced < 1)))
 
 
-def own_clusters(tree: Tree, criterion: str | NodeScores = CONDENSED, min_size: float | None = None) -> FlatClusters:
+def own_clusters(tree: Tree, criterion: Criterion = CONDENSED, min_size: float | None = None) -> FlatClusters:
     """Return the clusters that a tree has unless others are asked for: as near to ``n_clusters`` as can be."""
     n_clusters = nearest_possible(tree, tree.n_clusters, criterion, min_size)
     return flat_clusters(tree, n_clusters, criterion, min_size)
 
 
 def _clusters_of(
-    tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float | None, within: Ints | None = None
+    tree: Tree, n_clusters: int, criterion: Criterion, min_size: float | None, within: Ints | None = None
 ) -> FlatClusters:
     if not 1 <= n_clusters <= tree.n_leaves:
         raise ValueError(
@@ -228,13 +166,13 @@ def _of_nodes(tree: Tree, nodes: Ints) -> FlatClusters:
 
 
 def by_smallest_leaf(tree: Tree, nodes: Ints) -> Ints:
-    """Nodes in the order of their smallest leaves, in which clusters are numbered."""
+    """Return nodes in the order of their smallest leaves, in which clusters are numbered."""
     smallest = kernels.smallest_leaves(tree._children, np.arange(tree.n_leaves))
     return np.asarray(nodes[np.argsort(smallest[nodes])])
 
 
 def nested_clusters(
-    tree: Tree, n_clusters: Sequence[int], criterion: str | NodeScores, min_size: float | None
+    tree: Tree, n_clusters: Sequence[int], criterion: Criterion, min_size: float | None
 ) -> dict[int, FlatClusters]:
     """Return the clusters of ``Tree.layers`` for each number: the finest is the best of all, each other of the next finer."""
     layers: dict[int, FlatClusters] = {}
@@ -246,7 +184,7 @@ def nested_clusters(
 
 
 def labels_of(tree: Tree, nodes: Ints) -> Ints:
-    """``Tree.cut``: for each leaf, the place in ``nodes`` of the one that holds it."""
+    """Return for each leaf the index in ``nodes`` of the one that contains it: (n,)."""
     runs = np.argsort(tree._first[nodes])
     labels = np.empty(tree.n_leaves, dtype=np.int64)
     labels[tree.leaf_order()] = np.repeat(runs, tree.sizes[nodes[runs]])
@@ -254,10 +192,7 @@ def labels_of(tree: Tree, nodes: Ints) -> Ints:
 
 
 def widest_gap(tree: Tree) -> int:
-    """Where the heights jump most: the number of clusters, from 2 to √n, below the widest gap between successive merges.
-
-    1 when no two of these heights differ.
-    """
+    """Return the number of clusters, from 2 to √n, below the widest gap between successive heights; 1 if none differ."""
     n = tree.n_leaves
     most = min(n, max(2, int(np.sqrt(n))))
     top = np.concatenate([[0.0], tree.heights])[::-1][:most]  # heights of the last merges; leaves stand at 0
@@ -265,7 +200,7 @@ def widest_gap(tree: Tree) -> int:
     return int(gaps.argmax()) + 2 if len(gaps) and gaps.max() > 0 else 1
 
 
-def _best_nodes(tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float, within: Ints | None) -> Ints:
+def _best_nodes(tree: Tree, n_clusters: int, criterion: Criterion, min_size: float, within: Ints | None) -> Ints:
     if criterion == "height" and min_size == 1 and tree._forced_splits is None:  # the last merges are the highest
         return tops(tree, np.arange(tree.n_leaves - 1) < tree.n_leaves - n_clusters)
     found = best_prunings(tree, n_clusters, criterion, min_size, within)
@@ -277,14 +212,8 @@ def _best_nodes(tree: Tree, n_clusters: int, criterion: str | NodeScores, min_si
     return found.nodes(n_clusters)
 
 
-def _allowed(tree: Tree, kept: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """The merges that a cut keeps once those that it must undo, or must not, are."""
-    forced = tree._forced_splits
-    return kept if forced is None else (kept | (forced < 0)) & (forced < 1)
-
-
-def _low_merges(tree: Tree, height: float | None, max_size: float | None) -> npt.NDArray[np.bool_]:
-    """Which merges a cut at a height, or into clusters of a size, keeps."""
+def _low_merges(tree: Tree, height: float | None, max_size: float | None) -> Bools:
+    """Return which merges a cut at a height, or into clusters of a size, keeps: (n − 1,)."""
     if height is not None:
         if np.isnan(height):
             raise ValueError("height=nan cuts nowhere; pass a number.")
@@ -295,12 +224,11 @@ def _low_merges(tree: Tree, height: float | None, max_size: float | None) -> npt
     return np.asarray(tree._points[tree.n_leaves :] <= max_size * (1 + ROUNDING))
 
 
-def tops(tree: Tree, kept: npt.NDArray[np.bool_]) -> Ints:
-    """The nodes that are leaves or kept merges and whose parent is not; what is below a kept merge is kept."""
-    is_kept = np.concatenate([np.ones(tree.n_leaves, dtype=bool), kept])
-    below_kept = np.zeros(len(is_kept), dtype=bool)
-    below_kept[tree._children[kept]] = True
-    return np.flatnonzero(is_kept & ~below_kept)
+def tops(tree: Tree, kept: Bools) -> Ints:
+    """Return the nodes that are leaves or kept merges and whose parent is not kept; all below a kept merge are kept."""
+    is_top = np.append(np.ones(tree.n_leaves, dtype=bool), kept)
+    is_top[tree._children[kept]] = False
+    return np.flatnonzero(is_top)
 
 
 def require_size(tree: Tree, min_size: float | None) -> None:
@@ -313,7 +241,7 @@ def require_size(tree: Tree, min_size: float | None) -> None:
         raise ValueError(f"min_size={min_size} is more than the {tree._points[-1]:g} points; choose at most that.")
 
 
-def _require_possible(tree: Tree, n_clusters: int, criterion: str | NodeScores, min_size: float | None) -> None:
+def _require_possible(tree: Tree, n_clusters: int, criterion: Criterion, min_size: float | None) -> None:
     require_size(tree, min_size)
     fewest, free = fewest_clusters(tree), int(_most(tree, 1)[-1])
     if tree._forced_splits is not None and not fewest <= n_clusters <= free:
@@ -343,30 +271,12 @@ def _most(tree: Tree, min_size: float) -> Ints:
 
 
 def _nodes_below(tree: Tree, pruning: Ints) -> Ints:
-    """How many nodes of a pruning lie at or below each node; 1 for what is below one of them."""
+    """Return how many nodes of a pruning lie at or below each node; 1 for nodes below one of them: (2n − 1,)."""
+    return np.maximum(count_below(tree, pruning), 1)
+
+
+def count_below(tree: Tree, nodes: Ints) -> Ints:
+    """Return how many of some nodes, of which none contains another, have their first leaf below each node: (2n − 1,)."""
     marked = np.zeros(tree.n_leaves, dtype=np.int64)
-    marked[tree.leaf_order()[tree._first[pruning]]] = 1
-    return np.asarray(np.maximum(kernels.subtree_sums(tree._children, marked), 1))
-
-
-def _inside(tree: Tree, criterion: str) -> Floats:
-    """W_in(v): the similarity of all pairs inside each node, from the split weights."""
-    inside = kernels.sums_of_merges(tree._children, _carried(tree._split_weights, "split weights", criterion))
-    return inside if tree._leaf_weights is None else inside + kernels.subtree_sums(tree._children, tree._leaf_weights)
-
-
-def _volumes(tree: Tree, criterion: str) -> Floats:
-    """vol(v): the degrees of a node's leaves, summed."""
-    degrees = _carried(tree._degrees, "leaf degrees", criterion)
-    inside = 0.0 if tree._leaf_weights is None else 2 * tree._leaf_weights
-    volumes: Floats = kernels.subtree_sums(tree._children, degrees + inside)
-    return volumes
-
-
-def _carried(values: Floats | None, what: str, criterion: str) -> Floats:
-    if values is None:
-        raise ValueError(
-            f"criterion={criterion!r} needs {what}, which this tree does not carry; take the tree of a fitted model, or "
-            "hyphc.scores.heights.with_similarity_heights(tree, similarity), or choose criterion='height'."
-        )
-    return values
+    marked[tree.leaf_order()[tree._first[nodes]]] = 1
+    return kernels.subtree_sums(tree._children, marked)

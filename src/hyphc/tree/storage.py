@@ -1,4 +1,4 @@
-"""A tree as JSON, as an npz archive and as a folder of arrays: all that it carries, without pickle."""
+"""Storage of trees, with all that they carry, as JSON, npz archives and folders of arrays, without pickle."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def carried_fields(tree: Tree) -> Fields:
 
 
 def fields_of(tree: Tree) -> Fields:
-    """Arguments of ``Tree`` for the same tree, with all that it carries."""
+    """Return the arguments of ``Tree`` for the same tree, with all that it carries."""
     return {"children": tree._children, "heights": tree._heights, "names": tree.names, **carried_fields(tree)}
 
 
 def to_json(tree: Tree) -> str:
-    """The text of ``Tree.to_json``."""
+    """Return the text of ``Tree.to_json``."""
     fields = {
         "n_leaves": tree.n_leaves,
         "children": tree.children.tolist(),
@@ -55,14 +55,14 @@ def to_json(tree: Tree) -> str:
 
 
 def _plain(values: npt.NDArray[Any] | float) -> list[float | None] | float:
-    """Numbers as JSON has them: NaN is null."""
+    """Return numbers for JSON, None for NaN."""
     if not isinstance(values, np.ndarray):
         return values
     return [None if number != number else number for number in values.tolist()]
 
 
 def from_json(text: str) -> Fields:
-    """What ``to_json`` wrote."""
+    """Return the arguments of ``Tree`` from the text that ``to_json`` wrote."""
     try:
         read = json.loads(text)
         carried = {name: read.get(name) for name in CARRIED}
@@ -90,7 +90,7 @@ def _texts(names: Any) -> list[str] | None:
 
 
 def _numbers(read: Mapping[str, Any]) -> Fields:
-    """The single numbers, as far as they are there."""
+    """Return the single numbers, None for those that are missing."""
     number, cost = (read.get(name) for name in _NUMBERS)
     return {
         "n_clusters": None if number is None else operator.index(number),
@@ -107,12 +107,12 @@ def save(tree: Tree, path: PathLike) -> None:
 
 
 def arrays_of(tree: Tree) -> dict[str, npt.NDArray[Any]]:
-    """Merges and heights: all that a tree under way has."""
+    """Return the merges and heights of a tree of an unfinished fit."""
     return {"children": tree.children, "heights": tree.heights}
 
 
 def tree_from(arrays: Mapping[str, npt.NDArray[Any]], names: tuple[str, ...] | None = None) -> Tree:
-    """The tree of ``arrays_of``."""
+    """Return the tree of ``arrays_of``."""
     from .core import Tree
 
     return Tree(arrays["children"], arrays["heights"], names)
@@ -132,7 +132,7 @@ def save_mapped(folder: Storage, fields: Fields) -> None:
 
 
 def load_mapped(folder: Storage) -> Fields:
-    """What ``save_mapped`` wrote, memory-mapped."""
+    """Return what ``save_mapped`` wrote, memory-mapped."""
     place = as_storage_folder(folder)
     try:
         with damage_as_value_error():
@@ -154,7 +154,7 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
 
 
 def _require_lengths(arrays: Fields) -> None:
-    """What can be checked of arrays without reading them: their types and shapes."""
+    """Raise an error unless the types and shapes of the arrays, which are not read, are those of a tree."""
     merges = len(arrays["children"])
     for name, array in arrays.items():
         kind = np.int64 if name in ("children", "forced_splits", "found_splits") else np.float64
@@ -164,7 +164,7 @@ def _require_lengths(arrays: Fields) -> None:
 
 
 def load(path: PathLike) -> Fields:
-    """What ``save`` wrote."""
+    """Return the arguments of ``Tree`` from the file that ``save`` wrote."""
     try:
         # opened here: NumPy would leave a damaged file open
         with Path(path).open("rb") as file, damage_as_value_error(), np.load(file, allow_pickle=False) as archive:

@@ -1,4 +1,4 @@
-"""Trees made of one tree: the part below a node, and the same tree with other names or numbers of its leaves."""
+"""Trees derived from a tree: the part below a node, and the same tree with other names or numbers of its leaves."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _OF_MERGES = ("split_weights", "split_squares", "support")
 
 
 def members(tree: Tree, node: int) -> Ints:
-    """Leaves below a node, in ascending order."""
+    """Return the leaves below a node, in ascending order."""
     first = tree._first[node]
     return np.sort(tree.leaf_order()[first : first + tree.sizes[node]])
 
 
 def below(tree: Tree, node: int) -> Fields:
-    """Arguments of ``Tree`` for the part below a node; a leaf without a name is called by its number."""
+    """Return arguments of ``Tree`` for the part below a node; a leaf without a name gets its number as one."""
     n, leaves = tree.n_leaves, members(tree, node)
     first, end = tree._first[node], tree._first[node] + tree.sizes[node]
     # what begins inside and was not made later lies below: clusters are nested or apart
@@ -46,17 +46,17 @@ def below(tree: Tree, node: int) -> Fields:
 
 
 def called(tree: Tree, leaf: int) -> str:
-    """The name of a leaf, or its number."""
+    """Return the name of a leaf, or its number."""
     return str(leaf) if tree.names is None else tree.names[leaf]
 
 
 def names_of(tree: Tree) -> Sequence[str]:
-    """The names of all leaves, or their numbers."""
+    """Return the names of all leaves, or their numbers."""
     return list(map(str, range(tree.n_leaves))) if tree.names is None else tree.names
 
 
 def numbered(tree: Tree, number: Ints) -> Fields:
-    """The arguments of ``Tree`` that change when leaf i becomes leaf ``number[i]``."""
+    """Return the arguments of ``Tree`` that change when leaf i becomes leaf ``number[i]``."""
     n, order, carried = tree.n_leaves, np.argsort(number), carried_fields(tree)
     children = np.append(number, np.arange(n, 2 * n - 1))[tree.children]
     moved = {name: carried[name][order] for name in ("degrees", *_OF_LEAVES) if name in carried}
@@ -64,7 +64,7 @@ def numbered(tree: Tree, number: Ints) -> Fields:
 
 
 def new_names(tree: Tree, names: Renaming) -> list[str]:
-    """A name for each leaf: of a function of the old one, of a table where it has the old one, or as listed."""
+    """Return a name for each leaf: a function of the old one, from a table where it has the old one, or as listed."""
     old: Iterable[Any] = range(tree.n_leaves) if tree.names is None else tree.names
     if callable(names):
         return [str(names(name)) for name in old]

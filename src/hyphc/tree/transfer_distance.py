@@ -1,4 +1,4 @@
-"""How near a cluster of one tree comes to being one of another: how many leaves would have to move (Lemoine et al. 2018)."""
+"""Transfer distances (Lemoine et al. 2018): how many leaves must move to make a cluster of one tree one of another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .lca import is_cluster_of
 
 
 def transfer_distances(tree: TreeLike, other: TreeLike) -> Ints:
-    """Leaves that must be put into or taken out of each cluster of a tree to make it one of another tree: (n − 1,).
+    """Return how many leaves must be added to or removed from each cluster to make it one of another tree: (n − 1,).
 
     For each merge, whose leaves are A,
 
@@ -35,12 +35,11 @@ def transfer_distances(tree: TreeLike, other: TreeLike) -> Ints:
     tree, other = check_trees(tree, other)
     if tree.n_leaves == 1:
         return np.empty(0, dtype=np.int64)
-    one, two = np.array(tree.children), np.array(other.children)
-    return kernels.transfer_distances(one, tree._sizes, tree._first, two, other._sizes)
+    return kernels.transfer_distances(tree._shape, other._shape)
 
 
 def transfer_agreement(tree: TreeLike, other: TreeLike) -> Floats:
-    """How far each cluster of a tree is one of another tree, from 0 to 1: (n − 1,).
+    """Return how nearly each cluster of a tree is one of another tree, from 0 to 1: (n − 1,).
 
     1 − δ(A) / min(|A| − 1, n − |A|), with δ as of ``transfer_distances``: 1 where the other tree has the cluster, 0 where it has
     nothing nearer than one leaf or all leaves. The root agrees always.
@@ -55,13 +54,13 @@ def transfer_agreement(tree: TreeLike, other: TreeLike) -> Floats:
 
 
 def largest_transfers(tree: Tree) -> Floats:
-    """min(|A| − 1, n − |A|) of each merge, what no transfer distance exceeds; 1 for the root, whose distance is 0."""
+    """Return min(|A| − 1, n − |A|) of each merge, what no transfer distance exceeds; 1 for the root, whose distance is 0."""
     sizes = tree.sizes[tree.n_leaves :]
     return np.maximum(np.minimum(sizes - 1, tree.n_leaves - sizes), 1).astype(np.float64)
 
 
 def in_other(tree: TreeLike, other: TreeLike) -> npt.NDArray[np.bool_]:
-    """Whether each cluster of a tree is one of another tree: (n − 1,). O(n).
+    """Return whether each cluster of a tree is one of another tree: (n − 1,). O(n).
 
     Examples
     --------
@@ -73,7 +72,7 @@ def in_other(tree: TreeLike, other: TreeLike) -> npt.NDArray[np.bool_]:
 
 
 def restricted(tree: TreeLike, leaves: npt.ArrayLike) -> tuple[Tree, Ints]:
-    """The tree of some leaves, numbered as they are listed, and what is left of each node.
+    """Return the tree restricted to some leaves, numbered as they are listed, and the new number of each node.
 
     Parameters
     ----------
@@ -102,5 +101,5 @@ def restricted(tree: TreeLike, leaves: npt.ArrayLike) -> tuple[Tree, Ints]:
         raise ValueError(f"leaves must be different numbers from 0 to {n - 1}, at least one; got {leaves!r}.")
     number = np.full(n, -1)
     number[kept] = np.arange(len(kept))
-    merges, nodes = restriction_kernels.restrict(np.array(tree.children), number, len(kept))
+    merges, nodes = restriction_kernels.restrict(tree._children, number, len(kept))
     return Tree(merges), nodes

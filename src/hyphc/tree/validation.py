@@ -1,4 +1,4 @@
-"""What makes arrays a tree: nodes joined once, children before parents, heights that do not fall, weights not negative."""
+"""Validation of the arrays of a tree: nodes joined once, children before parents, monotone heights, weights not negative."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 2.0**53  # beyond, floats skip whole numbers; no tree has so many nodes
 
 
 def check_children(children: npt.ArrayLike) -> Ints:
-    """A fresh (n − 1, 2) array of merges, or an error that names the first that cannot be."""
+    """Return a fresh (n − 1, 2) array of merges, or raise an error that names the first invalid one."""
     raw = np.asarray(children)
     if raw.size == 0:
         raw = raw.reshape(-1, 2)
@@ -45,7 +45,7 @@ def check_children(children: npt.ArrayLike) -> Ints:
 
 
 def check_finite_heights(heights: npt.ArrayLike) -> Floats:
-    """A fresh array of heights, all finite and none negative."""
+    """Return a fresh array of heights, all finite and none negative."""
     levels = np.array(heights, dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(levels) & (levels >= 0)))
     if len(bad):
@@ -54,7 +54,7 @@ def check_finite_heights(heights: npt.ArrayLike) -> Floats:
 
 
 def check_heights(heights: npt.ArrayLike, merges: Ints) -> Floats:
-    """A fresh array of heights, one for each merge, none below a child's."""
+    """Return a fresh array of heights, one for each merge, none below a child's."""
     levels = check_finite_heights(heights)
     if levels.shape != (len(merges),):
         raise ValueError(f"heights must have shape ({len(merges)},), one for each merge; got {levels.shape}.")
@@ -69,12 +69,12 @@ def check_heights(heights: npt.ArrayLike, merges: Ints) -> Floats:
 
 
 def order_by_height(levels: Floats) -> Ints | None:
-    """The stable order of merges by height, so that children stay before their parents; None where they are in it."""
+    """Return the stable order of merges by height, in which children stay before their parents; None if they are in it."""
     return None if (np.diff(levels) >= 0).all() else np.argsort(levels, kind="stable")
 
 
 def renumbered(merges: Ints, order: Ints) -> Ints:
-    """The merges in the given order, their nodes numbered anew."""
+    """Return the merges in the given order, with their nodes renumbered."""
     n = len(merges) + 1
     new_id = np.arange(2 * n - 1)
     new_id[n + order] = np.arange(n, 2 * n - 1)
@@ -82,7 +82,7 @@ def renumbered(merges: Ints, order: Ints) -> Ints:
 
 
 def by_height(merges: Ints, levels: Floats, carried: Sequence[Values]) -> tuple[Ints, Floats, Sequence[Values]]:
-    """Merges in order of their heights, these heights, and what else belongs to each merge."""
+    """Return merges in order of their heights, these heights, and the other arrays over merges in that order."""
     order = order_by_height(levels)
     if order is None:
         return merges, levels, carried
@@ -91,33 +91,29 @@ def by_height(merges: Ints, levels: Floats, carried: Sequence[Values]) -> tuple[
 
 
 def given(check: Callable[..., T], value: Any, *about: Any) -> T | None:
-    """What a check makes of a value; None of one that was not given."""
+    """Return what a check makes of a value; None for None."""
     return None if value is None else check(value, *about)
 
 
 def check_weights(values: npt.ArrayLike, n: int, what: str, each: str) -> Floats:
-    """A fresh array of n finite numbers, none negative but by rounding, which becomes 0."""
+    """Return a fresh array of n finite numbers, none negative but by rounding, which becomes 0."""
     weights = _one_for_each(what, values, n, each)
     least = -ROUNDING * float(np.abs(weights[np.isfinite(weights)]).max(initial=0.0))
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= least)))
-    if len(bad):
-        raise ValueError(f"{what}[{bad[0]}] is {weights[bad[0]]}; sums of similarities are finite and not negative.")
+    good = np.isfinite(weights) & (weights >= least)
+    _require(what, weights, good, "sums of similarities are finite and not negative")
     return np.maximum(weights, 0.0)
 
 
 def check_support(values: npt.ArrayLike, n: int) -> Floats:
-    """A fresh array of n shares from 0 to 1, NaN where nothing is known."""
+    """Return a fresh array of n shares from 0 to 1, NaN where unknown."""
     support = _one_for_each("support", values, n, "merge")
-    bad = np.flatnonzero((support < 0) | (support > 1))
-    if len(bad):
-        raise ValueError(
-            f"support[{bad[0]}] is {support[bad[0]]}; support lies between 0 and 1, NaN where it is unknown."
-        )
+    good = ~((support < 0) | (support > 1))
+    _require("support", support, good, "support lies between 0 and 1, NaN where it is unknown")
     return support
 
 
 def check_forced_splits(values: npt.ArrayLike, merges: Ints) -> Ints | None:
-    """A fresh array of 1, 0 and −1 that some cut can follow; None when all are 0."""
+    """Return a fresh array of 1, 0 and −1 that some cut can follow; None when all are 0."""
     array = _one_for_each("forced_splits", values, len(merges), "merge")
     if not np.isin(array, (-1, 0, 1)).all():
         raise ValueError("forced_splits must be 1 (undo the merge), -1 (keep it) or 0 (either) for each merge.")
@@ -155,26 +151,30 @@ def check_found_splits(values: npt.ArrayLike, merges: Ints, leaf_sizes: Floats |
 
 
 def check_n_clusters(n_clusters: int, n: int) -> int:
-    """A number of clusters that n leaves can have."""
+    """Return a number of clusters that n leaves can have."""
     if not 1 <= n_clusters <= n:
         raise ValueError(f"n_clusters={n_clusters} is not between 1 and the {n} leaves; choose one that is.")
     return int(n_clusters)
 
 
 def check_cost(cost: float) -> float:
-    """A cost that is a number."""
+    """Return a cost that is a number."""
     if np.isnan(cost):
         raise ValueError("cost is NaN; pass a number, or leave it out.")
     return float(cost)
 
 
 def check_leaf_sizes(values: npt.ArrayLike, n: int) -> Floats | None:
-    """A fresh array of n positive finite numbers; None when all are 1."""
+    """Return a fresh array of n positive finite numbers; None when all are 1."""
     sizes = _one_for_each("leaf_sizes", values, n, "leaf")
-    bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes > 0)))
-    if len(bad):
-        raise ValueError(f"leaf_sizes[{bad[0]}] is {sizes[bad[0]]}; a leaf stands for a positive number of points.")
+    _require("leaf_sizes", sizes, np.isfinite(sizes) & (sizes > 0), "a leaf stands for a positive number of points")
     return None if (sizes == 1).all() else sizes
+
+
+def _require(what: str, values: Floats, good: npt.NDArray[np.bool_], rule: str) -> None:
+    """Raise an error for the first value that is not good, and state the rule."""
+    if not good.all():
+        raise ValueError(f"{what}[{good.argmin()}] is {values[good.argmin()]}; {rule}.")
 
 
 def _one_for_each(what: str, values: npt.ArrayLike, n: int, each: str) -> Floats:
@@ -185,7 +185,7 @@ def _one_for_each(what: str, values: npt.ArrayLike, n: int, each: str) -> Floats
 
 
 def check_names(names: Iterable[str], n: int) -> tuple[str, ...]:
-    """The n names as a tuple."""
+    """Return the n names as a tuple."""
     checked = tuple(map(str, names))
     if len(checked) != n:
         raise ValueError(f"Got {len(checked)} names for {n} leaves; give one for each.")
@@ -193,12 +193,12 @@ def check_names(names: Iterable[str], n: int) -> tuple[str, ...]:
 
 
 def check_node(node: int, n: int) -> int:
-    """A node of a tree of n leaves."""
+    """Return a node of a tree of n leaves."""
     return int(check_nodes(node, n))
 
 
 def check_nodes(nodes: npt.ArrayLike, n: int) -> Ints:
-    """Nodes of a tree of n leaves, or an error that names the first that is none."""
+    """Return nodes of a tree of n leaves, or raise an error that names the first invalid one."""
     checked = np.asarray(nodes)
     if checked.dtype.kind not in "iu":
         raise ValueError(f"Nodes are whole numbers; got an array of {checked.dtype}.")

@@ -1,4 +1,4 @@
-"""Two-means, again and again, on runs of an array of points, which are kept in the order of the runs."""
+"""Kernels of two-means on runs of an array of points, which are kept in the order of the runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUN = record_dtype(("begin", np.int64), ("end", np.int64))  # leaves begin … e
 
 @part(fastmath={"reassoc", "contract"})
 def _scores(X: npt.NDArray[Any], normal: Floats, shift: float, scores: Floats) -> None:
-    """scores[k] = ⟨x_k, normal⟩ − shift."""
+    """Set scores[k] = ⟨x_k, normal⟩ − shift."""
     for k in range(X.shape[0]):
         row = X[k]
         total = -shift
@@ -29,7 +29,7 @@ def _scores(X: npt.NDArray[Any], normal: Floats, shift: float, scores: Floats) -
 
 @part(fastmath={"reassoc", "contract"})
 def _weighted_sum(X: npt.NDArray[Any], factors: Floats, out: Floats) -> None:
-    """Σ factors[k]·x_k."""
+    """Set out = Σ factors[k]·x_k."""
     out[:] = 0.0
     for k in range(X.shape[0]):
         row, factor = X[k], factors[k]
@@ -40,7 +40,7 @@ def _weighted_sum(X: npt.NDArray[Any], factors: Floats, out: Floats) -> None:
 
 @part
 def _principal_direction(X: npt.NDArray[Any], mean: Floats, scores: Floats) -> Floats:
-    """A unit vector near the first principal direction; zero if all points are equal."""
+    """Return a unit vector near the first principal direction; zero if all points are equal."""
     direction = X[0] - mean
     for k in range(1, X.shape[0]):  # the first point off the mean gives a deterministic start
         if np.abs(direction).max() > 1e-12 * (1.0 + np.abs(mean).max()):
@@ -60,7 +60,7 @@ def _principal_direction(X: npt.NDArray[Any], mean: Floats, scores: Floats) -> F
 
 @part
 def split_run(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) -> int:
-    """Order a run of points so that two groups by two-means come one after the other; the length of the first.
+    """Order a run of points so that two groups by two-means come one after the other; return the length of the first.
 
     X, their sizes and their numbers are permuted alike. Equal points are split evenly.
     """
@@ -93,7 +93,7 @@ def split_run(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) -
 
 @part
 def _partition(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) -> int:
-    """Bring the points with positive scores to the front; how many they are."""
+    """Move the points with positive scores to the front; return their number."""
     i, j = 0, order.shape[0] - 1
     while True:
         while i <= j and scores[i] > 0.0:
@@ -111,7 +111,7 @@ def _partition(X: npt.NDArray[Any], sizes: Floats, order: Ints, scores: Floats) 
 
 @kernel
 def split_merges(order: Ints, splits: Records, by_length: Ints) -> Ints:
-    """Merges of the tree of all splits, shortest runs first (``by_length`` sorts them)."""
+    """Return the merges (n − 1, 2) of the tree of all splits, shortest runs first (``by_length`` sorts them)."""
     n = order.shape[0]
     node_at = order.copy()  # the largest node so far that starts at each position
     children = np.empty((n - 1, 2), dtype=np.int64)

@@ -2,7 +2,7 @@
 
 With A and B the sides, |A| and |B| their numbers of points and w(A) the similarity of the pairs within A:
 
-| objective | to be maximised |
+| objective | maximised |
 |---|---|
 | ``MEANS`` | w(A) / |A| + w(B) / |B|, kernel two-means without the diagonal |
 | ``REWARD`` | (|B| − 1)·w(A) + (|A| − 1)·w(B), of Moseley & Wang |
@@ -11,16 +11,15 @@ With A and B the sides, |A| and |B| their numbers of points and w(A) the similar
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints, Records, record_dtype
-from ..._runtime.jit import kernel, part
+from ..._runtime.jit import dispatch_on_type, kernel, part
 
 Sides = npt.NDArray[np.uint8]
-Edges = tuple[Ints, npt.NDArray[np.int32], Floats]  # of a graph in rows: where each begins, neighbours, weights
 
 MEANS, REWARD, CUT = 0, 1, 2
 
@@ -31,15 +30,34 @@ HALF = record_dtype(
     ("leaves", np.int64),
 )
 
-_SWEEPS = 10  # most splits settle in four or five
-_TOLERANCE = 1e-10  # relative: what rounding of sums can feign, so that no point goes to and fro
+_SWEEPS = 10  # most splits converge in four or five
+_TOLERANCE = 1e-10  # relative: the rounding of sums, so that no point changes sides back and forth
+
+
+class MatrixLeaves(NamedTuple):
+    """Leaves of a similarity matrix: W (n, n), their sizes, and an order in which every cluster is a run."""
+
+    W: npt.NDArray[Any]
+    sizes: Floats
+    order: Ints
+
+
+class GraphLeaves(NamedTuple):
+    """Leaves of a graph in compressed rows: the rows, their sizes, an order as above, and the position of each leaf in it."""
+
+    indptr: Ints
+    indices: npt.NDArray[np.int32]
+    weights: Floats
+    sizes: Floats
+    order: Ints
+    position: Ints
 
 
 @part
 def _improves(
     objective: int, total: float, halves: Records, k: int, to_own: float, to_other: float, size: float
 ) -> bool:
-    """Whether the objective grows when a point leaves side k; ``total`` is the similarity of all pairs of the run."""
+    """Return whether the objective grows when a point leaves side k; ``total`` is the similarity of all pairs of the run."""
     w_own, w_other = halves[k].within, halves[1 - k].within
     n_own, n_other = halves[k].points, halves[1 - k].points
     if objective == MEANS:
@@ -57,7 +75,7 @@ def _improves(
 
 @part
 def _move(halves: Records, k: int, to_own: float, to_other: float, size: float) -> None:
-    """Book a point's change from side k to the other."""
+    """Update both sides for a point that moves from side k to the other."""
     own, other = halves[k], halves[1 - k]
     own.within -= to_own
     own.points -= size
@@ -77,7 +95,7 @@ def _dot(x: npt.NDArray[Any], y: Floats) -> float:
 
 @part
 def _count_sides(sizes: Floats, side: Sides) -> Records:
-    """Points and leaves on each side; nothing within them yet."""
+    """Return both sides with their points and leaves, and 0 within them."""
     halves = np.zeros(2, dtype=HALF)
     for i in range(side.shape[0]):
         halves[side[i]].points += sizes[i]
@@ -87,7 +105,7 @@ def _count_sides(sizes: Floats, side: Sides) -> Records:
 
 @kernel
 def features_moves(P: npt.NDArray[Any], sizes: Floats, offset: float, scale: float, side: Sides, objective: int) -> int:
-    """Moves between the sides of a run of points P; how many there were. O(m d) a sweep.
+    """Move points P of a run between its sides; return the number of moves. O(m d) a sweep.
 
     Leaf i stands for sizes[i] points at P[i]: w_ij = sizes_i·sizes_j·(offset + scale·⟨P_i, P_j⟩).
     """
@@ -128,84 +146,80 @@ def features_moves(P: npt.NDArray[Any], sizes: Floats, offset: float, scale: flo
     return n_moves
 
 
-@part
-def _changes_sides(
-    i: int,
-    objective: int,
-    total: float,
-    to_first: Floats,
-    to_all: Floats,
-    sizes: Floats,
-    halves: Records,
-    side: Sides,
-) -> bool:
-    """Let leaf i change sides if that improves the objective, given its similarities to the first side and to all."""
-    k = side[i]
-    to_own = to_first[i] if k == 0 else to_all[i] - to_first[i]
-    to_other = to_all[i] - to_own
-    if halves[k].leaves == 1 or not _improves(objective, total, halves, k, to_own, to_other, sizes[i]):
-        return False
-    _move(halves, k, to_own, to_other, sizes[i])
-    side[i] = 1 - k
-    return True
+@dispatch_on_type
+def row_sums(leaves: Any, begin: int, i: int, side: Sides) -> tuple[float, float]:
+    """Return the similarity of leaf i of the run that starts at ``begin`` to its first side, and to all of it."""
+
+
+@row_sums.of(MatrixLeaves)
+def _(leaves: MatrixLeaves, begin: int, i: int, side: Sides) -> tuple[float, float]:
+    row, to_first, to_all = leaves.W[leaves.order[begin + i]], 0.0, 0.0
+    for j in range(side.shape[0]):
+        if j != i:
+            weight = row[leaves.order[begin + j]]
+            to_all += weight
+            if side[j] == 0:
+                to_first += weight
+    return to_first, to_all
+
+
+@row_sums.of(GraphLeaves)
+def _(leaves: GraphLeaves, begin: int, i: int, side: Sides) -> tuple[float, float]:
+    leaf, to_first, to_all = leaves.order[begin + i], 0.0, 0.0
+    for e in range(leaves.indptr[leaf], leaves.indptr[leaf + 1]):
+        j = leaves.position[leaves.indices[e]] - begin
+        if 0 <= j < side.shape[0]:
+            to_all += leaves.weights[e]
+            if side[j] == 0:
+                to_first += leaves.weights[e]
+    return to_first, to_all
+
+
+@dispatch_on_type
+def add_row(leaves: Any, begin: int, i: int, factor: float, sums: Floats) -> None:
+    """Add to the sums of all leaves of the run that starts at ``begin`` their similarity to its leaf i times a factor."""
+
+
+@add_row.of(MatrixLeaves)
+def _(leaves: MatrixLeaves, begin: int, i: int, factor: float, sums: Floats) -> None:
+    row = leaves.W[leaves.order[begin + i]]
+    for j in range(sums.shape[0]):
+        if j != i:
+            sums[j] += factor * row[leaves.order[begin + j]]
+
+
+@add_row.of(GraphLeaves)
+def _(leaves: GraphLeaves, begin: int, i: int, factor: float, sums: Floats) -> None:
+    leaf = leaves.order[begin + i]
+    for e in range(leaves.indptr[leaf], leaves.indptr[leaf + 1]):
+        j = leaves.position[leaves.indices[e]] - begin
+        if 0 <= j < sums.shape[0]:
+            sums[j] += factor * leaves.weights[e]
 
 
 @kernel
-def matrix_moves(W: npt.NDArray[Any], sizes: Floats, run: Ints, side: Sides, objective: int) -> None:
-    """Moves between the sides of the leaves ``run`` of a matrix; ``sizes`` are theirs. O(m²), and O(m) a move."""
-    m = run.shape[0]
-    halves = _count_sides(sizes, side)
-    to_first, to_all = np.zeros(m), np.zeros(m)
-    for i in range(m):
-        row = W[run[i]]
-        for j in range(m):
-            if j != i:
-                to_all[i] += row[run[j]]
-                if side[j] == 0:
-                    to_first[i] += row[run[j]]
-        halves[side[i]].within += 0.5 * (to_first[i] if side[i] == 0 else to_all[i] - to_first[i])
-    total = 0.5 * to_all.sum()
-    for _ in range(_SWEEPS):
-        moved = False
-        for i in range(m):
-            if _changes_sides(i, objective, total, to_first, to_all, sizes, halves, side):
-                moved = True
-                row, sign = W[run[i]], 1.0 - 2.0 * side[i]
-                for j in range(m):
-                    if j != i:
-                        to_first[j] += sign * row[run[j]]
-        if not moved:
-            break
+def leaf_moves(leaves: Any, begin: int, side: Sides, objective: int) -> None:
+    """Move leaves of a matrix or graph between the sides of the run that starts at ``begin``.
 
-
-@kernel
-def graph_moves(edges: Edges, sizes: Floats, run: Ints, position: Ints, side: Sides, objective: int) -> None:
-    """Moves between the sides of the leaves ``run`` of a graph; ``sizes`` are theirs. O(edges of the run) a sweep.
-
-    ``position`` tells where in the order of all leaves one lies; those of the run are neighbours there.
+    O(m²) for a matrix, and O(m) a move; O(edges of the run) a sweep for a graph.
     """
-    indptr, indices, weights = edges
-    m, begin = run.shape[0], position[run[0]]
-    halves = _count_sides(sizes, side)
-    to_first, to_all = np.zeros(m), np.zeros(m)
+    m = side.shape[0]
+    sizes = leaves.sizes[leaves.order[begin : begin + m]]
+    halves, to_first, to_all = _count_sides(sizes, side), np.zeros(m), np.zeros(m)
     for i in range(m):
-        for e in range(indptr[run[i]], indptr[run[i] + 1]):
-            j = position[indices[e]] - begin
-            if 0 <= j < m:
-                to_all[i] += weights[e]
-                if side[j] == 0:
-                    to_first[i] += weights[e]
+        to_first[i], to_all[i] = row_sums(leaves, begin, i, side)
         halves[side[i]].within += 0.5 * (to_first[i] if side[i] == 0 else to_all[i] - to_first[i])
     total = 0.5 * to_all.sum()
     for _ in range(_SWEEPS):
         moved = False
         for i in range(m):
-            if _changes_sides(i, objective, total, to_first, to_all, sizes, halves, side):
+            k = side[i]
+            to_own = to_first[i] if k == 0 else to_all[i] - to_first[i]
+            to_other = to_all[i] - to_own
+            if halves[k].leaves > 1 and _improves(objective, total, halves, k, to_own, to_other, sizes[i]):
+                _move(halves, k, to_own, to_other, sizes[i])
+                side[i] = 1 - k
+                add_row(leaves, begin, i, 1.0 - 2.0 * side[i], to_first)
                 moved = True
-                sign = 1.0 - 2.0 * side[i]
-                for e in range(indptr[run[i]], indptr[run[i] + 1]):
-                    j = position[indices[e]] - begin
-                    if 0 <= j < m:
-                        to_first[j] += sign * weights[e]
         if not moved:
             break

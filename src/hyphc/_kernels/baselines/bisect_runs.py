@@ -1,46 +1,39 @@
-"""Runs of leaves split in two, again and again: a start, then the local search of ``bisect_moves``."""
+"""Runs of leaves split in two recursively: a start, then the local search of ``bisect_moves``."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints, Records
-from ..._runtime.jit import kernel, part
+from ..._runtime.jit import dispatch_on_type, kernel, part
 from .bisect import RUN, _partition, split_run
-from .bisect_moves import Edges, features_moves, graph_moves, matrix_moves
+from .bisect_moves import GraphLeaves, MatrixLeaves, Sides, features_moves, leaf_moves
 
-Sides = npt.NDArray[np.uint8]
-
-_TURN = 2.399963229728653  # radians, the golden angle: start vectors that lean to no point
+_TURN = 2.399963229728653  # radians, the golden angle: start vectors that favour no point
 _MATRIX_STEPS = 5  # power steps towards the first principal direction
 _GRAPH_STEPS = 200  # a sparse graph's leading eigenvalues lie close together
 
 
-@kernel
-def features_split(
-    P: npt.NDArray[Any], sizes: Floats, order: Ints, offset: float, scale: float, objective: int, scores: Floats
-) -> int:
-    """Order a run of points so that the two sides come one after the other; the length of the first."""
-    m = order.shape[0]
-    if m == 2:
-        return 1
-    middle = split_run(P, sizes, order, scores)
-    side = np.zeros(m, dtype=np.uint8)
-    for i in range(middle, m):
-        side[i] = 1
-    if features_moves(P, sizes, offset, scale, side, objective) > 0:
-        for i in range(m):
-            scores[i] = 1.0 - side[i]
-        middle = _partition(P, sizes, order, scores)
-    return middle
+class FeatureLeaves(NamedTuple):
+    """Leaves of features, in an order in which every cluster is a run: mean rows P (n, d), sizes and numbers.
+
+    w_ij = sizes_i·sizes_j·(offset + scale·⟨P_i, P_j⟩); ``scores`` (n,) is scratch.
+    """
+
+    P: npt.NDArray[Any]
+    sizes: Floats
+    order: Ints
+    scores: Floats
+    offset: float
+    scale: float
 
 
 @part
 def _sides_of(v: Floats) -> Sides:
-    """The sign of each entry as a side; alternating where all have one sign."""
+    """Return the sign of each entry as a side; alternating sides where all have one sign."""
     m = v.shape[0]
     side, n_first = np.ones(m, dtype=np.uint8), 0
     for i in range(m):
@@ -55,7 +48,7 @@ def _sides_of(v: Floats) -> Sides:
 
 @part
 def _normalise(v: Floats) -> bool:
-    """Scale v to length 1; False if it vanishes."""
+    """Scale v to length 1; return False if it vanishes."""
     length = np.sqrt((v * v).sum())
     if length <= 1e-150:
         return False
@@ -65,7 +58,7 @@ def _normalise(v: Floats) -> bool:
 
 @part
 def _matrix_start(W: npt.NDArray[Any], run: Ints) -> Sides:
-    """Signs along the first principal direction, similarities read as inner products."""
+    """Return signs along the first principal direction, with similarities as inner products."""
     m = run.shape[0]
     v, product = np.cos(_TURN * np.arange(m)), np.empty(m)
     for _ in range(_MATRIX_STEPS):
@@ -87,14 +80,14 @@ def _matrix_start(W: npt.NDArray[Any], run: Ints) -> Sides:
 
 
 @part
-def _graph_start(edges: Edges, run: Ints, position: Ints) -> tuple[Sides, bool]:
-    """Sides of a run, and whether no edge crosses: whole components if there are several, else signs of an eigenvector.
+def _graph_start(leaves: GraphLeaves, begin: int, end: int) -> tuple[Sides, bool]:
+    """Return the sides of a run, and whether no edge crosses: components if there are several, else signs of an eigenvector.
 
     It is the second one of D^−½ W D^−½, by power steps.
     """
-    indptr, indices, weights = edges
-    m, begin = run.shape[0], position[run[0]]
-    side, reached = _first_components(indptr, indices, run, position)
+    indptr, indices, weights, _, order, position = leaves
+    m, run = end - begin, order[begin:end]
+    side, reached = _first_components(leaves, begin, end)
     if reached < m:
         return side, True
     root, v, following = np.zeros(m), np.cos(_TURN * np.arange(m)), np.empty(m)
@@ -115,18 +108,18 @@ def _graph_start(edges: Edges, run: Ints, position: Ints) -> tuple[Sides, bool]:
                 j = position[indices[e]] - begin
                 if 0 <= j < m:
                     total += weights[e] * v[j] / root[j]
-            following[i] = v[i] + total / root[i]  # the identity added: no negative eigenvalue leads
+            following[i] = v[i] + total / root[i]  # plus the identity, so that no negative eigenvalue leads
         v, following = following, v
     return _sides_of(v - (v * trivial).sum() * trivial), False
 
 
 @part
-def _first_components(indptr: Ints, indices: npt.NDArray[np.int32], run: Ints, position: Ints) -> tuple[Sides, int]:
-    """Components one after the other on side 0 until they hold half of the run, without the last; how many leaves they hold.
+def _first_components(leaves: GraphLeaves, begin: int, end: int) -> tuple[Sides, int]:
+    """Put components on side 0 until they hold half of the run, without the last; return the sides and how many leaves that is.
 
-    That last one stays on side 0 when it is the only one: then the run is connected, or its first component is the largest.
+    The last one stays on side 0 when it is the only one: then the run is connected, or its first component is the largest.
     """
-    m, begin = run.shape[0], position[run[0]]
+    m = end - begin
     side, queue = np.ones(m, dtype=np.uint8), np.empty(m, dtype=np.int64)
     reached, start = 0, 0
     while 2 * reached < m:
@@ -136,10 +129,10 @@ def _first_components(indptr: Ints, indices: npt.NDArray[np.int32], run: Ints, p
         side[start], queue[reached] = 0, start
         head, reached = reached, reached + 1
         while head < reached:
-            i = queue[head]
+            leaf = leaves.order[begin + queue[head]]
             head += 1
-            for e in range(indptr[run[i]], indptr[run[i] + 1]):
-                j = position[indices[e]] - begin
+            for e in range(leaves.indptr[leaf], leaves.indptr[leaf + 1]):
+                j = leaves.position[leaves.indices[e]] - begin
                 if 0 <= j < m and side[j] == 1:
                     side[j], queue[reached] = 0, j
                     reached += 1
@@ -152,104 +145,76 @@ def _first_components(indptr: Ints, indices: npt.NDArray[np.int32], run: Ints, p
 
 @part
 def _order_by_side(run: Ints, side: Sides) -> int:
-    """Bring side 0 of a run to the front, both in their old order; its length."""
-    old, middle = run.copy(), 0
-    for i in range(run.shape[0]):
-        if side[i] == 0:
-            run[middle] = old[i]
-            middle += 1
-    at = middle
-    for i in range(run.shape[0]):
-        if side[i] == 1:
-            run[at] = old[i]
-            at += 1
+    """Move side 0 of a run to the front, both in their old order; return its length."""
+    old, at, middle = run.copy(), 0, 0
+    for k in range(2):
+        middle = at if k == 1 else 0
+        for i in range(run.shape[0]):
+            if side[i] == k:
+                run[at] = old[i]
+                at += 1
     return middle
 
 
-@kernel
-def matrix_split(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: int) -> int:
-    """Order a run of leaves so that the two sides come one after the other; the length of the first."""
-    if run.shape[0] == 2:
-        return 1
-    side = _matrix_start(W, run)
-    matrix_moves(W, sizes[run], run, side, objective)
+@dispatch_on_type
+def split(leaves: Any, begin: int, end: int, objective: int) -> int:
+    """Order a run of three leaves or more so that its two sides come one after the other; return the length of the first."""
+
+
+@split.of(FeatureLeaves)
+def _(leaves: FeatureLeaves, begin: int, end: int, objective: int) -> int:
+    P, sizes, order, scores = (
+        leaves.P[begin:end],
+        leaves.sizes[begin:end],
+        leaves.order[begin:end],
+        leaves.scores[begin:end],
+    )
+    middle = split_run(P, sizes, order, scores)
+    side = np.zeros(end - begin, dtype=np.uint8)
+    for i in range(middle, end - begin):
+        side[i] = 1
+    if features_moves(P, sizes, leaves.offset, leaves.scale, side, objective) > 0:
+        for i in range(end - begin):
+            scores[i] = 1.0 - side[i]
+        middle = _partition(P, sizes, order, scores)
+    return middle
+
+
+@split.of(MatrixLeaves)
+def _(leaves: MatrixLeaves, begin: int, end: int, objective: int) -> int:
+    run = leaves.order[begin:end]
+    side = _matrix_start(leaves.W, run)
+    leaf_moves(leaves, begin, side, objective)
     return _order_by_side(run, side)
 
 
-@kernel
-def graph_split(edges: Edges, sizes: Floats, run: Ints, position: Ints, objective: int) -> int:
-    """As ``matrix_split``, for a graph; ``position`` is kept up to date."""
-    if run.shape[0] == 2:
-        return 1
-    begin = position[run[0]]
-    side, separate = _graph_start(edges, run, position)
+@split.of(GraphLeaves)
+def _(leaves: GraphLeaves, begin: int, end: int, objective: int) -> int:
+    side, separate = _graph_start(leaves, begin, end)
     if not separate:
-        graph_moves(edges, sizes[run], run, position, side, objective)
-    middle = _order_by_side(run, side)
-    for i in range(run.shape[0]):
-        position[run[i]] = begin + i
+        leaf_moves(leaves, begin, side, objective)
+    middle = _order_by_side(leaves.order[begin:end], side)
+    for i in range(begin, end):
+        leaves.position[leaves.order[i]] = i
     return middle
 
 
-# --- down to single leaves: a split at m notes its run in splits[m − 1], the place is unique to it ------------------------------
-
-
-@part
-def _push(stack: Records, top: int, begin: int, middle: int, end: int, splits: Records) -> int:
-    """Note a split and put both parts that can be split again on the stack; its new top."""
-    _note(splits, middle - 1, begin, end)
-    if middle - begin > 1:
-        _note(stack, top, begin, middle)
-        top += 1
-    if end - middle > 1:
-        _note(stack, top, middle, end)
-        top += 1
-    return top
-
-
-@part
-def _note(runs: Records, at: int, begin: int, end: int) -> None:
-    runs[at].begin = begin
-    runs[at].end = end
-
-
-@part
-def _stack_of(n: int) -> Records:
-    stack = np.empty(n + 1, dtype=RUN)
-    _note(stack, 0, 0, n)
-    return stack
-
-
 @kernel
-def features_split_all(
-    P: npt.NDArray[Any], sizes: Floats, order: Ints, offset: float, scale: float, objective: int, splits: Records
-) -> None:
-    """Split a run of points down to single ones."""
-    n = order.shape[0]
-    scores, stack, top = np.empty(n), _stack_of(n), 1
+def split_runs(leaves: Any, begin: int, end: int, longest: int, objective: int, splits: Records) -> int:
+    """Split a run of two leaves or more, and its parts while they have more than ``longest``; return where it was split.
+
+    A split of begin … end − 1 at m is stored as splits[m − 1], which no other split uses.
+    """
+    stack, top, found = np.empty(end - begin, dtype=RUN), 1, -1
+    stack[0].begin, stack[0].end = begin, end
     while top > 0:
         top -= 1
         b, e = stack[top].begin, stack[top].end
-        length = features_split(P[b:e], sizes[b:e], order[b:e], offset, scale, objective, scores)
-        top = _push(stack, top, b, b + length, e, splits)
-
-
-@kernel
-def matrix_split_all(W: npt.NDArray[Any], sizes: Floats, run: Ints, objective: int, splits: Records) -> None:
-    """Split a run of leaves of a matrix down to single ones."""
-    stack, top = _stack_of(run.shape[0]), 1
-    while top > 0:
-        top -= 1
-        b, e = stack[top].begin, stack[top].end
-        top = _push(stack, top, b, b + matrix_split(W, sizes, run[b:e], objective), e, splits)
-
-
-@kernel
-def graph_split_all(edges: Edges, sizes: Floats, run: Ints, position: Ints, objective: int, splits: Records) -> None:
-    """Split a run of leaves of a graph down to single ones."""
-    stack, top = _stack_of(run.shape[0]), 1
-    while top > 0:
-        top -= 1
-        b, e = stack[top].begin, stack[top].end
-        length = graph_split(edges, sizes, run[b:e], position, objective)
-        top = _push(stack, top, b, b + length, e, splits)
+        middle = b + (split(leaves, b, e, objective) if e - b > 2 else 1)
+        splits[middle - 1].begin, splits[middle - 1].end = b, e
+        found = middle if found < 0 else found
+        for low, high in ((b, middle), (middle, e)):
+            if high - low > longest:
+                stack[top].begin, stack[top].end = low, high
+                top += 1
+    return found

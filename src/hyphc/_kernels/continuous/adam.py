@@ -1,4 +1,4 @@
-"""How Adam forgets: one set of constants for the optimiser and for the compiled steps of the paper's protocol."""
+"""Constants of Adam, for the optimiser and for the compiled steps of the paper's protocol."""
 
 # Adam's second moment forgets over about 100 steps: a run of a few hundred sees scales change as the radius grows.
 BETA1, BETA2 = 0.9, 0.99

@@ -1,4 +1,4 @@
-"""Dasgupta's cost of the tree that a circle decodes to, for features, without building the tree."""
+"""Kernel of Dasgupta's cost of the tree that a circle decodes to, for features, without building the tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..._runtime.jit import kernel
 def features_cost_of_gaps(
     X: npt.NDArray[Any], sizes: Floats, leaves: Ints, gaps: Floats, offset: float, scale: float
 ) -> float:
-    """Σ_v |v|·x(v) over the Cartesian tree of the gaps between neighbouring leaves (see `merges_of_gaps`).
+    """Return Σ_v |v|·x(v) over the Cartesian tree of the gaps between neighbouring leaves (see `merges_of_gaps`).
 
     x(v) = offset·n_l·n_r + scale·⟨s_l, s_r⟩, with the number of points and the sum of the rows below each child.
     O(n d) time; the open subtrees, of which there are about log n in a balanced tree and n in a chain, are on a stack.

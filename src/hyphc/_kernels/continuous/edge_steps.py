@@ -1,4 +1,4 @@
-"""Descent on the edges of a graph, many steps in one call: third points, gradient, Adam and noise.
+"""Kernels of descent on the edges of a graph, many steps in one call: third points, gradient, Adam and noise.
 
 Nothing here may be reordered by the compiler, so a step is the same whether it runs in one call or as chunks on threads.
 """
@@ -76,7 +76,7 @@ class Step(NamedTuple):
 
 @kernel(inline="always")
 def scramble(seed: Any, number: Any) -> Any:
-    """The number-th integer of 64 random bits."""
+    """Return the number-th integer of 64 random bits."""
     z = np.uint64(seed) + np.uint64(number) * _GOLDEN
     z = (z ^ (z >> _30)) * _FIRST
     z = (z ^ (z >> _27)) * _SECOND
@@ -85,13 +85,13 @@ def scramble(seed: Any, number: Any) -> Any:
 
 @part(inline="always")
 def _below(z: Any, bound: Any) -> Any:
-    """An integer in [0, bound), bound < 2³², from the upper half of 64 random bits."""
+    """Return an integer in [0, bound), bound < 2³², from the upper half of 64 random bits."""
     return np.int64(((z >> _32) * np.uint64(bound)) >> _32)
 
 
 @part(inline="always")
 def _nearly_normal(z: Any) -> Any:
-    """Mean 0 and variance 1: the sum of four uniform numbers of 16 bits each."""
+    """Return a number of mean 0 and variance 1, the sum of four uniform numbers of 16 bits each."""
     last = np.uint64(0xFFFF)
     total = np.int64((z & last) + ((z >> _16) & last) + ((z >> _32) & last) + (z >> _48))
     return (np.float64(total) - 131070.0) * (math.sqrt(3.0) / 65536.0)
@@ -99,7 +99,7 @@ def _nearly_normal(z: Any) -> Any:
 
 @kernel(inline="always")
 def third_points(i: Any, j: Any, far_bits: Any, near_bits: Any, circular: Any) -> Any:
-    """Two third points for the edge ij, from 64 random bits each: one far, one near.
+    """Return two third points for the edge ij, from 64 random bits each: one far, one near.
 
     The far one is any of the n points. The near one stands to either side of one end of the edge in the circular order of the
     points, 2^s to 2^(s+1) − 1 places from it, for a random s. Most triplets of a sparse graph are settled
@@ -119,7 +119,7 @@ def third_points(i: Any, j: Any, far_bits: Any, near_bits: Any, circular: Any) -
 
 @kernel(inline="always")
 def triplet_weight(i: Any, j: Any, k: Any, rank: Any, chances: Any) -> Any:
-    """1 / (expected number of draws of k as a third point of the edge ij); 0 where k is an end of it."""
+    """Return 1 / (expected number of draws of k as a third point of the edge ij); 0 where k is an end of it."""
     n = rank.shape[0]
     from_i, from_j = abs(rank[k] - rank[i]), abs(rank[k] - rank[j])
     often = 1.0 / n + chances[min(from_i, n - from_i)] + chances[min(from_j, n - from_j)]
@@ -128,7 +128,7 @@ def triplet_weight(i: Any, j: Any, k: Any, rank: Any, chances: Any) -> Any:
 
 @kernel
 def weighted_third_points(i: Ints, j: Ints, circular: Circular, seed: int) -> tuple[Ints, Floats]:
-    """Two third points for each edge and their `triplet_weight`, both (T, 2)."""
+    """Return two third points for each edge and their `triplet_weight`, both (T, 2)."""
     thirds, weights = np.empty((i.shape[0], 2), np.int64), np.empty((i.shape[0], 2))
     for t in range(i.shape[0]):
         far_bits, near_bits = scramble(seed, 2 * t), scramble(seed, 2 * t + 1)
@@ -140,7 +140,7 @@ def weighted_third_points(i: Ints, j: Ints, circular: Circular, seed: int) -> tu
 
 @part(inline="always")
 def _pair(cosines: Any, sines: Any, i: Any, j: Any, tanh: Any, square: Any) -> Any:
-    """exp(2·depth) of two leaves, and the slope of the depth along the angle of the first.
+    """Return exp(2·depth) of two leaves, and the slope of the depth along the angle of the first.
 
     The sine is a difference of products, with an error of 1e-16: small against sech ρ, which it is compared with.
     """
@@ -156,7 +156,7 @@ def _pair(cosines: Any, sines: Any, i: Any, j: Any, tanh: Any, square: Any) -> A
 def edge_slopes(
     edges: EdgeArrays, chunk: int, n_chunks: int, leaves: LeafArrays, circular: Circular, step: Step, by_angle: Floats
 ) -> float:
-    """Loss of one chunk's share of a step's triplets, w (1 − p) each; ∂/∂angles into by_angle[chunk].
+    """Return the loss of one chunk's share of a step's triplets, w (1 − p) each; fill by_angle[chunk] with ∂/∂angles.
 
     Shares p are softmax(d/τ) of three depths: with x = exp(2d) their ratios are powers of ratios of x.
     """
@@ -215,7 +215,7 @@ def edge_slopes(
 
 @kernel
 def move_leaves(leaves: LeafArrays, by_angle: Floats, step: Step) -> None:
-    """A step of Adam on the angles, as ``RiemannianAdam(Circle())`` takes it, and noise; by_angle (chunks, n) is summed up."""
+    """Take a step of Adam on the angles, as ``RiemannianAdam(Circle())``, with noise; by_angle (chunks, n) is summed."""
     angles, first, second = leaves.angles, leaves.first, leaves.second
     n = angles.shape[0]
     largest = 0.0
@@ -240,7 +240,7 @@ def move_leaves(leaves: LeafArrays, by_angle: Floats, step: Step) -> None:
 def edge_steps(
     edges: EdgeArrays, leaves: LeafArrays, circular: Circular, first: int, seed: int, schedule: Floats, by_angle: Floats
 ) -> Floats:
-    """Steps first, first + 1, … for the rows (ρ, τ, rate) of ``schedule``; the loss that each estimates."""
+    """Take steps first, first + 1, … for the rows (ρ, τ, rate) of ``schedule``; return the loss that each estimates."""
     losses = np.zeros(schedule.shape[0])
     for t in range(schedule.shape[0]):
         step = Step(first + t, seed, schedule[t, 0], schedule[t, 1], schedule[t, 2])

@@ -1,4 +1,4 @@
-"""The continuous cost: all triplets of a block, and explicit triplets.
+"""Kernels of the continuous cost: all triplets of a block, and explicit triplets.
 
 Everything is float64. Three habits let the compiler vectorise the loop over all triplets: divisions that may not raise
 (``error_model="numpy"``), sums that may be reordered, and no branch: a padded entry is so large that its triplets vanish.
@@ -33,7 +33,7 @@ TERM = record_dtype(("value", np.float64), ("by_angle", np.float64, (3,)), ("by_
 
 @kernel(inline="always")
 def circle_depths(angles: Floats, rho: float) -> tuple[Floats, Floats]:
-    """LCA depths of points at one radius, and their slopes.
+    """Return the LCA depths of points at one radius, and their slopes.
 
     depth[i, j] for i < j, 0 elsewhere; slope[i, j] = ∂d/∂θ_i = −∂d/∂θ_j and slope[j, i] = ∂d/∂ρ, both for i < j.
     """
@@ -59,7 +59,7 @@ def circle_depths(angles: Floats, rho: float) -> tuple[Floats, Floats]:
 
 @kernel(inline="always")
 def exponentials(depth: Floats, centre: float, tau: float, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """e = exp((d − centre)/τ) and u = e·v, symmetric, with PAD and 0 on the diagonal and in the padding.
+    """Return e = exp((d − centre)/τ) and u = e·v, symmetric, with PAD and 0 on the diagonal and in the padding.
 
     v_ij = w_ij/(s_i s_j) is the mean similarity between the points of two leaves.
     """
@@ -81,7 +81,7 @@ def exponentials(depth: Floats, centre: float, tau: float, weights: Floats, size
 def block_rows(
     e: Floats, u: Floats, sizes: Floats, tau: float, first: int, step: int, grad: Floats, values: Floats
 ) -> None:
-    """Rows first, first + step, … of the block's loss: values[i] and ∂L/∂d_ij for j > i.
+    """Fill in rows first, first + step, … of the block's loss: values[i] and ∂L/∂d_ij for j > i.
 
     With s the sizes and p_ij^k = e_ij/(e_ij + e_ik + e_jk) the loss is
     Σ_{i<j} s_i s_j v_ij Σ_k s_k (1 − p_ij^k). Its constant part is left out: values[i] = Σ_{j>i} s_i s_j v_ij Σ_k s_k p_ij^k
@@ -119,7 +119,7 @@ def block_rows(
 def block_rows_in_logs(
     depth: Floats, means: Floats, sizes: Floats, tau: float, first: int, step: int, grad: Floats, values: Floats
 ) -> None:
-    """`block_rows` for any span of d/τ: three exponentials a visit, relative to the triplet's own maximum."""
+    """Do as `block_rows` for any span of d/τ, by three exponentials relative to the triplet's own maximum."""
     m = depth.shape[0]
     for i in range(first, m, step):
         values[i] = 0.0
@@ -144,7 +144,7 @@ def block_rows_in_logs(
 
 @part
 def spread_terms(d0: float, d1: float, d2: float, tau: float) -> tuple[float, float, float, float]:
-    """Hinge of the spread penalty on one triplet, max(0, SPREAD_MARGIN − (max d − min d)), and its three slopes.
+    """Return the hinge of the spread penalty on one triplet, max(0, SPREAD_MARGIN − (max d − min d)), and its three slopes.
 
     max and min are relaxed to Σ d·softmax(d/τ) and Σ d·softmax(−d/τ).
     """
@@ -164,7 +164,7 @@ def spread_terms(d0: float, d1: float, d2: float, tau: float) -> tuple[float, fl
 
 @kernel
 def block_spread(depth: Floats, sizes: Floats, tau: float, penalty: float, grad: Floats) -> float:
-    """penalty·Σ_{i<j<k} s_i s_j s_k·hinge of a block; adds ∂/∂d_ij to grad above the diagonal."""
+    """Return penalty·Σ_{i<j<k} s_i s_j s_k·hinge of a block; add ∂/∂d_ij to grad above the diagonal."""
     m = depth.shape[0]
     total = 0.0
     for i in range(m):
@@ -181,7 +181,7 @@ def block_spread(depth: Floats, sizes: Floats, tau: float, penalty: float, grad:
 
 @kernel(inline="always")
 def circle_chain_rule(slope: Floats, grad: Floats) -> tuple[Floats, float]:
-    """∂L/∂θ, (m,), and ∂L/∂ρ from grad = ∂L/∂d above the diagonal and the slopes of `circle_depths`."""
+    """Return ∂L/∂θ, (m,), and ∂L/∂ρ from grad = ∂L/∂d above the diagonal and the slopes of `circle_depths`."""
     m = slope.shape[0]
     by_angle, by_radius = np.zeros(m), 0.0
     for i in range(m):
@@ -197,7 +197,7 @@ def circle_chain_rule(slope: Floats, grad: Floats) -> tuple[Floats, float]:
 def circle_blocks(
     angles: Floats, rho: float, weights: Floats, sizes: Floats, tau: float, grad: Floats
 ) -> tuple[float, float]:
-    """Many blocks of one size, angles and sizes (b, m), weights (b, m, m): loss and ∂/∂ρ, and ∂/∂angles into grad.
+    """Return loss and ∂/∂ρ of blocks of one size, angles and sizes (b, m), weights (b, m, m); fill grad with ∂/∂angles.
 
     Depths lie between 0 and ρ: with ρ/τ up to MAX_SPAN.
     """
@@ -224,7 +224,7 @@ def circle_blocks(
 
 @part
 def half_angle_depth(s: float, c: float, tanh: float, square: float) -> tuple[float, float, float]:
-    """Depth of two points at one radius, and its slopes along the angle between them and the radius.
+    """Return the depth of two points at one radius, and its slopes along the angle between them and the radius.
 
     s and c >= 0 are sine and cosine of half the angle; tanh ρ and 1/cosh² ρ stand for the radius.
     """
@@ -234,7 +234,7 @@ def half_angle_depth(s: float, c: float, tanh: float, square: float) -> tuple[fl
 
 @part
 def _circle_pair(angle: float, tanh: float, square: float) -> tuple[float, float, float]:
-    """`half_angle_depth` of any angle."""
+    """Return `half_angle_depth` of any angle."""
     s, c = math.sin(0.5 * angle), math.cos(0.5 * angle)
     return half_angle_depth(-s, -c, tanh, square) if c < 0.0 else half_angle_depth(s, c, tanh, square)
 
@@ -243,7 +243,7 @@ def _circle_pair(angle: float, tanh: float, square: float) -> tuple[float, float
 def triplet_loss(
     depths: tuple[float, float, float], weights: Floats, penalty: float, tau: float
 ) -> tuple[float, float, float, float]:
-    """Σ w − ⟨w, softmax(d/τ)⟩ + penalty·hinge of one triplet, and its slopes along the three depths."""
+    """Return Σ w − ⟨w, softmax(d/τ)⟩ + penalty·hinge of one triplet, and its slopes along the three depths."""
     d0, d1, d2 = depths
     top = max(d0, d1, d2)
     p0, p1, p2 = math.exp((d0 - top) / tau), math.exp((d1 - top) / tau), math.exp((d2 - top) / tau)
@@ -265,7 +265,7 @@ def triplet_loss(
 def circle_triplets(
     angles: Floats, rho: float, tau: float, triplets: Ints, weights: Floats, penalties: Floats, terms: Records
 ) -> None:
-    """Loss of each triplet (i, j, k) with weights (w_ij, w_ik, w_jk), and its slopes, into terms (T,) of TERM."""
+    """Fill terms (T,) with the loss of each triplet (i, j, k) with weights (w_ij, w_ik, w_jk), and its slopes."""
     tanh, square = math.tanh(rho), 1.0 / math.cosh(rho) ** 2
     for t in range(triplets.shape[0]):
         i, j, k = triplets[t, 0], triplets[t, 1], triplets[t, 2]

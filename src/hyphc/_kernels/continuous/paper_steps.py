@@ -1,4 +1,4 @@
-"""The paper's loop: batches of triplets and, after each, a step of Riemannian Adam for every leaf and for the common norm.
+"""Kernel of the paper's protocol: batches of triplets and, after each, a step of Riemannian Adam for leaves and norm.
 
 Leaves are free points z of the disk of which only the directions count. A step moves all of them after a batch of a few hundred
 triplets, so on thousands of leaves it takes most of the time. All loops but those that gather and scatter are vector
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
 
 @part(inline="always")
 def _slopes_of_pairs(across: Any, along: Any, turned: Any, count: Any, rho: Any) -> Any:
-    """Of pairs of leaves: exp(2·depth), and the slopes of the depth along the angle and the radius, in place of what is given.
+    """Replace the input by exp(2·depth) of pairs of leaves and the slopes of the depth along the angle and the radius.
 
     Given are |u − v|² and |u + v|² of their directions, and whether u is clockwise of v. Sine and cosine of half the angle
     are half the lengths of difference and sum.
@@ -68,13 +68,13 @@ def _slopes_of_pairs(across: Any, along: Any, turned: Any, count: Any, rho: Any)
 
 @part(inline="always")
 def _place(leaf: Any) -> Any:
-    """Where the numbers of a leaf begin."""
+    """Return where the numbers of a leaf begin."""
     return (leaf // TILE) * TILE_NUMBERS + leaf % TILE
 
 
 @part(inline="always")
 def _gather(tiles: Any, triplets: Any, start: Any, count: Any, width: Any, across: Any, along: Any, turned: Any) -> Any:
-    """What `_slopes_of_pairs` asks of the pairs ij, ik, jk of some triplets, ``width`` places apart."""
+    """Fill in the input of `_slopes_of_pairs` for the pairs ij, ik, jk of some triplets, ``width`` places apart."""
     for t in range(count):
         for pair in range(3):
             one = _place(triplets[start + t, pair // 2])
@@ -91,7 +91,7 @@ def _gather(tiles: Any, triplets: Any, start: Any, count: Any, width: Any, acros
 def _shares(
     e_ik: Any, e_jk: Any, weights: Any, start: Any, count: Any, width: Any, tau: Any, values: Any, by_depth: Any
 ) -> Any:
-    """Loss of each triplet, Σ w − ⟨w, p⟩, and its slopes along the three depths, from e_ik/e_ij and e_jk/e_ij."""
+    """Fill in the loss of each triplet, Σ w − ⟨w, p⟩, and its slopes along the three depths, from e_ik/e_ij and e_jk/e_ij."""
     for t in range(count):
         p0 = 1.0 / (1.0 + e_ik[t] + e_jk[t])
         p1, p2 = e_ik[t] * p0, e_jk[t] * p0
@@ -118,7 +118,7 @@ def _add_spread(
 
 @part(inline="always")
 def _take_moments(tiles: Any, scale: Any) -> Any:
-    """Adam's moments of the Riemannian gradient, with slopes set back to 0; the largest second moment.
+    """Update Adam's moments of the Riemannian gradient, and reset slopes to 0; return the largest second moment.
 
     ∂angle/∂z = (−y, x)/|z|², and the metric is λ = 2/(1 − |z|²).
     """
@@ -143,7 +143,7 @@ def _take_moments(tiles: Any, scale: Any) -> Any:
 
 @part(inline="always")
 def _move_leaves(tiles: Any, floor: Any, n_steps: Any, rate: Any, max_norm: Any) -> Any:
-    """A step of Riemannian Adam in the Poincaré disk, as ``RiemannianAdam(Ball())`` takes it.
+    """Take a step of Riemannian Adam in the Poincaré disk, as ``RiemannianAdam(Ball())``.
 
     Three short loops a tile: in one long loop every number would wait for the one before.
     """
@@ -186,7 +186,7 @@ def _move_leaves(tiles: Any, floor: Any, n_steps: Any, rate: Any, max_norm: Any)
 
 @part(inline="always")
 def _move_norm(norm: Any, n_steps: Any, by_radius: Any, rate: Any, bounds: Any) -> Any:
-    """Adam on |z| = tanh(ρ/2) of the normalised leaves."""
+    """Take a step of Adam on |z| = tanh(ρ/2) of the normalised leaves."""
     grad = by_radius * 2.0 / (1.0 - norm.length * norm.length)
     norm.first = BETA1 * norm.first + (1.0 - BETA1) * grad
     norm.second = BETA2 * norm.second + (1.0 - BETA2) * grad * grad
@@ -206,7 +206,7 @@ def paper_steps(
     rule: Rule,
     bounds: Bounds,
 ) -> float:
-    """A step for each batch of triplets, in place; Σ over batches of the whole loss that each estimates.
+    """Take a step for each batch of triplets, in place; return Σ over batches of the whole loss that each estimates.
 
     ``tiles`` are leaves after ``n_steps`` steps, ``norm`` is one of NORM; no penalties are an empty array.
     """

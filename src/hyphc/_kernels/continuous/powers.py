@@ -1,4 +1,4 @@
-"""x^p of many positive numbers at once, for softmax shares of depths: exp(d/τ) = exp(2d)^(1/2τ).
+"""Kernel of x^p for many positive numbers, for softmax shares of depths: exp(d/τ) = exp(2d)^(1/2τ).
 
 log2 and exp2 by polynomials, to 1e-12, in loops that the compiler turns into vector instructions, as it cannot do with calls of
 the C library. Nothing is reordered: every process and every thread computes the same digits.
@@ -27,7 +27,7 @@ _EXP = tuple(math.log(2.0) ** k / math.factorial(k) for k in range(11))
 
 @kernel(inline="always")
 def powers(x: Any, bits: Any, whole: Any, whole_bits: Any, p: Any, count: Any) -> Any:
-    """x[:count] ← x^p, for positive normal numbers; powers beyond 2^±LARGEST end there.
+    """Set x[:count] to x^p, for positive normal numbers; powers are clipped to 2^±LARGEST.
 
     ``whole`` is scratch as long as x; ``bits`` and ``whole_bits`` are both arrays seen as uint64.
     """

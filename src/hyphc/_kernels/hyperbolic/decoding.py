@@ -1,4 +1,4 @@
-"""From positions to merges: spanning trees of LCA depth, Cartesian trees of gaps. From a tree to its gaps.
+"""Kernels of decoding and encoding: spanning trees of LCA depth, Cartesian trees of gaps, levels of merges.
 
 A merge list has shape (n − 1, 2); merge t makes node n + t out of two earlier nodes, leaves being 0 … n − 1.
 """
@@ -14,7 +14,7 @@ from ..._runtime.jit import kernel, part
 
 
 class Chords(NamedTuple):
-    """Working space: |x − y|² and ⟨x, x − y⟩ of one point x and each other y."""
+    """Scratch: |x − y|² and ⟨x, x − y⟩ of one point x and each other y."""
 
     squares: Floats
     inner: Floats
@@ -31,7 +31,7 @@ def _squared_sinh_depths(
     chords: Chords,
     out: Floats,
 ) -> None:
-    """sinh² of the LCA depth of one point with each of m others, into out[:m]; see `geometry.lca_depth`.
+    """Fill out[:m] with sinh² of the LCA depth of one point with each of m others; see `geometry.lca_depth`.
 
     The others are columns of coords (dim, ·) with alphas 1 − |z|² and squares |z|². The loops over them have
     neither branches nor sums, so the compiler vectorises them.
@@ -64,7 +64,7 @@ def _squared_sinh_depths(
 
 @part
 def _comes_first(weight: float, a: int, b: int, other: float, c: int, d: int) -> bool:
-    """Whether edge ab precedes edge cd: the larger weight first, ties by the smaller end, then the other."""
+    """Return whether edge ab precedes edge cd: the larger weight first, ties by the smaller end, then the other."""
     if weight != other:
         return weight > other
     if min(a, b) != min(c, d):
@@ -74,7 +74,7 @@ def _comes_first(weight: float, a: int, b: int, other: float, c: int, d: int) ->
 
 @kernel
 def deepest_spanning_tree(Z: Floats, alpha: Floats) -> tuple[Ints, Ints, Floats]:
-    """Maximum spanning tree of the LCA depths (Prim): ends of the n − 1 edges and sinh² of their depths.
+    """Return the maximum spanning tree of the LCA depths (Prim): ends of the n − 1 edges and sinh² of their depths.
 
     Z is (n, dim) and alpha is 1 − |z|², (n,). O(n² dim) time, O(n dim) memory. Edges are totally ordered by
     `_comes_first`, so the tree is the one that a sorted list of all pairs would give, ties included.
@@ -111,7 +111,7 @@ def deepest_spanning_tree(Z: Floats, alpha: Floats) -> tuple[Ints, Ints, Floats]
 
 @kernel
 def spanning_tree_merges(heads: Ints, tails: Ints) -> Ints:
-    """Merges made by adding the edges of a spanning tree one after the other; union-find, near O(n)."""
+    """Return the merges made by adding the edges of a spanning tree one after the other; union-find, near O(n)."""
     n = heads.shape[0] + 1
     merges = np.empty((n - 1, 2), np.int64)
     parent = np.arange(2 * n - 1)
@@ -128,7 +128,7 @@ def spanning_tree_merges(heads: Ints, tails: Ints) -> Ints:
 
 @kernel
 def merges_of_gaps(leaves: Ints, gaps: Floats) -> tuple[Ints, Floats]:
-    """Cartesian tree of the gaps between neighbours on a line, and the gap of each merge; O(n) with a stack.
+    """Return the Cartesian tree of the gaps between neighbours on a line, and the gap of each merge; O(n) with a stack.
 
     gaps[k] ≥ 0 separates leaves[k] from leaves[k + 1]. A merge comes after all merges below it. Of equal gaps
     the left one merges first: seen from the top, a run is split at the last of its largest gaps.
@@ -136,35 +136,30 @@ def merges_of_gaps(leaves: Ints, gaps: Floats) -> tuple[Ints, Floats]:
     n = leaves.shape[0]
     merges, heights = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
     waiting, waiting_gap = np.empty(n, np.int64), np.empty(n)
-    depth = 0
-    made = 0
+    depth = made = 0
     for k in range(n):
         gap = gaps[k] if k < n - 1 else np.inf
         node = leaves[k]
         while depth > 0 and waiting_gap[depth - 1] <= gap:
             depth -= 1
-            merges[made, 0] = waiting[depth]
-            merges[made, 1] = node
-            heights[made] = waiting_gap[depth]
+            merges[made, 0], merges[made, 1], heights[made] = waiting[depth], node, waiting_gap[depth]
             node = n + made
             made += 1
-        waiting[depth] = node
-        waiting_gap[depth] = gap
+        waiting[depth], waiting_gap[depth] = node, gap
         depth += 1
     return merges, heights
 
 
 @kernel
 def neighbour_levels(children: Ints, position: Ints) -> Ints:
-    """For each pair of neighbours in a leaf order, the level of the merge that joins them: (n − 1,).
+    """Return the level of the merge that joins each pair of neighbours in a leaf order: (n − 1,).
 
     A leaf has level 0, a merge one more than the higher of its children; leaf i has the place position[i].
     """
     n = position.shape[0]
-    level, last = np.zeros(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)
+    level, last, levels = np.zeros(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
     for leaf in range(n):
         last[leaf] = position[leaf]
-    levels = np.empty(n - 1, np.int64)
     for t in range(n - 1):
         a, b = children[t, 0], children[t, 1]
         level[n + t] = max(level[a], level[b]) + 1

@@ -1,1 +1,1 @@
-"""Kernels of scores: split weights, purity, triplets, optimal trees of subsets."""
+"""Kernels of scores."""

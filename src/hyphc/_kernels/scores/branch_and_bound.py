@@ -1,12 +1,13 @@
-"""Optimal trees beyond the reach of the whole dynamic programme: bounds of all subsets, and splits only where they allow it.
+"""Kernels of branch and bound for optimal trees: bounds of all subsets, and splits only where the bounds allow them.
 
 Subsets are bit masks, and f(S) is the least cost of a tree on S. ``bounds`` hold what f is at least. A pass considers all
 trees of at most a budget: downwards, ``pass_budgets_down`` gives each subset the budget that the rest of such a tree leaves it;
 upwards, ``tighten`` makes the bound of each subset that was reached the least over its splits. A bound within the budget
 is exact, by induction.
 
-Where similarities are not negative, some best tree has connected clusters only: if a part of a split falls into pieces, to take
-off one piece after the other costs no more. So other splits are left out, and a subset in pieces is split there, at no cost.
+Where similarities are not negative, some best tree has connected clusters only: if a part of a split is disconnected, splitting
+off one component after the other costs no more. So other splits are left out, and a disconnected subset is split between its
+components, at no cost.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Flags = npt.NDArray[np.int8]
 EXACT, SCATTERED = 1, 2  # the bound is f; the leaves are not connected by similarities above 0
 
 PASS = record_dtype(
-    ("subset", np.int64),  # whose turn it is
+    ("subset", np.int64),  # the current one
     ("work", np.float64),  # splits looked at so far
     ("pause", np.float64),  # work after which a pass returns
     ("rounding", np.float64),  # by which sums in different orders may differ
@@ -31,7 +32,7 @@ PASS = record_dtype(
 
 
 class Tables(NamedTuple):
-    """For each subset: similarity within, cost of its pairs alone, bound, budget in this pass, and flags."""
+    """Tables over all subsets: similarity within, cost of the pairs alone, bound, budget in this pass, and flags."""
 
     within: Floats
     pairs: Floats
@@ -41,7 +42,7 @@ class Tables(NamedTuple):
 
 
 class SubsetLeaves(NamedTuple):
-    """Their sizes, and masks of the leaves that each is similar to."""
+    """Sizes of the leaves, and for each a mask of the leaves that it is similar to."""
 
     sizes: Floats
     neighbours: Ints
@@ -69,7 +70,7 @@ def _points(subset: int, sizes: Floats) -> float:
 
 @part
 def _component(subset: int, neighbours: Ints) -> int:
-    """The leaves of a subset that its lowest one is connected with."""
+    """Return the leaves of a subset that its lowest one is connected with."""
     found = subset & -subset
     fresh = found
     while fresh:
@@ -85,24 +86,26 @@ def _component(subset: int, neighbours: Ints) -> int:
 
 
 @part
-def _least_split(subset: int, leaves: SubsetLeaves, tables: Tables) -> float:
-    """The least cost of a split with the bounds of its parts."""
+def _least_split(subset: int, leaves: SubsetLeaves, tables: Tables) -> tuple[float, int]:
+    """Return the least cost of a split with the bounds of its parts, and the part without the lowest leaf; 0 for a leaf."""
     within, bounds = tables.within, tables.bounds
     rest = subset & (subset - 1)  # the lowest leaf stays on the other side: each split comes once
-    points, best, B = _points(subset, leaves.sizes), np.inf, rest
+    points, best, part, B = _points(subset, leaves.sizes), np.inf, 0, rest
     while B:
         A = subset ^ B
-        if not (tables.flags[A] | tables.flags[B]) & SCATTERED:
-            best = min(best, bounds[A] + bounds[B] - points * (within[A] + within[B]))
+        cost = bounds[A] + bounds[B] - points * (within[A] + within[B])
+        if cost < best and not (tables.flags[A] | tables.flags[B]) & SCATTERED:
+            best, part = cost, B
         B = (B - 1) & rest
-    least: float = best + points * within[subset]
-    return least
+    return best + points * within[subset], part
 
 
 @part
 def _mean_bound(subset: int, count: int, tables: Tables) -> float:
-    """From the bounds of the subsets with one leaf less: a tree's cost beyond that of its pairs is a sum over triplets, and
-    each of them lies in count − 3 of these."""
+    """Return a bound from those of the subsets with one leaf less.
+
+    A tree's cost beyond that of its pairs is a sum over triplets, and each of them lies in count − 3 of these subsets.
+    """
     total, left = 0.0, subset
     while left:
         leaf = left & -left
@@ -114,7 +117,7 @@ def _mean_bound(subset: int, count: int, tables: Tables) -> float:
 
 @kernel
 def first_bounds(few: int, leaves: SubsetLeaves, tables: Tables, run: Records) -> None:
-    """Bounds of all subsets in turn, exact for those of at most ``few`` leaves."""
+    """Fill in the bounds of all subsets in turn, exact for those of at most ``few`` leaves."""
     while run.subset < tables.bounds.shape[0] and run.work < run.pause:
         subset = run.subset
         count = _count(subset)
@@ -128,7 +131,7 @@ def first_bounds(few: int, leaves: SubsetLeaves, tables: Tables, run: Records) -
             tables.flags[subset] = SCATTERED | both
             tables.bounds[subset] = tables.bounds[component] + tables.bounds[subset ^ component]
         elif count <= few:
-            tables.bounds[subset] = _least_split(subset, leaves, tables)
+            tables.bounds[subset] = _least_split(subset, leaves, tables)[0]
             run.work += 1 << (count - 1)
         else:
             tables.bounds[subset] = _mean_bound(subset, count, tables)
@@ -138,7 +141,7 @@ def first_bounds(few: int, leaves: SubsetLeaves, tables: Tables, run: Records) -
 
 @kernel
 def pass_budgets_down(leaves: SubsetLeaves, tables: Tables, run: Records) -> None:
-    """From all leaves downwards, the budget of each part of each split that the budget of the whole allows."""
+    """Raise, from all leaves downwards, the budget of each part of each split that the budget of the whole allows."""
     bounds, budgets = tables.bounds, tables.budgets
     while run.subset > 0 and run.work < run.pause:
         subset = run.subset
@@ -175,7 +178,7 @@ def _raise_budget(A: int, B: int, slack: float, tables: Tables) -> None:
 
 @kernel
 def tighten(leaves: SubsetLeaves, tables: Tables, run: Records) -> None:
-    """Upwards, the bounds of all subsets that were reached; their budgets are spent."""
+    """Update, upwards, the bounds of all subsets that were reached, and reset their budgets."""
     bounds, budgets, flags = tables.bounds, tables.budgets, tables.flags
     while run.subset < bounds.shape[0] and run.work < run.pause:
         subset = run.subset
@@ -187,7 +190,7 @@ def tighten(leaves: SubsetLeaves, tables: Tables, run: Records) -> None:
                 A = _component(subset, leaves.neighbours)
                 bounds[subset] = bounds[A] + bounds[subset ^ A]
             else:
-                bounds[subset] = _least_split(subset, leaves, tables)
+                bounds[subset] = _least_split(subset, leaves, tables)[0]
                 run.work += 1 << (_count(subset) - 1)
             if bounds[subset] <= budgets[subset] + run.rounding:
                 flags[subset] |= EXACT
@@ -196,16 +199,7 @@ def tighten(leaves: SubsetLeaves, tables: Tables, run: Records) -> None:
 
 @kernel
 def best_split(subset: int, leaves: SubsetLeaves, tables: Tables) -> int:
-    """The part without the lowest leaf, of the split that costs least by the bounds; 0 for a leaf."""
-    rest = subset & (subset - 1)
+    """Return the part without the lowest leaf of the split that costs least by the bounds; 0 for a leaf."""
     if tables.flags[subset] & SCATTERED:
         return subset ^ _component(subset, leaves.neighbours)
-    within, bounds = tables.within, tables.bounds
-    points, best, part, B = _points(subset, leaves.sizes), np.inf, 0, rest
-    while B:
-        A = subset ^ B
-        cost = bounds[A] + bounds[B] - points * (within[A] + within[B])
-        if cost < best and not (tables.flags[A] | tables.flags[B]) & SCATTERED:
-            best, part = cost, B
-        B = (B - 1) & rest
-    return part
+    return _least_split(subset, leaves, tables)[1]

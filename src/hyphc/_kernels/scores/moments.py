@@ -1,4 +1,4 @@
-"""How many values there are on either side of every branch, their mean, and how far they scatter about it.
+"""Kernels of moments: number, mean and scatter of the values on either side of every branch.
 
 Two sets are joined by the update of Chan, Golub and LeVeque, which subtracts no large numbers from each other.
 """
@@ -38,5 +38,4 @@ def moments_outside(children: Ints, below: Records, outside: Records) -> None:
     n = children.shape[0] + 1
     for t in range(n - 2, -1, -1):
         for side in range(2):
-            child, sibling = children[t, side], children[t, 1 - side]
-            _join(outside[n + t], below[sibling], outside[child])
+            _join(outside[n + t], below[children[t, 1 - side]], outside[children[t, side]])

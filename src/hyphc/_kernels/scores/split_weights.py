@@ -1,4 +1,4 @@
-"""x(v) = Σ w_ij over i in one child of v and j in the other, for features, matrices and edges."""
+"""Kernels of split weights x(v) = Σ w_ij over i in one child of v and j in the other, for features, matrices and graphs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._runtime.arrays import Floats, Ints
+from ..._runtime.arrays import Floats
 from ..._runtime.jit import kernel
+from ..tree.passes import Shape
 from ..tree.schedule import Steps
 
 MAX_OPEN = 66  # log2(n) + 2 subtrees for any n that has an index
 
 
 def inner_products_across(X: npt.NDArray[Any], begin: int, end: int, leaves: Steps, n_closing: Steps) -> Floats:
-    """⟨s_l, s_r⟩ over columns begin … end − 1, s the sum of a subtree's rows, in the order of the schedule, in float64.
+    """Return ⟨s_l, s_r⟩ over columns begin … end − 1, s the sum of a subtree's rows, in the order of the schedule, (n − 1,).
 
-    O(n d) time, O(d log n) memory. A leaf that closes a merge is added from X without a copy.
+    In float64; O(n d) time, O(d log n) memory. A leaf that closes a merge is added from X without a copy.
     """
     across = np.empty(len(X) - 1)
     _multiply_across(X, begin, end, leaves, n_closing, np.empty((MAX_OPEN, end - begin)), across)
@@ -57,28 +58,18 @@ def _multiply_across(
             top -= 1
 
 
-def matrix_split_weights(
-    W: npt.NDArray[Any], order: Ints, children: Ints, parents: Ints, first: Ints, sizes: Ints
-) -> Floats:
-    """x(v) from a full matrix: each leaf reads its row once, right siblings of its ancestors from the bottom up. O(n²)."""
-    across = np.zeros(len(order) - 1)
-    _sum_across(W, order, children, parents, first, sizes, across)
-    return across
-
-
 @kernel(fastmath={"reassoc", "contract"})
-def _sum_across(
-    W: npt.NDArray[Any], order: Ints, children: Ints, parents: Ints, first: Ints, sizes: Ints, across: Floats
-) -> None:
-    n = order.shape[0]
+def matrix_split_weights(tree: Shape, W: npt.NDArray[Any], across: Floats) -> None:
+    """Add x(v) from a full matrix; each leaf reads its row once, right siblings of its ancestors from the bottom up. O(n²)."""
+    n, order = tree.order.shape[0], tree.order
     for p in range(n):
         row = W[order[p]]
         node = order[p]
         end = p + 1  # the subtree of `node` ends before this position
         while end < n:
-            parent = parents[node]
-            if children[parent - n, 0] == node:
-                stop = first[parent] + sizes[parent]
+            parent = tree.parents[node]
+            if tree.children[parent - n, 0] == node:
+                stop = tree.first[parent] + tree.sizes[parent]
                 total = 0.0
                 for q in range(end, stop):
                     total += row[order[q]]

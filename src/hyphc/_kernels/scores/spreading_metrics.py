@@ -1,4 +1,4 @@
-"""Packing trees of shortest paths into a graph: the multiplicative weights of Garg, Könemann and Fleischer.
+"""Kernels that pack trees of shortest paths into a graph by the multiplicative weights of Garg, Könemann and Fleischer.
 
 A root v sends, along shortest paths, the same flow to each point of the nearest points S around it. Edges grow longer with what
 they carry. A tree is cheap if its ratio Σ_{u ∈ S} dist(v, u) / (|S| − t) is small; those below a threshold are packed, and the
@@ -36,7 +36,7 @@ RUN = record_dtype(
     ("threshold", np.float64),
     ("epsilon", np.float64),  # an edge grows by this share when a tree fills it
     ("probing", np.int64),  # 1: find the ratios of the roots and pack nothing
-    ("turn", np.int64),  # the root whose turn it is
+    ("turn", np.int64),  # index of the current root
     ("n_trees", np.int64),
     ("n_flows", np.int64),
     ("worth", np.float64),  # of all trees so far, at t
@@ -52,7 +52,7 @@ REACH = 1.2
 
 
 class Network(NamedTuple):
-    """Arcs first[v] … first[v + 1] − 1 leave v; both arcs of an edge carry its number and share its capacity."""
+    """A graph as arcs: first[v] … first[v + 1] − 1 leave v; both arcs of an edge carry its number and share its capacity."""
 
     first: Ints
     tails: Ints
@@ -63,7 +63,7 @@ class Network(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Length and usage of each edge, what is known of each root's ratio, and the trees and, if kept, their flows."""
+    """A packing: length and usage of each edge, a lower bound on each root's ratio, the trees and, if kept, their flows."""
 
     lengths: Floats
     usage: Floats
@@ -74,16 +74,16 @@ class Packed(NamedTuple):
 
 @kernel
 def pack_trees(network: Network, packed: Packed, roots: Ints, nodes: Records, run: Records) -> None:
-    """Pack trees of each root, in turn, while their ratio is below the threshold; return early when a record is full or the
-    work is done, with ``run.turn`` at the root to go on with."""
-    keeps = packed.flows.shape[0] > 0
+    """Pack trees of each root, in turn, while their ratio is below the threshold.
+
+    Return early when a record is full or the work is done, with ``run.turn`` at the root to continue with.
+    """
+    # without flows the number of flows stays 0
+    most_flows = max(packed.flows.shape[0] - network.sizes.shape[0], 0)
     while run.turn < roots.shape[0]:
         v = roots[run.turn]
         while packed.floors[v] < run.threshold:
-            full = run.n_trees == packed.trees.shape[0]
-            if keeps and run.n_flows + network.sizes.shape[0] > packed.flows.shape[0]:
-                full = True
-            if full or run.work >= run.pause:
+            if run.n_trees == packed.trees.shape[0] or run.n_flows > most_flows or run.work >= run.pause:
                 return
             _grow_ball(network, packed.lengths, v, nodes, run)
             packed.floors[v] = min(run.ratio, REACH * run.threshold)
@@ -96,7 +96,7 @@ def pack_trees(network: Network, packed: Packed, roots: Ints, nodes: Records, ru
 
 @part
 def _grow_ball(network: Network, lengths: Floats, v: int, nodes: Records, run: Records) -> None:
-    """Dijkstra from v until the ratio of the nearest points is least: a point further off than it would only raise it."""
+    """Run Dijkstra from v until the ratio of the nearest points is least: a point further away than it would raise it."""
     limit = REACH * run.threshold
     outside = max(run.t, network.sizes[v])
     run.n_settled, run.points, run.ratio = 0, 0.0, np.inf
@@ -155,7 +155,7 @@ def _sift_up(nodes: Records, u: int) -> None:
 
 @part
 def _remove_first(nodes: Records, n_waiting: int) -> None:
-    """The last of the heap, at place n_waiting, sinks from the top."""
+    """Remove the top of the heap: its last node, at place n_waiting, sinks from there."""
     u = nodes[n_waiting].heap
     place = 0
     while 2 * place + 1 < n_waiting:
@@ -172,7 +172,7 @@ def _remove_first(nodes: Records, n_waiting: int) -> None:
 
 @part
 def _pack_tree(network: Network, packed: Packed, v: int, nodes: Records, run: Records) -> None:
-    """As much flow along the last ball's paths as its narrowest edge takes."""
+    """Send as much flow along the last ball's paths as its narrowest edge allows."""
     for k in range(run.n_settled):
         u = nodes[k].settled
         nodes[u].load = network.sizes[u]

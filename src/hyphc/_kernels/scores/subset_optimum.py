@@ -1,4 +1,4 @@
-"""Optimal trees on a few leaves by dynamic programming over subsets, and how far a given tree is from them there.
+"""Kernels of optimal trees on a few leaves by dynamic programming over subsets, and of the cost of a given tree on them.
 
 Subsets are bit masks. With s(S) the points in S and w(S) the similarity within S, the cheapest tree on S costs
 
@@ -18,9 +18,7 @@ from ..tree.lca import largest_between
 
 Merges = npt.NDArray[np.int32]
 
-ROUNDING = (
-    1e-12  # float64: costs of equal trees, summed in different orders, agree to fewer digits than these, relatively
-)
+ROUNDING = 1e-12  # relative, float64: differences between the costs of equal trees, summed in different orders
 
 
 @kernel
@@ -59,7 +57,7 @@ def _optimal_costs(within: Floats, points: Floats, costs: Floats) -> None:
 
 @part
 def _restricted_cost(separators: Merges, W: Floats, sizes: Floats) -> float:
-    """Cost of the tree on leaves 0 … k − 1 whose neighbours p, p + 1 are first joined by merge separators[p]."""
+    """Return the cost of the tree on leaves 0 … k − 1 whose neighbours p, p + 1 are first joined by merge separators[p]."""
     k = W.shape[0]
     # Merges in order, each joining the two runs of leaves that meet at its separator: first[end of a run], last[its begin].
     first, last = np.arange(k), np.arange(k)
@@ -86,10 +84,10 @@ def _restricted_cost(separators: Merges, W: Floats, sizes: Floats) -> float:
 def restricted_costs(
     weights: Floats, sizes: Floats, positions: Ints, merges: Merges, table: Merges, costs: Floats
 ) -> None:
-    """For each subset, the cost of the tree restricted to it.
+    """Fill in the cost of the tree restricted to each subset, (m,).
 
-    weights (m, k, k), sizes (m, k), positions (m, k): similarities, sizes and places of the subsets' leaves, from left to right
-    in the tree; merges and table are the tree's tables for lowest common ancestors.
+    weights (m, k, k), sizes (m, k), positions (m, k): similarities, sizes and positions of the subsets' leaves, in leaf
+    order; merges and table are the tree's tables for lowest common ancestors.
     """
     m, k = positions.shape
     separators = np.empty(k - 1, dtype=np.int32)
@@ -101,7 +99,7 @@ def restricted_costs(
 
 @kernel
 def least_costs(weights: Floats, sizes: Floats, least: Floats) -> None:
-    """For each subset, weights (m, k, k) and sizes (m, k), the least cost of a tree."""
+    """Fill in the least cost of a tree on each subset, (m,), given weights (m, k, k) and sizes (m, k)."""
     m, k = sizes.shape
     within, points, costs = np.empty(1 << k), np.empty(1 << k), np.empty(1 << k)
     for q in range(m):

@@ -1,4 +1,4 @@
-"""Sums over triplets: the smallest and the largest of three similarities."""
+"""Kernels of sums over triplets of the smallest and the largest of three similarities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..._runtime.jit import kernel
 
 @kernel(fastmath={"reassoc", "contract", "nsz", "nnan"})
 def matrix_extremes(W: Floats, start: int, stop: int) -> tuple[float, float]:
-    """Σ min and Σ max of (w_ij, w_ik, w_jk) over triplets k < j < i with i in [start, stop)."""
+    """Return Σ min and Σ max of (w_ij, w_ik, w_jk) over triplets k < j < i with i in [start, stop)."""
     smallest = largest = 0.0
     for i in range(start, stop):
         row_i = W[i]
@@ -30,7 +30,7 @@ def matrix_extremes(W: Floats, start: int, stop: int) -> tuple[float, float]:
 
 @kernel
 def triangle_minima(indptr: Ints, indices: npt.NDArray[np.int32], data: Floats) -> float:
-    """Σ of the smallest weight over the triangles of a graph whose rows list only later neighbours in a fixed order."""
+    """Return Σ of the smallest weight over the triangles of a graph whose rows list only later neighbours in a fixed order."""
     n = indptr.shape[0] - 1
     weight_to = np.zeros(n, dtype=np.float64)  # weights are positive: 0 means no edge
     total = 0.0

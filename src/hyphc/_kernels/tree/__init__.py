@@ -1,1 +1,1 @@
-"""Kernels of trees: passes, common ancestors, orders."""
+"""Kernels of trees."""

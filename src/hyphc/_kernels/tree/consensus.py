@@ -1,4 +1,4 @@
-"""A tree grown from clusters, one at a time: each is put in unless it contradicts those that are there."""
+"""Kernel that builds a tree from clusters, one at a time: a cluster that contradicts earlier ones is left out."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import numpy as np
 from ..._runtime.arrays import Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 
-# A node of the growing tree: what it hangs below, its leaves, and how many lie below children that the cluster at hand fills.
+# A node of the growing tree: its parent, its leaves, and how many of them lie below children that the current cluster fills.
 NODE = record_dtype(("parent", np.int64), ("n_leaves", np.int64), ("n_filled", np.int64))
 
 
 def grow_tree(n: int, members: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """The parents of the nodes, and the clusters that were put in, in order; cluster k is members[starts[k]] … of n ≥ 2 leaves.
+    """Return the parents of the nodes, and the clusters that were inserted, in order; the tree has n ≥ 2 leaves.
 
-    Nodes 0 … n − 1 are the leaves, n is the root, and each cluster that is put in makes the next. A cluster fits iff it is a
-    union of children of one node: that is found from its leaves up, through the nodes that it fills, in O(its leaves).
+    Cluster k is members[starts[k]] …, sizes[k] leaves. Nodes 0 … n − 1 are the leaves, n is the root, and each cluster that is
+    inserted makes the next. A cluster fits iff it is a union of children of one node: that is tested from its leaves up,
+    through the nodes that it fills, in O(its leaves).
     """
     nodes = np.zeros(2 * n, dtype=NODE)
     nodes["parent"][:n], nodes["n_leaves"][:n] = n, 1
@@ -29,7 +30,7 @@ def grow_tree(n: int, members: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, I
 def _grow(n: int, members: Ints, starts: Ints, sizes: Ints, nodes: Records, queue: Ints, taken: Ints) -> int:
     count = n + 1
     for k in range(starts.shape[0]):
-        if count == 2 * n - 1:  # nothing is left to be decided
+        if count == 2 * n - 1:  # the tree is binary
             break
         for place in range(sizes[k]):
             queue[place] = members[starts[k] + place]
@@ -50,14 +51,14 @@ def _grow(n: int, members: Ints, starts: Ints, sizes: Ints, nodes: Records, queu
 
 @part
 def _fill(nodes: Records, queue: Ints, size: int) -> int:
-    """Append to the leaves of a cluster the nodes that it fills; how many there are together."""
+    """Append to the leaves of a cluster the nodes that it fills; return the length of both together."""
     length, place = size, 0
     while place < length:
-        v = queue[place]
-        p = nodes[v].parent
-        nodes[p].n_filled += nodes[v].n_leaves
-        if nodes[p].n_filled == nodes[p].n_leaves:
-            queue[length] = p
+        node = nodes[queue[place]]
+        parent = nodes[node.parent]
+        parent.n_filled += node.n_leaves
+        if parent.n_filled == parent.n_leaves:
+            queue[length] = node.parent
             length += 1
         place += 1
     return length
@@ -65,7 +66,7 @@ def _fill(nodes: Records, queue: Ints, size: int) -> int:
 
 @part
 def _common_parent(nodes: Records, queue: Ints, length: int) -> int:
-    """The node of whose children the cluster is a union; −1 if there is none, or if it is a node already."""
+    """Return the node of whose children the cluster is a union; −1 if there is none, or if it is a node already."""
     found, tops = -1, 0
     for place in range(length):
         p = nodes[queue[place]].parent

@@ -1,8 +1,8 @@
-"""Lowest common ancestors as range maxima.
+"""Kernels of lowest common ancestors, found as range maxima.
 
-Write the leaves in depth-first order and, between neighbours p and p + 1, the merge that first joins them. A parent's merge comes
-after its children's, so the LCA of two positions is the largest merge written between them. A sparse table over blocks of
-2**BLOCK_BITS entries answers that in O(1) with O(n) memory.
+List the leaves in depth-first order and, between neighbours p and p + 1, the merge that first joins them. A parent's merge comes
+after its children's, so the LCA of two positions is the largest merge listed between them. A sparse table over blocks of
+2**BLOCK_BITS entries finds it in O(1) with O(n) memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BLOCK_BITS = 5  # 32 merges of 4 bytes: a query scans at most two pairs of cache
 
 
 def block_table(merges: Merges) -> Merges:
-    """table[k, b] is the largest merge in blocks b … b + 2**k − 1."""
+    """Return table[k, b], the largest merge in blocks b … b + 2**k − 1."""
     n_blocks = (len(merges) >> BLOCK_BITS) + 1
     padded = np.full(n_blocks << BLOCK_BITS, -1, dtype=np.int32)
     padded[: len(merges)] = merges
@@ -34,7 +34,7 @@ def block_table(merges: Merges) -> Merges:
 
 @part(inline="always")
 def largest_between(merges: Merges, table: Merges, left: int, right: int) -> int:
-    """The largest of merges[left : right]; the range is not empty."""
+    """Return the largest of merges[left : right]; the range is not empty."""
     best = -1
     left_block, right_block = left >> BLOCK_BITS, (right - 1) >> BLOCK_BITS
     end = right if left_block == right_block else (left_block + 1) << BLOCK_BITS
@@ -58,7 +58,7 @@ def largest_between(merges: Merges, table: Merges, left: int, right: int) -> int
 
 
 def lca_merges(merges: Merges, table: Merges, left: Ints, right: Ints) -> Ints:
-    """For each half-open range of positions [left, right) the merge that joins it all; −1 for a single leaf."""
+    """Return the merge that joins each half-open range of positions [left, right); −1 for a single leaf."""
     found = np.empty(len(left), dtype=np.int64)
     _find_merges(merges, table, left, right, found)
     return found
@@ -67,19 +67,16 @@ def lca_merges(merges: Merges, table: Merges, left: Ints, right: Ints) -> Ints:
 @kernel
 def _find_merges(merges: Merges, table: Merges, left: Ints, right: Ints, found: Ints) -> None:
     for q in range(left.shape[0]):
-        if right[q] - left[q] < 2:
-            found[q] = -1
-        else:
-            found[q] = largest_between(merges, table, left[q], right[q] - 1)
+        found[q] = largest_between(merges, table, left[q], right[q] - 1) if right[q] - left[q] > 1 else -1
 
 
 @kernel
 def edge_merges(
     merges: Merges, table: Merges, first: Ints, indptr: Ints, indices: Merges, begin: int, end: int, found: Merges
 ) -> None:
-    """For each edge i < j of the rows begin ≤ i < end of a graph the merge that joins its ends; −1 where it is stored as j > i.
+    """Fill in the merge that joins the ends of each edge i < j in rows begin … end − 1 of a graph, −1 for edges j < i.
 
-    ``first`` is the position of each leaf.
+    ``first`` are the positions of the leaves.
     """
     for i in range(begin, end):
         for e in range(indptr[i], indptr[i + 1]):

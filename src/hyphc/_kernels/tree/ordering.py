@@ -1,8 +1,8 @@
-"""Which child goes first: by similarity to the neighbours on both sides, or by the positions of leaves in another tree.
+"""Kernels of leaf orders: children swapped by similarity to the neighbours on both sides, or by positions in another tree.
 
-The first three kernels undo merges from the root down. The clusters that stand at any moment form a row, a doubly linked list;
-a cluster v between L and R makes way for its children, and the child more like L, or less like R, goes to the left. Which is
-which is decided by mean similarities m between clusters: the children (a, b) swap when
+The first three kernels undo merges from the root down. The current clusters form a row, a doubly linked list. A cluster v
+between L and R is replaced by its children; the child more similar to L, or less to R, goes to the left. With mean similarities
+m between clusters, the children (a, b) swap when
 
     m(a, L) − m(b, L) − m(a, R) + m(b, R) < 0,        terms of a missing neighbour left out.
 """
@@ -16,18 +16,19 @@ import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
+from .passes import Shape, light_sibling
 
 Bools = npt.NDArray[np.bool_]
 
 # A cluster's neighbours in the row, −1 at its ends, and the weight between the cluster and the one after it.
 PLACE = record_dtype(("before", np.int64), ("after", np.int64), ("to_next", np.float64))
-# What the smaller child of a merge is compared with: the cluster before, the larger child, the cluster after.
+# Clusters that the smaller child of a merge is compared with: the one before, the larger child, the one after.
 BEFORE, LARGER, AFTER = range(3)
 
 
 @part
 def _empty_row(n: int) -> Records:
-    """No cluster of a tree of n leaves has a neighbour."""
+    """Return a row for the nodes of a tree of n leaves, all without neighbours."""
     row = np.zeros(2 * n - 1, dtype=PLACE)
     for v in range(2 * n - 1):
         row[v].before = -1
@@ -37,7 +38,7 @@ def _empty_row(n: int) -> Records:
 
 @part
 def _insert_children(row: Records, v: int, first: int, second: int) -> None:
-    """Put first and second where v stands in the row."""
+    """Replace v in the row by first and second."""
     left, right = row[v].before, row[v].after
     row[first].before = left
     row[first].after = second
@@ -51,7 +52,7 @@ def _insert_children(row: Records, v: int, first: int, second: int) -> None:
 
 @part
 def _mean_dot(X: npt.NDArray[Any], sums: npt.NDArray[Any], points: Floats, u: int, v: int) -> float:
-    """⟨mean of the rows below u, mean of the rows below v⟩; 0 for a missing neighbour v = −1."""
+    """Return ⟨mean of the rows below u, mean of the rows below v⟩; 0 for a missing neighbour v = −1."""
     if v < 0:
         return 0.0
     n = X.shape[0]
@@ -64,9 +65,9 @@ def _mean_dot(X: npt.NDArray[Any], sums: npt.NDArray[Any], points: Floats, u: in
 
 @kernel
 def swaps_by_features(children: Ints, points: Floats, X: npt.NDArray[Any], scale: float) -> Bools:
-    """Whether to swap the children of each merge, for m = offset + scale·⟨mean, mean⟩; O(n d), sums in the dtype of X.
+    """Return whether to swap the children of each merge, (n − 1,), for m = offset + scale·⟨mean, mean⟩.
 
-    ``points`` counts the points below each node. The offset cancels.
+    ``points`` counts the points below each node. The offset cancels. O(n d), sums in the dtype of X.
     """
     n, d = X.shape
     sums = np.empty((max(n - 1, 0), d), dtype=X.dtype)
@@ -87,14 +88,24 @@ def swaps_by_features(children: Ints, points: Floats, X: npt.NDArray[Any], scale
 
 
 @part
-def _split(t: int, children: Ints, sizes: Ints, points: Floats, row: Records, sums: Floats, swaps: Bools) -> None:
-    """Undo merge t, given the weights between its smaller child and the cluster before, the larger child, the cluster after.
+def _choose_groups(t: int, tree: Shape, row: Records, groups: Ints) -> int:
+    """Fill in the clusters that the smaller child of merge t is compared with, −1 for none; return that child."""
+    a, b, v = tree.children[t, 0], tree.children[t, 1], tree.order.shape[0] + t
+    large: int = b if tree.sizes[a] <= tree.sizes[b] else a
+    groups[BEFORE], groups[LARGER], groups[AFTER] = row[v].before, large, row[v].after
+    small: int = a + b - large
+    return small
 
-    The weights of the merge itself are known, so the larger child's are what remains.
+
+@part
+def _split(t: int, tree: Shape, points: Floats, row: Records, sums: Floats, swaps: Bools) -> None:
+    """Undo merge t, given the weights ``sums`` between its smaller child and the three groups it is compared with.
+
+    The weights of the merge itself are known, so the larger child's are the differences.
     """
-    v, a, b = children.shape[0] + 1 + t, children[t, 0], children[t, 1]
+    v, a, b = tree.order.shape[0] + t, tree.children[t, 0], tree.children[t, 1]
     left, right = row[v].before, row[v].after
-    a_is_small = sizes[a] <= sizes[b]
+    a_is_small = tree.sizes[a] <= tree.sizes[b]
     rest_left = (row[left].to_next if left >= 0 else 0.0) - sums[BEFORE]
     rest_right = row[v].to_next - sums[AFTER]
     a_left, b_left = (sums[BEFORE], rest_left) if a_is_small else (rest_left, sums[BEFORE])
@@ -114,58 +125,50 @@ def _split(t: int, children: Ints, sizes: Ints, points: Floats, row: Records, su
 
 
 @kernel
-def swaps_by_edges(
-    children: Ints, sizes: Ints, points: Floats, first: Ints, indptr: Ints, indices: npt.NDArray[Any], data: Floats
-) -> Bools:
-    """The same for a graph; ``indices`` are positions in leaf order, and node v holds first[v] … first[v] + sizes[v] − 1.
+def swaps_by_edges(tree: Shape, points: Floats, indptr: Ints, indices: npt.NDArray[Any], data: Floats) -> Bools:
+    """Return the swaps for a graph whose rows and ``indices`` are in leaf order.
 
-    Rows are in leaf order too. A split reads the edges of the smaller child only, so an edge is read once for each of
-    the at most log₂ n smaller children above each of its ends: O(n + m log n).
+    A split reads the edges of the smaller child only, so an edge is read once for each of the at most log₂ n smaller children
+    above each of its ends: O(n + m log n).
     """
-    n = children.shape[0] + 1
+    n, first, sizes = tree.order.shape[0], tree.first, tree.sizes
     row, swaps = _empty_row(n), np.zeros(n - 1, dtype=np.bool_)
-    sums, group = np.zeros(3), np.zeros(3, dtype=np.int64)
+    sums, groups = np.zeros(3), np.zeros(3, dtype=np.int64)
     for t in range(n - 2, -1, -1):
-        a, b = children[t, 0], children[t, 1]
-        small, large = (a, b) if sizes[a] <= sizes[b] else (b, a)
-        group[BEFORE], group[LARGER], group[AFTER] = row[n + t].before, large, row[n + t].after
+        small = _choose_groups(t, tree, row, groups)
         sums[:] = 0.0
         for p in range(first[small], first[small] + sizes[small]):
             for e in range(indptr[p], indptr[p + 1]):
                 for g in range(3):
-                    v = group[g]
+                    v = groups[g]
                     if v >= 0 and first[v] <= indices[e] < first[v] + sizes[v]:
                         sums[g] += data[e]
-        _split(t, children, sizes, points, row, sums, swaps)
+        _split(t, tree, points, row, sums, swaps)
     return swaps
 
 
 @kernel
-def swaps_by_matrix(
-    children: Ints, sizes: Ints, points: Floats, first: Ints, order: Ints, W: npt.NDArray[Any]
-) -> Bools:
-    """The same for a full matrix; ``order`` are the leaves by position. At most O(n² log n), about n² for most trees."""
-    n = children.shape[0] + 1
+def swaps_by_matrix(tree: Shape, points: Floats, W: npt.NDArray[Any]) -> Bools:
+    """Return the swaps for a full matrix. At most O(n² log n), about n² for most trees."""
+    n, first, sizes, order = tree.order.shape[0], tree.first, tree.sizes, tree.order
     row, swaps = _empty_row(n), np.zeros(n - 1, dtype=np.bool_)
-    sums, group = np.zeros(3), np.zeros(3, dtype=np.int64)
+    sums, groups = np.zeros(3), np.zeros(3, dtype=np.int64)
     for t in range(n - 2, -1, -1):
-        a, b = children[t, 0], children[t, 1]
-        small, large = (a, b) if sizes[a] <= sizes[b] else (b, a)
-        group[BEFORE], group[LARGER], group[AFTER] = row[n + t].before, large, row[n + t].after
+        small = _choose_groups(t, tree, row, groups)
         for g in range(3):
-            v, total = group[g], 0.0
+            v, total = groups[g], 0.0
             if v >= 0:
                 for p in range(first[small], first[small] + sizes[small]):
                     for q in range(first[v], first[v] + sizes[v]):
                         total += W[order[p], order[q]]
             sums[g] = total
-        _split(t, children, sizes, points, row, sums, swaps)
+        _split(t, tree, points, row, sums, swaps)
     return swaps
 
 
 @part
 def _add(counts: Ints, position: int, amount: int) -> None:
-    """Fenwick tree: add to the count at a position."""
+    """Add to the count at a position of a Fenwick tree."""
     k = position + 1
     while k < counts.shape[0]:
         counts[k] += amount
@@ -174,7 +177,7 @@ def _add(counts: Ints, position: int, amount: int) -> None:
 
 @part
 def _count_below(counts: Ints, position: int) -> int:
-    """Sum of the counts at positions < position."""
+    """Return the sum of the counts at positions < position of a Fenwick tree."""
     total, k = 0, position
     while k > 0:
         total += counts[k]
@@ -183,39 +186,25 @@ def _count_below(counts: Ints, position: int) -> int:
 
 
 @kernel
-def crossings(children: Ints, sizes: Ints, first: Ints, order: Ints, place: Ints) -> Ints:
-    """For each merge, how many pairs (i, j), i below its first child and j below its second, have place[i] > place[j].
+def crossings(tree: Shape, place: Ints) -> Ints:
+    """Return for each merge how many pairs (i, j), i below its first child and j below its second, have place[i] > place[j].
 
-    ``place`` is a permutation of 0 … n − 1. Along a heavy path, from its leaf up, the leaves of each lighter sibling are
-    first counted against those already seen, then added to them; a leaf joins one such count for each lighter subtree that
-    holds it, so O(n log² n) for any tree.
+    ``place`` is a permutation of 0 … n − 1. Along a heavy path, from its leaf up, the leaves of each lighter sibling are first
+    counted against those already seen, then added to them: O(n log² n) for any tree.
     """
-    n = children.shape[0] + 1
+    n, first, sizes, order = tree.order.shape[0], tree.first, tree.sizes, tree.order
     result, counts = np.zeros(n - 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
-    on_path = np.zeros(2 * n - 1, dtype=np.bool_)  # whether the node continues its parent's heavy path
-    path = np.empty(n, dtype=np.int64)
-    for t in range(n - 1):
-        a, b = children[t, 0], children[t, 1]
-        on_path[a if sizes[a] >= sizes[b] else b] = True
-    for top in range(2 * n - 2, n - 1, -1):
-        if on_path[top]:
-            continue
-        length, v = 0, top
-        while v >= n:
-            path[length] = v - n
-            length += 1
-            a, b = children[v - n, 0], children[v - n, 1]
-            v = a if on_path[a] else b
-        _add(counts, place[v], 1)
-        for step in range(length - 1, -1, -1):
-            a, b = children[path[step], 0], children[path[step], 1]
-            heavy, light = (a, b) if on_path[a] else (b, a)
-            begin, end = first[light], first[light] + sizes[light]
-            for p in range(begin, end):
+    for leaf in range(n):
+        _add(counts, place[leaf], 1)
+        v, light = leaf, light_sibling(tree, leaf)
+        while light >= 0:
+            n_seen, v = sizes[v], tree.parents[v]
+            for p in range(first[light], first[light] + sizes[light]):
                 below = _count_below(counts, place[order[p]])
-                result[path[step]] += sizes[heavy] - below if light == b else below
-            for p in range(begin, end):
+                result[v - n] += n_seen - below if light == tree.children[v - n, 1] else below
+            for p in range(first[light], first[light] + sizes[light]):
                 _add(counts, place[order[p]], 1)
-        for p in range(first[top], first[top] + sizes[top]):
+            light = light_sibling(tree, v)
+        for p in range(first[v], first[v] + sizes[v]):
             _add(counts, place[order[p]], -1)
     return result

@@ -1,4 +1,4 @@
-"""The best pruning of a tree into k clusters, for every k at once: a knapsack over the merges, children before parents.
+"""Best prunings of a tree into k clusters, for every k at once: a knapsack over the merges, children before parents.
 
 ``most[v]`` is the largest number of clusters that node v can be pruned into, and no more than asked for; 0 where v itself is
 too small to be one. Every number from 1 to ``most[v]`` is possible.
@@ -13,13 +13,14 @@ import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
 from ..._runtime.jit import kernel, part
+from .passes import Shape, larger_first
 
 Choices = npt.NDArray[np.int16] | npt.NDArray[np.int32]  # by how many clusters are asked for
 Bools = npt.NDArray[np.bool_]
 
 
 def most_clusters(children: Ints, points: Floats, least: float) -> Ints:
-    """Into how many clusters of at least ``least`` points each node can be pruned: (2n − 1,)."""
+    """Return into how many clusters of at least ``least`` points each node can be pruned: (2n − 1,)."""
     most = (points >= least).astype(np.int64)
     _count_clusters(children, most)
     return most
@@ -34,45 +35,28 @@ def _count_clusters(children: Ints, most: Ints) -> None:
             most[n + t] = a + b
 
 
-@part
-def _larger_first(children: Ints, sizes: Ints, t: int) -> tuple[int, int]:
-    """The children of merge t, the one with more leaves first."""
-    a, b = children[t, 0], children[t, 1]
-    return (a, b) if sizes[a] >= sizes[b] else (b, a)
-
-
-def best_scores(
-    children: Ints, first: Ints, sizes: Ints, node_scores: Floats, most: Ints, starts: Ints
-) -> tuple[Floats, Choices]:
-    """Best scores of prunings into 1 … most[root] clusters, and how many of j clusters lie below the smaller child.
+def best_scores(tree: Shape, node_scores: Floats, most: Ints, starts: Ints) -> tuple[Floats, Choices]:
+    """Return the best scores of prunings into 1 … most[root] clusters, and how many of j clusters lie below the smaller child.
 
     A node's table takes the place of its leaves in depth-first order: the tables that are open never need more than n
     numbers. Of equal scores the one with fewer clusters below the smaller child is kept. Choices of merge t, for j = 2, 3, …,
     begin at ``starts[t]``; where a child stays one cluster there is nothing to choose, and nothing is stored.
     """
-    n = len(children) + 1
-    table, joined = np.empty(n), np.empty(max(most[-1], 1))
+    n = len(tree.order)
+    table, joined = np.empty(n), np.empty(max(most.max(), 1))
     choices = np.empty(starts[n - 1], dtype=np.int16 if most[-1] < 1 << 15 else np.int32)
-    table[first[:n]] = node_scores[:n]
-    _fill_tables(children, first, sizes, node_scores, most, starts, table, joined, choices)
+    table[tree.first[:n]] = node_scores[:n]
+    _fill_tables(tree, node_scores, most, starts, table, joined, choices)
     return table[: most[-1]].copy(), choices
 
 
 @kernel
 def _fill_tables(
-    children: Ints,
-    first: Ints,
-    sizes: Ints,
-    node_scores: Floats,
-    most: Ints,
-    starts: Ints,
-    table: Floats,
-    joined: Floats,
-    choices: Choices,
+    tree: Shape, node_scores: Floats, most: Ints, starts: Ints, table: Floats, joined: Floats, choices: Choices
 ) -> None:
-    n = children.shape[0] + 1
+    n, first = tree.order.shape[0], tree.first
     for t in range(n - 1):
-        large, small = _larger_first(children, sizes, t)
+        large, small = larger_first(tree.children, tree.sizes, t)
         for j in range(1, most[n + t]):
             joined[j] = -np.inf
         for b in range(1, most[small] + 1):
@@ -82,7 +66,7 @@ def _fill_tables(
             if starts[t + 1] > starts[t]:
                 chosen = choices[starts[t] + b - 1 : starts[t] + b - 1 + wide]
                 _offer(below, table[first[small] + b - 1], choices.dtype.type(b), joined[b : b + wide], chosen)
-            else:  # one of the children stays one cluster: no two ways lead to one number
+            else:  # one of the children stays one cluster: each number arises once
                 for a in range(wide):
                     joined[b + a] = table[first[small] + b - 1] + below[a]
         joined[0] = node_scores[n + t]
@@ -92,9 +76,9 @@ def _fill_tables(
 
 @part
 def _offer(below: Floats, score: float, b: Any, joined: Floats, chosen: Choices) -> None:
-    """Where ``score`` and those of the larger child together are better than before, they are, with b below the smaller one.
+    """Replace scores by ``score`` plus those of the larger child where that is better, and their choices by b.
 
-    Both stores are made in any case: only so is the loop compiled to vector instructions, and most of a cut's time is here.
+    Both stores are unconditional: only so is the loop compiled to vector instructions, and most of a cut's time is here.
     """
     for a in range(below.shape[0]):
         value, before = score + below[a], joined[a]
@@ -103,22 +87,22 @@ def _offer(below: Floats, score: float, b: Any, joined: Floats, chosen: Choices)
         chosen[a] = b if better else chosen[a]
 
 
-def pruning(children: Ints, sizes: Ints, most: Ints, starts: Ints, choices: Choices, k: int) -> Ints:
-    """The nodes of the best pruning into k clusters."""
-    n_below = np.zeros(len(sizes), dtype=np.int64)  # clusters at or below a node that lies above them or is one
+def pruning(tree: Shape, most: Ints, starts: Ints, choices: Choices, k: int) -> Ints:
+    """Return the nodes of the best pruning into k clusters, in ascending order: (k,)."""
+    n_below = np.zeros(len(tree.sizes), dtype=np.int64)  # clusters at or below a node that lies above them or is one
     n_below[-1] = k
-    _hand_down(children, sizes, most, starts, choices, n_below)
+    _hand_down(tree, most, starts, choices, n_below)
     return np.flatnonzero(n_below == 1)
 
 
 @kernel
-def _hand_down(children: Ints, sizes: Ints, most: Ints, starts: Ints, choices: Choices, n_below: Ints) -> None:
-    n = children.shape[0] + 1
+def _hand_down(tree: Shape, most: Ints, starts: Ints, choices: Choices, n_below: Ints) -> None:
+    n = tree.order.shape[0]
     for t in range(n - 2, -1, -1):
         j = n_below[n + t]
         if j < 2:
             continue
-        large, small = _larger_first(children, sizes, t)
+        large, small = larger_first(tree.children, tree.sizes, t)
         if most[small] == 1:
             n_below[small] = 1
         elif most[large] == 1:

@@ -1,4 +1,4 @@
-"""A tree of some of its leaves."""
+"""Kernel that restricts a tree to some of its leaves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..._runtime.jit import kernel
 
 
 def restrict(children: Ints, number: Ints, m: int) -> tuple[Ints, Ints]:
-    """The merges of the m leaves whose ``number`` is not −1, and for each node the one that has what is left of it, or −1."""
+    """Return the merges (m − 1, 2) of the m leaves whose ``number`` is not −1, and the new number of each node or −1."""
     node = np.append(number, np.full(len(children), -1))
     merges = np.empty((m - 1, 2), dtype=np.int64)
     _restrict(children, node, merges)

@@ -1,4 +1,4 @@
-"""An order in which a tree's sums can be made with few of them open at a time."""
+"""Kernel of a post-order of a tree in which at most log2(n) + 2 partial sums are needed at a time."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from ..._runtime.jit import kernel
 
 Steps = npt.NDArray[np.int32]  # half the memory traffic of int64, and enough for 2³¹ nodes
 
-# Size, first leaf and first merge side by side: the loops jump about, and one cache line serves all three.
+# Size, first leaf and first merge side by side: access is random, and one cache line holds all three.
 NODE = record_dtype(("n_leaves", np.int32), ("leaf", np.int32), ("merge", np.int32), ("padding", np.int32))
 
 
 def heavy_first_schedule(children: Ints) -> tuple[Steps, Steps, Steps]:
-    """Leaves and merges in the order of a post-order walk that enters the larger child first.
+    """Return the leaves (n,) and the merges (n − 1,) in post-order, larger child first, and the merges after each leaf (n,).
 
-    Returns the leaves in that order, the merges in that order, and how many merges close right after each leaf. At most
-    log2(n) + 2 subtrees are open at any time, for every shape of tree.
+    At most log2(n) + 2 subtrees are open at any time, for every shape of tree.
     """
     n = len(children) + 1
     nodes = np.zeros(2 * n - 1, dtype=NODE)

@@ -1,4 +1,4 @@
-"""How many leaves must move so that a cluster of one tree becomes one of another: for all clusters, in near-linear time."""
+"""Transfer distances of all clusters of a tree to another tree, in near-linear time by heavy paths and segment trees."""
 
 from __future__ import annotations
 
@@ -6,58 +6,63 @@ import numpy as np
 
 from ..._runtime.arrays import Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
-from .heavy_paths import heavy_paths
+from .passes import Shape, larger_first, light_sibling
 
-# Where a node stands in the segment tree over its heavy path, and the node above that path.
-SPOT = record_dtype(("begin", np.int64), ("slot", np.int64), ("above", np.int64))
+# Place of a node: highest node of its heavy path, steps below that node, last node of the path.
+PLACE = record_dtype(("top", np.int64), ("step", np.int64), ("leaf", np.int64))
+# Slot of a node in the segment tree over its heavy path, and the node above that path.
+SLOT = record_dtype(("begin", np.int64), ("slot", np.int64), ("above", np.int64))
 # A node of a segment tree: the sum of its entries, and the least sum of the entries from one of them to its end.
 SEGMENT = record_dtype(("total", np.int64), ("least", np.int64))
-NOTHING = np.iinfo(np.int64).max // 4  # more than any sum: where a path has no node
+NOTHING = np.iinfo(np.int64).max // 4  # more than any sum: the value of empty slots
 
 
-def transfer_distances(children: Ints, sizes: Ints, first: Ints, others: Ints, other_sizes: Ints) -> Ints:
-    """min over clusters B of another tree of |A △ B|, for each merge's cluster A: (n − 1,).
+def transfer_distances(tree: Shape, other: Shape) -> Ints:
+    """Return min over clusters B of another tree of |A △ B|, for each merge's cluster A: (n − 1,).
 
     |A △ B| = |A| + |B| − 2|A ∩ B|. While A grows leaf by leaf, from the end of a heavy path of its tree up, |B| − 2|A ∩ B|
-    falls by 2 on the way from that leaf to the other tree's root, so its minimum only falls. That way is a prefix of each of at
-    most log2(n) + 1 heavy paths; with the differences of neighbours as entries a prefix changes one of them, and the least value
-    on a path is the least sum of a suffix. Each leaf is put in at most log2(n) + 1 times: O(n log³ n) for any two trees.
+    falls by 2 on the path from that leaf to the other tree's root, so its minimum only falls. That path is a prefix of each of
+    at most log2(n) + 1 heavy paths; with the differences of neighbours as entries a prefix changes one of them, and the least
+    value on a path is the least sum of a suffix. Each leaf is added at most log2(n) + 1 times: O(n log³ n) for any two trees.
     """
-    n = len(children) + 1
-    spots, segments = _segment_trees(others, other_sizes)
-    own, order = heavy_paths(children, sizes), np.empty(n, dtype=np.int64)
-    order[first[:n]] = np.arange(n)
-    tops = np.flatnonzero((own["top"] == np.arange(2 * n - 1)) & (sizes > 1))
-    distances = np.zeros(n - 1, dtype=np.int64)
-    _measure(tops, own["leaf"][tops], _parents(children), sizes, first, order, spots, segments, distances)
+    distances = np.zeros(len(tree.children), dtype=np.int64)
+    _measure(tree, *_segment_trees(other), distances)
     return distances
 
 
-def _parents(children: Ints) -> Ints:
-    parents = np.full(2 * len(children) + 1, -1)
-    parents[children] = np.arange(len(children) + 1, 2 * len(children) + 1)[:, None]
-    return parents
-
-
-def _segment_trees(children: Ints, sizes: Ints) -> tuple[Records, Records]:
-    """A segment tree for each heavy path, all in one array, whose entries are |B| − |the next B below|."""
-    n, places = len(children) + 1, heavy_paths(children, sizes)
+def _segment_trees(tree: Shape) -> tuple[Records, Records]:
+    """Return the slots of the nodes, and a segment tree for each heavy path, with entries |B| − |the next B below|."""
+    n = len(tree.order)
+    places = np.zeros(2 * n - 1, dtype=PLACE)
+    places["leaf"][:n], places["top"] = np.arange(n), np.arange(2 * n - 1)
+    _place_nodes(tree.children, tree.sizes, places)
     tops = np.flatnonzero(places["top"] == np.arange(2 * n - 1))
     widths = 1 << np.ceil(np.log2(1 + places["step"][places["leaf"][tops]])).astype(np.int64)
     bases = np.cumsum(2 * widths) - 2 * widths
-    number = np.empty(2 * n - 1, dtype=np.int64)
-    number[tops] = np.arange(len(tops))
-    number = number[places["top"]]
-    spots = np.zeros(2 * n - 1, dtype=SPOT)
-    spots["begin"], spots["slot"] = bases[number], widths[number] + places["step"]
-    spots["above"] = _parents(children)[places["top"]]
+    number = np.searchsorted(tops, places["top"])
+    slots = np.zeros(2 * n - 1, dtype=SLOT)
+    slots["begin"], slots["slot"] = bases[number], widths[number] + places["step"]
+    slots["above"] = tree.parents[places["top"]]
     segments = np.zeros(int(2 * widths.sum()), dtype=SEGMENT)
     segments["least"] = NOTHING
-    entries = spots["begin"] + spots["slot"]
-    segments["total"][entries] = np.append(np.ones(n, dtype=np.int64), sizes[children].min(axis=1))
+    entries = slots["begin"] + slots["slot"]
+    segments["total"][entries] = np.append(np.ones(n, dtype=np.int64), tree.sizes[tree.children].min(axis=1))
     segments["least"][entries] = segments["total"][entries]
     _sum_up(bases, widths, segments)
-    return spots, segments
+    return slots, segments
+
+
+@kernel
+def _place_nodes(children: Ints, sizes: Ints, places: Records) -> None:
+    """Fill in the leaf of each path from the leaves up, and the top and the steps from the root down."""
+    n = children.shape[0] + 1
+    for t in range(n - 1):
+        heavy, _ = larger_first(children, sizes, t)
+        places[n + t].leaf = places[heavy].leaf
+    for t in range(n - 2, -1, -1):
+        heavy, _ = larger_first(children, sizes, t)
+        places[heavy].top = places[n + t].top
+        places[heavy].step = places[n + t].step + 1
 
 
 @kernel
@@ -70,53 +75,41 @@ def _sum_up(bases: Ints, widths: Ints, segments: Records) -> None:
 @part
 def _combine(segments: Records, base: int, slot: int) -> None:
     left, right = segments[base + 2 * slot], segments[base + 2 * slot + 1]
-    through = left.least + right.total
     segments[base + slot].total = left.total + right.total
-    segments[base + slot].least = through if through < right.least else right.least
+    segments[base + slot].least = min(left.least + right.total, right.least)
 
 
 @part
-def _shift(leaf: int, change: int, spots: Records, segments: Records) -> int:
-    """Change the values of all nodes above the leaf; the least value on the paths that were touched."""
+def _shift(leaf: int, change: int, slots: Records, segments: Records) -> int:
+    """Add ``change`` to the values of all nodes above the leaf; return the least value on the paths concerned."""
     least = NOTHING
     v = leaf
     while v >= 0:
-        base, slot = spots[v].begin, spots[v].slot
+        base, slot = slots[v].begin, slots[v].slot
         segments[base + slot].total += change
         segments[base + slot].least += change
         slot >>= 1
         while slot > 0:
             _combine(segments, base, slot)
             slot >>= 1
-        if segments[base + 1].least < least:
-            least = segments[base + 1].least
-        v = spots[v].above
+        least = min(least, segments[base + 1].least)
+        v = slots[v].above
     return least
 
 
 @kernel
-def _measure(
-    tops: Ints,
-    bottoms: Ints,
-    parents: Ints,
-    sizes: Ints,
-    first: Ints,
-    order: Ints,
-    spots: Records,
-    segments: Records,
-    distances: Ints,
-) -> None:
-    n = order.shape[0]
-    for path in range(tops.shape[0]):
-        top, v = tops[path], bottoms[path]
-        least = _shift(v, -2, spots, segments)
-        while v != top:
-            u = parents[v]
-            begin = first[v] + sizes[v] if first[v] == first[u] else first[u]
-            for place in range(begin, begin + sizes[u] - sizes[v]):
-                found = _shift(order[place], -2, spots, segments)
-                least = found if found < least else least
-            distances[u - n] = sizes[u] + least
-            v = u
-        for place in range(first[top], first[top] + sizes[top]):
-            _shift(order[place], 2, spots, segments)
+def _measure(tree: Shape, slots: Records, segments: Records, distances: Ints) -> None:
+    n, first, sizes = tree.order.shape[0], tree.first, tree.sizes
+    for leaf in range(n):
+        v, light = leaf, light_sibling(tree, leaf)
+        if light < 0:
+            continue
+        least = _shift(leaf, -2, slots, segments)
+        while light >= 0:
+            for place in range(first[light], first[light] + sizes[light]):
+                least = min(least, _shift(tree.order[place], -2, slots, segments))
+            v = tree.parents[v]
+            distances[v - n] = sizes[v] + least
+            light = light_sibling(tree, v)
+        for place in range(first[v], first[v] + sizes[v]):
+            _shift(tree.order[place], 2, slots, segments)

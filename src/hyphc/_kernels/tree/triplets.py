@@ -1,4 +1,4 @@
-"""Triplets that two trees resolve alike."""
+"""Kernel that counts the triplets that two trees resolve alike."""
 
 from __future__ import annotations
 
@@ -7,41 +7,31 @@ import numpy as np
 from ..._runtime.arrays import Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
 from .lca import Merges, largest_between
+from .passes import Shape
 
 # A subtree of the second tree, open on the stack: the merge that closes it, and its leaves from either side of the split.
 OPEN = record_dtype(("bound", np.int64), ("ones", np.int64), ("others", np.int64))
 
 
 @kernel
-def shared_triplets(
-    children: Ints, first: Ints, sizes: Ints, positions: Ints, merges: Merges, table: Merges
-) -> tuple[int, float]:
-    """Twice the number of triplets that two trees resolve alike: modulo 2⁶⁴, and about.
-
-    The first tree is (children, first, sizes), the second one (merges, table).
+def shared_triplets(tree: Shape, positions: Ints, merges: Merges, table: Merges) -> tuple[int, float]:
+    """Return twice the number of triplets that a tree and a second one, (merges, table), resolve alike: modulo 2⁶⁴, and about.
 
     Ten million leaves have 10²⁰ triplets, more than 64 bits hold; both numbers together are exact (``exact_count``).
     ``positions`` holds, in the first tree's leaf order, each leaf's position in the second; it is sorted in place within each
     subtree from the bottom up. O(Σ sizes) time: n log n for balanced first trees, n² for chains.
     """
     n = positions.shape[0]
-    merged = np.empty(n, dtype=np.int64)
-    sides = np.empty(n, dtype=np.int64)
-    stack = np.empty(n, dtype=OPEN)
+    merged, sides, stack = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=OPEN)
     shared, about = 0, 0.0
     for t in range(n - 1):
-        a, b = children[t, 0], children[t, 1]
-        low, middle, high = first[a], first[b], first[b] + sizes[b]
+        b = tree.children[t, 1]
+        low, middle, high = tree.first[n + t], tree.first[b], tree.first[b] + tree.sizes[b]
         p, q = low, middle
         for m in range(high - low):
-            side = 0 if q == high or (p < middle and positions[p] < positions[q]) else 1
-            sides[m] = side
-            if side == 0:
-                merged[m] = positions[p]
-                p += 1
-            else:
-                merged[m] = positions[q]
-                q += 1
+            sides[m] = 0 if q == high or (p < middle and positions[p] < positions[q]) else 1
+            merged[m] = positions[q if sides[m] else p]
+            p, q = p + 1 - sides[m], q + sides[m]
         for m in range(high - low):
             positions[low + m] = merged[m]
         low_bits, size = _alike_at_split(merged[: high - low], sides, stack, merges, table)
@@ -52,7 +42,7 @@ def shared_triplets(
 
 @part
 def _alike_at_split(positions: Ints, sides: Ints, stack: Records, merges: Merges, table: Merges) -> tuple[int, float]:
-    """Twice the triplets with two leaves on one side of a split and one on the other that the second tree joins the same way.
+    """Return twice the triplets with two leaves on one side of a split that the second tree joins the same way.
 
     The second tree restricted to ``positions`` is the Cartesian tree of the merges between them; it is folded on a stack.
     """
