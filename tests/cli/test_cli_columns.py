@@ -104,17 +104,6 @@ def test_a_column_of_nothing_but_missing_labels_is_refused(capsys):
 # --- batches ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_column_called_a_batch_is_pointed_out_with_both_ways_out(capsys):
-    rows = [f"{i * 7 % 11},{i * i % 13 / 2},{i % 3},{i % 4}" for i in range(16)]
-    file = write("x.csv", "a,b,plate_no,rooms", rows)
-    assert main(["fit", file, "--output", "out"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "batch? clustered by plate_no, which seems to say how rows were measured" in told
-    assert "--exclude plate_no, or show it beside the tree with --annotate plate_no" in told
-    assert "clustered by rooms" not in told
-    assert "clustered by plate\\_no" in Path("out/report.md").read_text()
-
-
 @pytest.mark.parametrize("words", [["--exclude", "run"], ["--annotate", "run"], ["--features", "a,run"]])
 def test_a_batch_that_was_decided_on_is_not_pointed_out(capsys, words):
     file = write("x.csv", "a,b,run", [f"{i * 7 % 11},{i * i % 13 / 2},{i % 3}" for i in range(12)])
@@ -182,15 +171,6 @@ def test_a_header_of_years_can_be_said():
 
 
 # --- numbers with units -------------------------------------------------------------------------------------------------
-
-
-def test_numbers_followed_by_a_unit_are_said_to_be_so():
-    file = write("x.csv", "who,a,weight", [f"p{i},{i * i % 7},{60 + i}.3 kg" for i in range(6)])
-    points = read_points(file)
-    assert (
-        "not used: weight (text: numbers followed by 'kg'; remove that from the file to cluster by them)"
-        in points.notes
-    )
 
 
 def test_numbers_followed_by_a_unit_do_not_name_the_rows():

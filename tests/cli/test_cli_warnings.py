@@ -46,23 +46,6 @@ def test_no_module_but_one_touches_the_warnings_machinery():
     assert found == ["_runtime/user_warnings.py"]
 
 
-@pytest.mark.parametrize("fails", [False, True], ids=["done", "failed"])
-def test_while_a_command_fits_the_machinery_is_as_it_was(wide, monkeypatch, capsys, fails):
-    before, seen, fit = machinery(), [], HypHC.fit
-
-    def looked_at(model, X):
-        seen.append(machinery())
-        if fails:
-            raise ValueError("no")
-        return fit(model, X)
-
-    monkeypatch.setattr(HypHC, "fit", looked_at)
-    assert main(["fit", "wide.npy", "--metric", "linear", "--output", "out"]) == int(fails)
-    assert seen == [before]
-    assert machinery() == before
-    assert "hyphc: column 1 carries" in capsys.readouterr().err
-
-
 def test_a_warning_of_another_thread_is_not_taken_for_the_commands(wide, monkeypatch, capsys):
     fit = HypHC.fit
 

@@ -238,18 +238,6 @@ def test_other_estimators_begin_anew_too(tmp_path):
 # --- score -----------------------------------------------------------------------------------------------------------
 
 
-def test_scores_of_one_tree_do_not_depend_on_the_unit_of_the_metric():
-    # a constant added to all similarities leaves the best tree and the best places as they are
-    scores = [
-        HypHC(metric=lambda rows, c=c: c + 1 / (1 + np.abs(rows[:, :1] - rows[:, 0])), random_state=0)
-        .fit(X[:16])
-        .score(X[16:])
-        for c in (0.0, 1.0, 10.0)
-    ]
-    np.testing.assert_allclose(scores, scores[0])
-    assert -8 <= scores[0] <= -2
-
-
 def test_a_grid_over_metrics_and_neighbours_is_measured_by_one_similarity():
     grid = [{"metric": ["auto", "cosine", "rbf"]}, {"n_neighbors": [2, 5]}]
     search = GridSearchCV(HypHC(random_state=0, effort=0.1), grid, cv=2, refit=False).fit(X)
@@ -260,27 +248,6 @@ def test_a_grid_over_metrics_and_neighbours_is_measured_by_one_similarity():
 
 
 # --- fewer points than clusters --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("rows", "metric", "n_distinct"),
-    [
-        (np.ones((20, 2)), "auto", 1),
-        (np.repeat(np.eye(3), 7, axis=0), "auto", 3),
-        (np.repeat(np.eye(3), 7, axis=0), "cosine", 3),
-        (np.ones((20, 20)), "precomputed", 1),
-        (sp.csr_array((20, 20)), "precomputed", 1),
-    ],
-)
-def test_more_clusters_than_distinct_points_are_warned_of(rows, metric, n_distinct):
-    told = rf"number of distinct points \({n_distinct}\) is smaller than n_clusters \(4\)"
-    with pytest.warns(ConvergenceWarning, match=told) as caught:
-        HypHC(4, metric=metric, random_state=0).fit(rows)
-    assert caught[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        HypHC(n_distinct, metric=metric, random_state=0).fit(rows)
-        HypHC(metric=metric, random_state=0).fit(rows)
 
 
 def test_equal_points_that_must_be_apart_are_not_warned_of():

@@ -140,7 +140,7 @@ def test_names_come_from_the_tree_unless_given(tmp_path):
 
 @given(strategies.trees(min_leaves=1, max_leaves=12))
 def test_every_cluster_is_an_arc_of_the_angles(tree):
-    fields = page._embedding_fields(tree, None, tree.n_leaves, None)
+    fields = page._embedding_fields(collapse(tree, tree.n_leaves), None)
     angles = array(fields["angles"], "<f8")
     order = np.argsort(angles)
     assert np.ptp(angles) < 2 * np.pi
@@ -341,7 +341,7 @@ def test_a_page_holds_the_best_cuts_and_opens_with_the_trees_own_number(tree, da
     n = tree.n_leaves
     weights = data.draw(st.lists(st.integers(0, 9), min_size=n - 1, max_size=n - 1))
     tree = Tree(tree.children, tree.heights, split_weights=weights).with_n_clusters(data.draw(st.integers(1, n)))
-    fields = cut_fields(tree, None, "dasgupta", 1)
+    fields = cut_fields(tree, collapse(tree, tree.n_leaves), "dasgupta", 1)
     assert fields["opening"] == tree.n_clusters
     assert sorted(fields["cuts"]) == list(range(1, n + 1))
     for k, nodes in fields["cuts"].items():

@@ -149,25 +149,6 @@ def test_fields_of_a_similarity_that_are_exempt_leave_the_tree_as_it_is():
     np.testing.assert_array_equal(*trees)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (Constraints(order=np.arange(12)), Constraints(order=np.array([*range(6), *range(11, 5, -1)]))),
-        (
-            Constraints(clusters=MultiTree([12, 12, *[13] * 11, -1], 12)),
-            Constraints(clusters=MultiTree([13, 12, 12, *[13] * 10, -1], 12)),
-        ),
-    ],
-    ids=["order", "tree"],
-)
-def test_a_checkpoint_refuses_other_constraints(one, other, tmp_path):
-    HypHC(constraints=one, random_state=0, checkpoint=tmp_path).fit(ROWS)
-    with pytest.raises(
-        ValueError, match=r"holds a fit with other constraints \([0-9a-f]{8}…, not [0-9a-f]{8}…\); choose"
-    ):
-        HypHC(constraints=other, random_state=0, checkpoint=tmp_path).fit(ROWS)
-
-
 def kernel(power: int):
     return lambda X: (X @ X.T + 9.0) ** power
 

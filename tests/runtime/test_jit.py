@@ -1,4 +1,4 @@
-"""Kernels: what Python may call, compilation that fails or collects garbage, fields of records, documented modules of numba."""
+"""Kernels: what Python may call, compilation that fails or collects garbage, fields of records."""
 
 from __future__ import annotations
 
@@ -93,22 +93,6 @@ def test_a_kernel_that_fails_to_compile_leaves_the_count_of_compilations_as_it_w
         njit(wrong)(3)
     assert listener.started == []
     assert listener.seconds > 0
-
-
-# What numba's reference manual documents, and the events of its developer manual.
-DOCUMENTED = {"numba", "numba.extending", "numba.core.event"}
-
-
-@pytest.mark.parametrize("module", sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.py")))
-def test_only_documented_modules_of_numba_are_imported(module):
-    imported: set[str] = set()
-    for node in ast.walk(ast.parse((SOURCES / module).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            imported |= {alias.name for alias in node.names}
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            submodules = {f"{node.module}.{alias.name}" for alias in node.names}
-            imported |= submodules if node.module == "numba.core" else {node.module}
-    assert {name for name in imported if name.split(".")[0] in ("numba", "llvmlite")} <= DOCUMENTED
 
 
 def test_a_field_that_plain_python_could_not_read_is_refused():

@@ -147,14 +147,6 @@ def test_one_axis_is_refused_with_the_remedy():
 # --- differences -----------------------------------------------------------------------------------------------------
 
 
-def test_differences_of_a_sparse_matrix_are_those_of_the_full_one():
-    rows = X * (np.abs(X) > 0.5)
-    full, sparse = hyphc.differences(TREE, rows), hyphc.differences(TREE, sp.csr_array(rows))
-    assert full.names == sparse.names
-    assert_array_equal(full.effects, sparse.effects)
-    assert_array_equal(full.columns, hyphc.differences(TREE, sp.coo_matrix(rows)).columns)
-
-
 @pytest.mark.parametrize("kind", ["generator", "set", "bytes", "None", "rows of different lengths", "complex numbers"])
 def test_differences_refuses_what_is_no_table(kind):
     make, told = NO_TABLES[kind]

@@ -12,6 +12,9 @@ from .._runtime.validation import require_memory
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
 
+# Columns of a table that are put in order by their correlations, which takes all pairs of them.
+MOST_COLUMNS = 1000
+
 
 def single_linkage(similarity: SimilarityLike) -> Tree:
     """Single linkage on the distances 1 − w, by SciPy: O(n²) time and memory."""
@@ -40,6 +43,22 @@ def ward_linkage(similarity: SimilarityLike) -> Tree:
     Ward's criterion is a sum of squares only for Euclidean distances; on 1 − w it is the same recurrence without that meaning.
     """
     return _linkage(similarity, "ward")
+
+
+def correlation_linkage(values: npt.NDArray[np.floating]) -> Tree | None:
+    """Return the average-linkage tree of the columns of a table, (n, d), by correlation; None for few or very many columns.
+
+    Missing values count as the mean of their column.
+    """
+    if not 3 <= values.shape[1] <= MOST_COLUMNS:
+        return None
+    known = np.isfinite(values)
+    means = np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    away = np.where(known, values - means, 0.0)
+    length = np.sqrt((away**2).sum(axis=0))
+    unit = away / np.where(length > 0, length, 1.0)
+    alike = (1.0 + np.clip(unit.T @ unit, -1.0, 1.0)) / 2.0
+    return average_linkage((alike + alike.T) / 2.0)
 
 
 def _linkage(similarity: SimilarityLike, method: Literal["single", "average", "complete", "ward"]) -> Tree:

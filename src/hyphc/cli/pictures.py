@@ -149,9 +149,9 @@ def draw(
     for legend in legends[:-1]:
         legend.remove()
     for legend in legends:
-        legend.set_title("cluster" if labels is None else printable([label_name])[0][0].replace("$", r"\$"))
+        legend.set_title("cluster" if labels is None else printable([label_name], None)[0][0].replace("$", r"\$"))
     if title is not None:
-        (shown,), style = printable([title])
+        (shown,), style = printable([title], None)
         figure.suptitle(shown, **style)
     _save(figure, path)
 

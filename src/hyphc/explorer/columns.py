@@ -7,26 +7,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import baselines
 from .._runtime import palette
 from .._runtime.arrays import Ints
 from .._runtime.table_columns import label_classes, parse_columns
 from .._runtime.validation import as_floats
+from ..baselines.linkage import correlation_linkage
 from ..scores.differences import Compare, differences
-from ..similarity import as_similarity
 from ..tree import Tree
-from .groups import CollapsedTree
+from .groups import PageTree
 from .packing import Fields, encode_array
 
 # Values of features in a page: 20 MB, a third more when written as text.
 MAX_VALUES = 5_000_000
-# Features that are put in order by their correlations, which takes all pairs of them.
-MOST_ORDERED = 1000
 # Number of distinctive columns listed for each cluster, and for the two sides of each split.
 TOP_COLUMNS: dict[Compare, int] = {"rest": 6, "parts": 4}
 
 
-def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: CollapsedTree | None) -> Fields:
+def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: PageTree) -> Fields:
     """Return classes of any type with codes, −1 where missing, and the colours of the first column."""
     values = np.asarray(labels)
     if values.shape != (n,):
@@ -35,15 +32,16 @@ def label_fields(labels: npt.ArrayLike, name: str | None, n: int, groups: Collap
     return _class_fields(name or str(getattr(labels, "name", None) or "label"), codes, classes, 0, groups)
 
 
-def annotation_fields(annotations: Any, n: int, groups: CollapsedTree | None, first: int) -> list[Fields]:
+def annotation_fields(annotations: Any, n: int, groups: PageTree, first: int) -> list[Fields]:
     """Return a record for each column: classes with codes (−1 missing), or numbers (NaN missing), and its colours.
 
     ``first`` is the number of the first column: 1 after labels, which are column 0.
     """
     fields: list[Fields] = []
-    for number, column in enumerate(parse_columns(annotations, n, "annotations"), first):
+    given = [] if annotations is None else parse_columns(annotations, n, "annotations")
+    for number, column in enumerate(given, first):
         if column.numbers is not None:
-            values = groups.means(column.numbers[:, None])[:, 0] if groups else column.numbers
+            values = groups.means(column.numbers[:, None])[:, 0]
             colours = palette.themed(palette.ramp(number), palette.ramp(number, dark=True))
             fields.append({"name": column.name, "values": encode_array(values, "<f4"), "colours": colours})
         else:
@@ -52,13 +50,11 @@ def annotation_fields(annotations: Any, n: int, groups: CollapsedTree | None, fi
     return fields
 
 
-def _class_fields(
-    name: str, codes: Ints, classes: tuple[str, ...], number: int, groups: CollapsedTree | None
-) -> Fields:
+def _class_fields(name: str, codes: Ints, classes: tuple[str, ...], number: int, groups: PageTree) -> Fields:
     slots = palette.slots(np.bincount(codes[codes >= 0], minlength=len(classes)))
     own = palette.class_colors(number, int(slots.max(initial=-1)) + 1)
     light = np.vstack([own, np.full(3, palette.OTHERS), np.full(3, palette.MISSING)])[slots]
-    shown = groups.most_frequent(codes) if groups else codes
+    shown = groups.most_frequent(codes)
     return {"name": name, "names": classes, "codes": encode_array(shown, "<i4"), "colours": palette.themed(light)}
 
 
@@ -83,9 +79,9 @@ def feature_values(features: Any, n: int) -> tuple[list[str], npt.NDArray[Any]]:
     return columns or [f"feature {j}" for j in range(values.shape[1])], values
 
 
-def feature_fields(names: list[str], values: npt.NDArray[Any], groups: CollapsedTree | None) -> Fields:
+def feature_fields(names: list[str], values: npt.NDArray[Any], groups: PageTree) -> Fields:
     """Return the table, and the order of columns in its heat map: correlated ones side by side."""
-    shown = groups.means(values) if groups else values
+    shown = groups.means(values)
     if shown.size > MAX_VALUES:
         most = MAX_VALUES // len(shown)
         raise ValueError(f"features has {shown.shape[1]} columns for {len(shown)} leaves; pass at most {most}.")
@@ -98,19 +94,11 @@ def feature_fields(names: list[str], values: npt.NDArray[Any], groups: Collapsed
 
 def order_by_correlation(values: npt.NDArray[Any]) -> Ints:
     """Return an order of columns with correlated ones side by side; the given order for few or very many."""
-    d = values.shape[1]
-    if not 3 <= d <= MOST_ORDERED:
-        return np.arange(d)
-    known = np.isfinite(values)
-    counts = np.maximum(known.sum(axis=0), 1)
-    away = np.where(known, values - np.where(known, values, 0.0).sum(axis=0) / counts, 0.0)
-    length = np.sqrt((away**2).sum(axis=0))
-    unit = away / np.where(length > 0, length, 1.0)
-    alike = (1.0 + np.clip(unit.T @ unit, -1.0, 1.0)) / 2.0
-    return baselines.average_linkage(as_similarity((alike + alike.T) / 2.0, "precomputed")).leaf_order()
+    tree = correlation_linkage(values)
+    return np.arange(values.shape[1]) if tree is None else tree.leaf_order()
 
 
-def difference_fields(tree: Tree, names: list[str], values: npt.NDArray[Any], shown: int) -> Fields:
+def difference_fields(tree: Tree, values: npt.NDArray[Any], shown: int) -> Fields:
     """Return for each merge on the page the columns that differ most from the rest, and between its children."""
     fields: Fields = {}
     for compare, top in TOP_COLUMNS.items():

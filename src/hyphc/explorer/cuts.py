@@ -9,17 +9,17 @@ from ..tree import Tree
 from ..tree.condense import is_split, split_order
 from ..tree.criteria import NodeScores
 from ..tree.prunings import CONDENSED, best_prunings, fewest_clusters, most_clusters, require_size
-from .groups import CollapsedTree
+from .groups import PageTree
 from .packing import Fields, encode_array
 
 # Clusters of the largest best pruning that is looked up; with more of them the last merges are undone. 50 have 1 275 nodes.
 LARGEST_K = 50
 
 
-def cut_fields(tree: Tree, groups: CollapsedTree | None, criterion: str | NodeScores, min_size: float | None) -> Fields:
+def cut_fields(tree: Tree, groups: PageTree, criterion: str | NodeScores, min_size: float | None) -> Fields:
     """Return the number of clusters at first, and the data that the page needs to cut its tree as ``Tree.cut`` does."""
     require_size(tree, min_size)
-    n_shown = tree.n_leaves if groups is None else len(groups.sizes)
+    n_shown = groups.tree.n_leaves
     if criterion == CONDENSED:
         fields = _condensed_fields(tree, n_shown, min_size)
     else:
@@ -60,9 +60,7 @@ def _condensed_fields(tree: Tree, n_shown: int, min_size: float | None) -> Field
     }
 
 
-def _pruning_fields(
-    tree: Tree, groups: CollapsedTree | None, criterion: str | NodeScores, min_size: float, most: int
-) -> Fields:
+def _pruning_fields(tree: Tree, groups: PageTree, criterion: str | NodeScores, min_size: float, most: int) -> Fields:
     """Return {k: nodes} of the best prunings, as nodes of the page's tree."""
     if criterion == "height" and min_size == 1:  # the page computes these cuts itself
         return {}
@@ -89,10 +87,8 @@ def _forced_fields(tree: Tree, n_shown: int) -> Fields:
     }
 
 
-def _to_page_nodes(tree: Tree, nodes: Ints, groups: CollapsedTree | None) -> Ints | None:
+def _to_page_nodes(tree: Tree, nodes: Ints, groups: PageTree) -> Ints | None:
     """Return the nodes as the page numbers them; None if one of them lies inside a collapsed group."""
-    if groups is None:
-        return nodes
     n, k = tree.n_leaves, len(groups.sizes)
     low = nodes < 2 * n - k
     within = groups.of[tree.leaf_order()[tree._first[nodes]]]

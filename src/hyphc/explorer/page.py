@@ -35,7 +35,7 @@ from .columns import (
     palette_fields,
 )
 from .cuts import cut_fields
-from .groups import CollapsedTree, collapse
+from .groups import PageTree, collapse
 from .inline import Page
 from .packing import Fields, encode_array
 from .sprite import sprite
@@ -52,26 +52,6 @@ MAX_LEAVES = 200_000
 ONE_RADIUS = 1e-6
 # Costs that differ by less than this share are equal up to the order of summation.
 SAME_COST = 1e-9
-
-_SCRIPTS = (
-    "hyperbolic",
-    "model",
-    "columns",
-    "colours",
-    "scene",
-    "thumbs",
-    "disk",
-    "overlay",
-    "across",
-    "dendrogram",
-    "heatmap",
-    "panel",
-    "svg",
-    "picture",
-    "explorer",
-    "controls",
-    "main",
-)
 
 
 def explore(
@@ -150,8 +130,8 @@ def explore(
     tree = as_tree(tree)
     n = tree.n_leaves
     called = tree.names if names is None else check_names(names, n)
-    groups = collapse(tree, MAX_LEAVES) if n > MAX_LEAVES else None
-    shown = groups.tree if groups else tree
+    groups = collapse(tree, MAX_LEAVES)
+    shown, is_whole = groups.tree, groups.is_whole
     heading = title if title is not None else f"Tree of {n:,} point{'s' * (n > 1)}".replace(",", "\u202f")
     data: Fields = {
         "title": heading,
@@ -160,19 +140,17 @@ def explore(
         "children": encode_array(shown.children, "<i4"),
         "heights": encode_array(shown.heights, "<f8"),
         "support": None if tree.support is None else encode_array(tree.support[n - shown.n_leaves :], "<f4"),
-        "weights": encode_array(groups.sizes, "<i4") if groups else None,
-        "rows": encode_array(groups.first, "<i4") if groups else None,
+        "weights": None if is_whole else encode_array(groups.sizes, "<i4"),
+        "rows": None if is_whole else encode_array(groups.first, "<i4"),
         "rowsFrom": rows_from,
-        "names": groups.names(called, rows_from) if groups else called,
+        "names": groups.names(called, rows_from),
         "labels": None if labels is None else label_fields(labels, label_name, n, groups),
-        "annotations": []
-        if annotations is None
-        else annotation_fields(annotations, n, groups, int(labels is not None)),
+        "annotations": annotation_fields(annotations, n, groups, int(labels is not None)),
         "colours": palette_fields(),
         "zeroIsEqual": zero_is_equal(tree),
-        **_table_fields(tree, features, shown.n_leaves, groups),
-        "sprite": None if images is None else sprite(_chosen(images, n, groups), shown.n_leaves),
-        **_embedding_fields(shown, embedding, n, groups),
+        **_table_fields(tree, features, groups),
+        "sprite": None if images is None else sprite(groups.chosen(images), shown.n_leaves),
+        **_embedding_fields(groups, embedding),
         **_similarity_fields(tree, similarity, shown.n_leaves),
         **cut_fields(tree, groups, criterion, min_size),
     }
@@ -184,7 +162,9 @@ def page(title: str, data: Fields) -> bytes:
     """Return the HTML file: template, style, data and scripts in one, with a content security policy of their hashes."""
     folder = resources.files(__package__) / "assets"
     style = (folder / "style.css").read_text(encoding="utf-8")
-    script = "".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
+    # main.js begins when all others are defined, in whichever order
+    scripts = sorted((file.name == "main.js", file.name) for file in folder.iterdir() if file.name.endswith(".js"))
+    script = "".join((folder / name).read_text(encoding="utf-8") for _, name in scripts)
     script = f'"use strict";\n(() => {{\n{script}}})();\n'
     from .. import __version__
 
@@ -208,29 +188,23 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _chosen(values: npt.ArrayLike, n: int, groups: CollapsedTree | None) -> npt.NDArray[Any]:
-    """Return the rows of ``values`` that the page shows: all, or those of the groups' first members."""
-    array = np.asarray(values)
-    return array[groups.first] if groups and len(array) == n else array
-
-
-def _table_fields(tree: Tree, features: Any, shown: int, groups: CollapsedTree | None) -> Fields:
+def _table_fields(tree: Tree, features: Any, groups: PageTree) -> Fields:
     """Return the features, and those that distinguish clusters."""
     if features is None:
         return {"features": None, "differences": None}
     names, values = feature_values(features, tree.n_leaves)
-    fields = feature_fields(names, values, groups)
-    return {"features": fields, "differences": difference_fields(tree, names, values, shown)}
+    distinctive = difference_fields(tree, values, groups.tree.n_leaves)
+    return {"features": feature_fields(names, values, groups), "differences": distinctive}
 
 
-def _embedding_fields(shown: Tree, embedding: npt.ArrayLike | None, n: int, groups: CollapsedTree | None) -> Fields:
+def _embedding_fields(groups: PageTree, embedding: npt.ArrayLike | None) -> Fields:
     """Return angles counter-clockwise from the widest gap and, unless the points have one radius, their depths."""
     if embedding is None:
-        points = encode_by_height(shown)
+        points = encode_by_height(groups.tree)
     else:
-        if np.shape(embedding) != (n, 2):
+        if np.shape(embedding) != (n := len(groups.of), 2):
             raise ValueError(f"embedding has shape {np.shape(embedding)}; pass ({n}, 2), a point for each leaf.")
-        points, _ = geometry.check_ball("embedding", _chosen(embedding, n, groups))
+        points, _ = geometry.check_ball("embedding", groups.chosen(embedding))
     angles = np.arctan2(points[:, 1], points[:, 0])
     order, _ = circle_order(angles)
     unrolled = np.empty_like(angles)

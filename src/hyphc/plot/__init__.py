@@ -14,9 +14,8 @@ except ImportError as error:
 
 from .animation import Recorder, animate
 from .clustermap import clustermap
-from .clusters import cluster_scores
 from .condensed_tree import condensed_tree
-from .curve import training_curve
+from .curves import cluster_scores, training_curve
 from .dendrogram import dendrogram
 from .disk import disk
 from .heatmap import heatmap

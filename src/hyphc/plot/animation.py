@@ -11,15 +11,14 @@ import matplotlib.pyplot as plt
 import numpy.typing as npt
 from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.axes import Axes
-from matplotlib.patches import Circle
 
 from .._runtime.arrays import Floats
 from .._runtime.atomic_write import atomic_write
 from .._runtime.progress import Progress
-from ..continuous.solver import EmbedResult, embed
+from ..continuous.solver import embed
 from ..hyperbolic.decode import decode
 from ..similarity import SimilarityLike
-from .common import add_legend, apply_layout, axes_or_new, groups_of
+from .common import apply_layout, axes_or_new, groups_of
 from .disk import Artists
 
 # Points move most at first: frames are taken at iterations that grow like a power of the frame's number.
@@ -105,11 +104,7 @@ def animate(
     groups = groups_of(last, last, labels)
     own_figure = ax is None
     ax = axes_or_new(ax, (5.0, 4.4))
-    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor="0.8", linewidth=0.8))
-    ax.set(xlim=(-1.04, 1.04), ylim=(-1.04, 1.04), aspect="equal")
-    ax.axis("off")
     artists, caption = Artists(ax, groups), ax.set_title("\n", fontsize=9)
-    add_legend(ax, groups)
 
     def show(frame: Progress) -> list[Any]:
         leaves = _leaves(frame)
@@ -134,14 +129,15 @@ def animate(
 
 
 def _frames(run: Any, options: dict[str, Any]) -> list[Progress]:
-    if isinstance(run, Recorder):
-        recorder, result = run, None
-        if options:
-            raise ValueError(f"{sorted(options)} are options of embed; pass a similarity to run it here.")
-    else:
-        recorder = Recorder()
+    recorder = run if isinstance(run, Recorder) else Recorder()
+    frames = recorder.frames
+    if recorder is not run:
         result = embed(run, callback=recorder, **options)
-    frames = recorder.frames or _still(result)
+        if not frames:  # a run without iterations, as for two points
+            still: Any = {"decoded_cost": result.cost, "embedding": result.embedding}
+            frames = [Progress("embedding", result.cost, 0.0, lambda: result.tree, **still)]
+    elif options:
+        raise ValueError(f"{sorted(options)} are options of embed; pass a similarity to run it here.")
     if not frames:
         raise ValueError("The recorder is empty; pass it as the callback of embed or HypHC, with max_iter >= 1.")
     n_components = _leaves(frames[0]).shape[1]
@@ -153,11 +149,3 @@ def _frames(run: Any, options: dict[str, Any]) -> list[Progress]:
 def _leaves(frame: Progress) -> Floats:
     assert frame.embedding is not None  # frames are of the continuous stage
     return frame.embedding
-
-
-def _still(result: EmbedResult | None) -> list[Progress]:
-    """Return one frame for a run without iterations, as for two points."""
-    if result is None:
-        return []
-    leaves = result.embedding
-    return [Progress("embedding", result.cost, 0.0, lambda: result.tree, decoded_cost=result.cost, embedding=leaves)]

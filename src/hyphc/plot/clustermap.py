@@ -10,45 +10,42 @@ import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
-from .. import baselines
 from .._runtime import palette
-from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats, Ints
 from .._runtime.table_columns import parse_columns
-from ..similarity import as_similarity
+from .._runtime.validation import require_choice
+from ..baselines.linkage import correlation_linkage
 from ..tree import Tree
 from ..tree.layout import layout
 from .common import (
     BRANCH_COLOR,
     GREY_IS_MISSING,
     LINE_HEIGHT,
-    LONGEST_NAME,
     MISSING_COLOR,
     Groups,
     Scale,
     apply_layout,
     color_column,
+    draw_lines,
     groups_of,
     height_label,
     names_of,
-    note_thinned,
+    require_at_least,
     tree_from,
+    write_along,
 )
-from .glyphs import printable
+from .glyphs import LONGEST_NAME, printable
 
 # About the pixels of a figure: more rows, and more branches, could not be distinguished.
 MAX_ROWS, MAX_TIPS = 1000, 400
 MOST_NAMES = 110  # rows whose names are written
-# Columns that are put in order by their correlations, which takes all pairs of them.
-MOST_ORDERED = 1000
 # Standard deviations at which colours end; of columns as they are, the share of values within the ends.
 ENDS, WITHIN = 2.5, 0.98
-FONT, SMALLEST_FONT = 8.0, 5.0
+FONT = 8.0
 LETTER = 0.62  # width of a letter, as a share of the font's size
 # Points of print: a strip, the gap between parts, the tree of columns, a title, a scale's bar, a line that says what is left out.
 STRIP, GAP, COLUMN_TREE, TITLE, BAR, NOTE = 11.0, 5.0, 48.0, 20.0, 9.0, 14.0
@@ -101,14 +98,12 @@ def clustermap(
     -----
     O(n d + d³), the last for ordered columns alone.
     """
-    if columns not in ("similar", "given"):
-        raise ValueError(f"columns={columns!r} is unknown; choose 'similar' or 'given'.")
-    if max_rows < 1:
-        raise ValueError(f"max_rows={max_rows} shows nothing; choose max_rows >= 1.")
+    require_choice("columns", columns, ("similar", "given"))
+    require_at_least("max_rows", max_rows, 1)
     source, tree = tree, tree_from(tree)
     called, values = _table(X, tree.n_leaves)
     shown = _zscore(values) if standardize else values
-    ordered = _column_tree(_zscore(values)) if columns == "similar" else None
+    ordered = correlation_linkage(values) if columns == "similar" and tree.n_leaves > 2 else None
     order = np.arange(len(called)) if ordered is None else ordered.leaf_order()
     strips = [groups_of(source, tree, labels)]
     if annotations is not None:
@@ -133,14 +128,15 @@ def clustermap(
     if ordered is not None:
         _draw_column_tree(frame, ordered)
     if title is not None:
-        (written,), style = printable([title])
+        (written,), style = printable([title], None)
         frame.ax.set_title(written, **style, y=1.0, pad=GAP + (0.0 if ordered is None else COLUMN_TREE))
-    _write(frame, [called[c] for c in order.tolist()], "x")
+    write_along(frame.ax, "x", [called[c] for c in order.tolist()], frame.width / len(called), FONT)
+    frame.ax.yaxis.tick_right()
+    frame.ax.yaxis.set_label_position("right")
     if left_out:
-        frame.ax.yaxis.set_label_position("right")
         frame.ax.set_ylabel(left_out, fontsize=FONT, color=BRANCH_COLOR)
     elif rows is not None:
-        _write(frame, [rows[leaf] for leaf in leaves.tolist()], "y")
+        write_along(frame.ax, "y", [rows[leaf] for leaf in leaves.tolist()], frame.height / len(rows), FONT)
     _draw_legends(frame, strips, picture, "standard deviations" if standardize else "value")
     return frame.ax
 
@@ -203,21 +199,9 @@ def _table(X: Any, n: int) -> tuple[list[str], Floats]:
 
 def _zscore(values: Floats) -> Floats:
     """Return z-scores of the columns; 0 in a constant column, NaN stays."""
-    known = np.isfinite(values)
-    counts = np.maximum(known.sum(axis=0), 1)
-    away = np.where(known, values, 0.0)
-    away = np.where(known, values - away.sum(axis=0) / counts, np.nan)
-    deviation = np.sqrt(np.nansum(away**2, axis=0) / counts)
-    return np.asarray(away / np.where(deviation > 0, deviation, 1.0))
-
-
-def _column_tree(values: Floats) -> Tree | None:
-    """Return the average-linkage tree of the columns by correlation; None for few columns, and for very many."""
-    if not 3 <= values.shape[1] <= MOST_ORDERED or len(values) < 3:
-        return None
-    rows = np.nan_to_num(values).T
-    correlations = np.clip(rows @ rows.T / max(len(values), 1), -1.0, 1.0)
-    return baselines.average_linkage(as_similarity((1.0 + correlations) / 2.0, "precomputed"))
+    known = np.ma.masked_invalid(values)
+    deviation = np.ma.filled(known.std(axis=0), 0.0)
+    return np.ma.filled((known - known.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0), np.nan)
 
 
 def run_means(values: Floats, max_rows: int) -> Floats:
@@ -268,7 +252,7 @@ def _draw_strips(frame: TableAxes, strips: Sequence[Groups], leaves: Ints, max_r
         colours = groups.colors()[groups.codes[leaves[middle]]]
         strip.imshow(colours[:, None, :], aspect="auto", extent=(0, 1, n - 0.5, -0.5), interpolation="nearest")
         strip.spines[:].set_visible(False)
-        (name,), style = printable(abbreviate([groups.title], LONGEST_NAME))
+        (name,), style = printable([groups.title])
         strip.set_xticks([0.5], [name], rotation=90, fontsize=FONT, **style)
         strip.tick_params(length=0)
         strip.set_yticks([])
@@ -277,8 +261,7 @@ def _draw_strips(frame: TableAxes, strips: Sequence[Groups], leaves: Ints, max_r
 def _draw_tree(frame: TableAxes, tree: Tree, strips: Sequence[Groups]) -> None:
     beside = frame.inset(-2 * GAP - len(strips) * STRIP - frame.tree, 0.0, frame.tree, frame.height)
     part = layout(tree, MAX_TIPS, to_scale=True)
-    colours: Any = strips[0].branch_colors(tree, part.ends)
-    beside.add_collection(LineCollection(list(part.lines[..., ::-1]), colors=colours, linewidths=0.7), autolim=False)
+    draw_lines(beside, part.lines[..., ::-1], strips[0].branch_colors(tree, part.ends), 0.7)
     top = float(tree.heights[-1]) if tree.n_leaves > 1 else 1.0
     low = float(part.lines[..., 1].min(initial=top)) if len(part.tips) < tree.n_leaves else 0.0
     beside.set(xlim=(top + 0.02 * (top - low or 1.0), low), ylim=(tree.n_leaves - 0.5, -0.5), yticks=[])
@@ -289,27 +272,9 @@ def _draw_tree(frame: TableAxes, tree: Tree, strips: Sequence[Groups]) -> None:
 
 def _draw_column_tree(frame: TableAxes, tree: Tree) -> None:
     above = frame.inset(0.0, frame.height + 2.0, frame.width, COLUMN_TREE - GAP)
-    part = layout(tree)
-    above.add_collection(LineCollection(list(part.lines), colors=[BRANCH_COLOR], linewidths=0.7), autolim=False)
+    draw_lines(above, layout(tree).lines, [BRANCH_COLOR], 0.7)
     above.set(xlim=(-0.5, tree.n_leaves - 0.5), ylim=(0.0, 1.03 * float(tree.heights[-1]) or 1.0))
     above.axis("off")
-
-
-def _write(frame: TableAxes, names: Sequence[str], axis: Literal["x", "y"]) -> None:
-    """Write names along an axis in a font that fits; where even the smallest does not, every second, third, … of them."""
-    room = (frame.width if axis == "x" else frame.height) / len(names)
-    size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, FONT))
-    step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
-    written, style = printable(abbreviate(names[::step], LONGEST_NAME))
-    places = np.arange(0, len(names), step)
-    if axis == "x":
-        frame.ax.set_xticks(places, written, rotation=90, fontsize=size, **style)
-    else:
-        frame.ax.yaxis.tick_right()
-        frame.ax.yaxis.set_label_position("right")
-        frame.ax.set_yticks(places, written, fontsize=size, **style)
-    frame.ax.tick_params(axis=axis, length=0)
-    note_thinned(frame.ax, axis, step)
 
 
 def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str) -> None:
@@ -332,7 +297,7 @@ def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, labe
 
 def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: str) -> Axes:
     """Return axes for a colour bar, below its name."""
-    (name,), style = printable(abbreviate([label], LONGEST_NAME))
+    (name,), style = printable([label])
     bar = frame.inset(corner[0], corner[1] - height - FONT * LINE_HEIGHT, BAR, height)
     bar.set_title(name, loc="left", fontsize=FONT, pad=3.0, **style)
     bar.tick_params(labelsize=FONT - 1)
@@ -340,19 +305,10 @@ def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: st
 
 
 def _legend(frame: TableAxes, groups: Groups, entries: list[Line2D], corner: tuple[float, float]) -> Legend:
-    (title,), _ = printable(abbreviate([groups.title], LONGEST_NAME))
-    families = printable(groups.names)[1]["fontfamily"]
+    font: Any = {"family": printable(groups.names)[1]["fontfamily"], "size": FONT}
+    style: Any = {"frameon": False, "alignment": "left", "borderaxespad": 0.0, "handletextpad": 0.2}
+    style |= {"loc": "upper left", "bbox_to_anchor": (corner[0] / frame.width, corner[1] / frame.height)}
+    title, texts = printable([groups.title])[0][0], [str(entry.get_label()) for entry in entries]
     return Legend(
-        frame.ax,
-        entries,
-        [str(entry.get_label()) for entry in entries],
-        title=title.replace("$", r"\$"),
-        loc="upper left",
-        bbox_to_anchor=(corner[0] / frame.width, corner[1] / frame.height),
-        prop={"family": families, "size": FONT},
-        title_fontproperties={"family": families, "size": FONT},
-        frameon=False,
-        alignment="left",
-        borderaxespad=0.0,
-        handletextpad=0.2,
+        frame.ax, entries, texts, title=title.replace("$", r"\$"), prop=font, title_fontproperties=font, **style
     )

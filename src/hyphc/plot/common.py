@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.lines import Line2D
 
 from .._kernels.tree.passes import smallest_leaves, subtree_sums
 from .._runtime import palette
-from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats, Ints
 from .._runtime.table_columns import TableColumn, label_classes
-from ..tree import Tree, TreeLike, as_tree
+from ..tree import Tree, as_tree
 from ..tree.layout import Layout
 from ..tree.prunings import own_clusters
 from ..tree.validation import check_names
@@ -32,7 +32,7 @@ MIXED_COLOR = (palette.MIXED,) * 3
 # Support from which on a cluster is marked as sure, and as fair; the fills of these marks and of all others.
 SUPPORT_STEPS, SUPPORT_FILLS = (0.95, 0.8), ("black", "0.6", "white")
 LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
-LONGEST_NAME = 28  # letters
+SMALLEST_FONT = 5.0  # points
 GREY_IS_MISSING = "grey: missing"
 
 
@@ -67,8 +67,7 @@ class Groups:
 
     def legend_entries(self) -> list[Line2D]:
         colors = self.colors()
-        named = enumerate(printable(abbreviate(self.names, LONGEST_NAME))[0])
-        entries = [_entry(colors[k], self.marker(k), name) for k, name in named]
+        entries = [_entry(colors[k], self.marker(k), name) for k, name in enumerate(printable(self.names)[0])]
         if self.n_rare:
             entries.append(_entry(OTHERS_COLOR, MARKERS[0], f"{self.n_rare} others"))
         if (self.codes == -1).any():
@@ -102,9 +101,8 @@ class Scale(Groups):
     def colorbar(self, figure: Any, **options: Any) -> None:
         """Draw a colour bar beside the axes, with a note below if values are missing."""
         colours = ListedColormap(self.colors()[:-2].tolist())
-        bar = figure.colorbar(
-            ScalarMappable(Normalize(self.low, self.high), colours), **{"label": self.title, **options}
-        )
+        mapped = ScalarMappable(Normalize(self.low, self.high), colours)
+        bar = figure.colorbar(mapped, **{"label": self.title, **options})
         if (self.codes < 0).any():
             bar.ax.set_xlabel(GREY_IS_MISSING, loc="left", fontsize=7)
 
@@ -138,41 +136,36 @@ def tree_from(source: Any) -> Tree:
             return found
     if hasattr(source, "fit"):
         raise ValueError(f"{type(source).__name__} is not fitted; call fit before plotting it.")
-    linkage: TreeLike = source
-    return as_tree(linkage)
+    return as_tree(source)
 
 
 def groups_of(source: Any, tree: Tree, labels: npt.ArrayLike | None) -> Groups:
     """Return groups by label; without labels, the clusters of the model or of an automatic cut of the tree."""
-    if labels is not None:
-        name, values = getattr(labels, "name", None) or "label", np.asarray(labels)
-        if values.dtype.kind == "f" and _measures(values):
-            return scale_of(str(name), _check_labels(values, tree.n_leaves).astype(np.float64))
-        return _group(values, tree.n_leaves, str(name), 0)
-    clusters = getattr(source, "labels_", None)
-    return cluster_groups(tree, own_clusters(tree).labels if clusters is None else clusters)
+    if labels is None:
+        clusters = getattr(source, "labels_", None)
+        return cluster_groups(tree, own_clusters(tree).labels if clusters is None else clusters)
+    name, values = str(getattr(labels, "name", None) or "label"), _check_labels(labels, tree)
+    if values.dtype.kind == "f" and _measures(values):
+        return scale_of(name, values.astype(np.float64))
+    return _group_codes(*label_classes(values), name, 0)
 
 
 def cluster_groups(tree: Tree, clusters: npt.ArrayLike) -> Groups:
     """Return flat clusters, one label a leaf, as groups in the palette of clusters."""
-    return _group(np.asarray(clusters), tree.n_leaves, "cluster", None)
+    return _group_codes(*label_classes(_check_labels(clusters, tree)), "cluster", None)
+
+
+def _check_labels(labels: npt.ArrayLike, tree: Tree) -> npt.NDArray[Any]:
+    values, n = np.asarray(labels), tree.n_leaves
+    if values.shape != (n,):
+        raise ValueError(f"labels have shape {values.shape} and the tree {n} leaves; give one label for each leaf.")
+    return values
 
 
 def _measures(values: npt.NDArray[Any]) -> bool:
     """Return whether numbers are quantitative: more distinct values than a palette has colours, and not all integers."""
     known = np.unique(values[np.isfinite(values)])
     return len(known) > len(palette.CLUSTERS.base) and bool((known != np.round(known)).any())
-
-
-def _check_labels(labels: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
-    if labels.shape != (n,):
-        raise ValueError(f"labels have shape {labels.shape} and the tree {n} leaves; give one label for each leaf.")
-    return labels
-
-
-def _group(labels: npt.NDArray[Any], n: int, title: str, column: int | None) -> Groups:
-    codes, classes = label_classes(_check_labels(labels, n))
-    return _group_codes(codes, classes, title, column)
 
 
 def _group_codes(codes: Ints, classes: Sequence[str], title: str, column: int | None) -> Groups:
@@ -189,17 +182,35 @@ def names_of(tree: Tree, names: Sequence[str] | None) -> tuple[str, ...] | None:
     return tree.names if names is None else check_names(names, tree.n_leaves)
 
 
-def note_thinned(ax: Axes, axis: Literal["x", "y"], step: int) -> None:
-    """Write along the axis of names that only every ``step``-th is shown; nothing where all are."""
-    if step > 1:
-        text = f"every {ordinal(step)} name is shown"
-        (ax.set_xlabel if axis == "x" else ax.set_ylabel)(text, fontsize=8, color=BRANCH_COLOR)
-
-
 def ordinal(k: int) -> str:
     """Return "2nd", "3rd", "4th", … of a number."""
     ending = "th" if k % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
     return f"{k}{ending}"
+
+
+def write_along(ax: Axes, axis: Literal["x", "y"], names: Sequence[str], room: float, largest: float) -> None:
+    """Write names along an axis in a font that fits their room, in points each, up to the largest size.
+
+    Where even the smallest does not fit, every second, third, … of them is written, and the axis says so.
+    """
+    size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, largest))
+    step = max(1, int(np.ceil(SMALLEST_FONT * LINE_HEIGHT / room)))
+    written, style = printable(names[::step])
+    along = ax.xaxis if axis == "x" else ax.yaxis
+    along.set_ticks(np.arange(0, len(names), step), written, **style)
+    along.set_tick_params(labelsize=size, length=0, rotation=90 if axis == "x" else 0)
+    if step > 1:
+        along.set_label_text(f"every {ordinal(step)} name is shown", fontsize=8, color=BRANCH_COLOR)
+
+
+def write_note(ax: Axes, x: float, y: float, text: str, ha: Literal["left", "center"] = "left") -> None:
+    """Write a line of small print at a position in shares of the axes."""
+    ax.text(x, y, text, transform=ax.transAxes, ha=ha, va="bottom", fontsize=8, color=BRANCH_COLOR)
+
+
+def draw_lines(ax: Axes, lines: Iterable[Any], colors: Any, widths: Any, alpha: float | None = None) -> None:
+    """Draw polylines, each an array of points; the limits of the axes stay as they are."""
+    ax.add_collection(LineCollection(list(lines), colors=colors, linewidths=widths, alpha=alpha), autolim=False)
 
 
 def height_label(part: Layout) -> str:
@@ -243,8 +254,7 @@ def mark_support(ax: Axes, places: npt.ArrayLike, support: npt.ArrayLike, area: 
         chosen = (values >= least) & (values < (steps[k - 1] if k else np.inf))
         style: Any = {"facecolors": SUPPORT_FILLS[k], "edgecolors": "0.25", "linewidths": 0.7, "zorder": 3}
         ax.scatter(points[chosen, 0], points[chosen, 1], s=area, **style)
-    legend_text = f"● support ≥ {SUPPORT_STEPS[0]}   ◐ ≥ {SUPPORT_STEPS[1]}   ○ less"
-    ax.text(0.0, 1.0, legend_text, transform=ax.transAxes, ha="left", va="bottom", fontsize=8, color=BRANCH_COLOR)
+    write_note(ax, 0.0, 1.0, f"● support ≥ {SUPPORT_STEPS[0]}   ◐ ≥ {SUPPORT_STEPS[1]}   ○ less")
 
 
 def apply_layout(ax: Axes) -> None:
@@ -253,11 +263,17 @@ def apply_layout(ax: Axes) -> None:
     figure.figure.draw_without_rendering()  # the figure of a subfigure is the whole one
 
 
-def points_per_unit(ax: Axes, axis: str) -> float:
-    """Return typographic points per data unit along the axis "x" or "y", for the current layout."""
-    low, high = ax.get_xlim() if axis == "x" else ax.get_ylim()
-    pixels = ax.bbox.width if axis == "x" else ax.bbox.height
-    return float(pixels / abs(high - low) * 72.0 / ax.figure.dpi)
+def points_per_unit(ax: Axes) -> tuple[float, float]:
+    """Return typographic points per data unit along x and y, once the layout is applied."""
+    apply_layout(ax)
+    (left, right), (bottom, top), inch = ax.get_xlim(), ax.get_ylim(), 72.0 / ax.figure.dpi
+    return ax.bbox.width / abs(right - left) * inch, ax.bbox.height / abs(top - bottom) * inch
+
+
+def require_at_least(name: str, value: int | None, least: int) -> None:
+    """Raise an error for a limit below which nothing is shown; None is no limit."""
+    if value is not None and value < least:
+        raise ValueError(f"{name}={value} shows nothing; choose {name} >= {least}.")
 
 
 def _entry(color: Any, marker: str, label: str) -> Line2D:

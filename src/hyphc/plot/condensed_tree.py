@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.patheffects import Normal, Stroke
 
 from .._runtime.arrays import Floats, Ints
@@ -18,9 +18,9 @@ from .common import (
     BRANCH_COLOR,
     MIXED_COLOR,
     add_legend,
-    apply_layout,
     axes_or_new,
     cluster_groups,
+    draw_lines,
     points_per_unit,
     tree_from,
 )
@@ -111,20 +111,17 @@ def _draw_icicles(ax: Axes, picture: Icicles, of_cluster: Ints, colors: Floats) 
     ax.add_collection(outlines, autolim=False)
     left, right = picture.middles[1::2] - picture.points[1::2] / 2, picture.middles[2::2] + picture.points[2::2] / 2
     ends = np.stack([np.column_stack([x, picture.tops[1::2]]) for x in (left, right)], axis=1)
-    ax.add_collection(LineCollection(list(ends), colors=lines[picture.parents[1::2]], linewidths=0.8), autolim=False)
+    draw_lines(ax, ends, lines[picture.parents[1::2]], 0.8)
 
 
 def _set_limits(ax: Axes, picture: Icicles, has_cut: bool) -> None:
     top, lowest = float(picture.tops[0]), float(picture.ends.min())
     base = lowest - FOOTROOM * (top - lowest) if lowest > FROM_ZERO * top else 0.0
     height = top - base if top > base else 1.0
-    room = 1 + (CUT_ROOM if has_cut else MARGIN)
+    right = (1 + (CUT_ROOM if has_cut else MARGIN)) * picture.width
     ax.set(
-        xlim=(-MARGIN * picture.width, room * picture.width),
-        ylim=(base, base + (1 + HEADROOM) * height),
-        ylabel="height",
+        xlim=(-MARGIN * picture.width, right), ylim=(base, base + (1 + HEADROOM) * height), ylabel="height", xticks=[]
     )
-    ax.set_xticks([])
     ax.set_xlabel(f"width: points ({_number(picture.points[0])} at the top)", fontsize=8, color=BRANCH_COLOR)
     ax.spines[["top", "right", "bottom"]].set_visible(False)
 
@@ -147,8 +144,7 @@ def _draw_cut(ax: Axes, level: float, n_clusters: int) -> None:
 
 def _write_sizes(ax: Axes, picture: Icicles, of_cluster: Ints) -> None:
     """Write above the group of each cluster how many points it has, where the group is wide enough for that."""
-    apply_layout(ax)
-    room = picture.points * points_per_unit(ax, "x")
+    room = picture.points * points_per_unit(ax)[0]
     parents = np.append(-1, of_cluster[picture.parents[1:]])
     for k in np.flatnonzero((of_cluster >= 0) & (parents < 0)).tolist():
         text = _number(picture.points[k])

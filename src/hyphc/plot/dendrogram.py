@@ -8,32 +8,32 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PolyCollection
 
-from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats, Ints
+from .._runtime.validation import require_choice
 from ..tree import Tree
 from ..tree.layout import Layout, drawn_heights, layout, node_heights
 from .common import (
-    LINE_HEIGHT,
-    LONGEST_NAME,
     Groups,
     add_legend,
-    apply_layout,
     axes_or_new,
+    draw_lines,
     groups_of,
     height_label,
     mark_support,
     names_of,
-    note_thinned,
     points_per_unit,
+    require_at_least,
     tree_from,
+    write_along,
 )
-from .glyphs import printable
 
 Orientation = Literal["top", "bottom", "left", "right"]
 
-LARGEST_FONT, SMALLEST_FONT = 9.0, 5.0
+# Where the root is → where the names are.
+FACING: dict[str, Any] = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
+LARGEST_FONT = 9.0
 
 
 def dendrogram(
@@ -76,10 +76,9 @@ def dendrogram(
     -------
     Axes
     """
-    _check_at_least("max_leaves", max_leaves, 1)
-    _check_at_least("max_depth", max_depth, 0)
-    if orientation not in ("top", "bottom", "left", "right"):
-        raise ValueError(f"orientation={orientation!r} is unknown; choose 'top', 'bottom', 'left' or 'right'.")
+    require_at_least("max_leaves", max_leaves, 1)
+    require_at_least("max_depth", max_depth, 0)
+    require_choice("orientation", orientation, FACING)
     source, tree = tree, tree_from(tree)
     part, groups = layout(tree, max_leaves, max_depth), groups_of(source, tree, labels)
     upright = orientation in ("top", "bottom")
@@ -87,7 +86,7 @@ def dendrogram(
     ax = axes_or_new(ax, (long_side, 4.5) if upright else (6.0, long_side))
     colors = groups.branch_colors(tree, part.ends)
     width = float(np.clip(60.0 / len(part.tips), 0.3, 1.2))
-    ax.add_collection(LineCollection(list(_turn(part.lines, upright)), colors=colors, linewidths=width), autolim=False)
+    draw_lines(ax, _turn(part.lines, upright), colors, width)
     base = _base(tree, part)
     _draw_triangles(ax, tree, part, groups, base, upright)
     _set_limits(ax, tree, part, base, orientation)
@@ -118,10 +117,8 @@ def _draw_triangles(ax: Axes, tree: Tree, part: Layout, groups: Groups, base: fl
     corners[:, :, 0] = slots[:, None] + np.array([0.0, -0.4, 0.4])
     corners[:, 0, 1] = heights
     colors = groups.colors()[_commonest(tree, part.tips, groups)[slots]]
-    triangles = PolyCollection(
-        list(_turn(corners, upright)), facecolors=colors, edgecolors=colors, alpha=0.7, linewidths=0.8
-    )
-    ax.add_collection(triangles, autolim=False)
+    style: Any = {"facecolors": colors, "edgecolors": colors, "alpha": 0.7, "linewidths": 0.8}
+    ax.add_collection(PolyCollection(list(_turn(corners, upright)), **style), autolim=False)
 
 
 def _commonest(tree: Tree, tips: Ints, groups: Groups) -> Ints:
@@ -146,22 +143,14 @@ def _set_limits(ax: Axes, tree: Tree, part: Layout, base: float, orientation: Or
 
 
 def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None, orientation: Orientation) -> None:
-    """Write names as tick labels in a font that fits the slots, thinned out when even the smallest does not."""
     upright = orientation in ("top", "bottom")
     axis = ax.xaxis if upright else ax.yaxis
     axis.set_ticks([])
-    apply_layout(ax)
-    room = points_per_unit(ax, "x" if upright else "y")
-    size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, LARGEST_FONT))
-    step = max(1, int(np.ceil(size * LINE_HEIGHT / room)))
-    names_shown = abbreviate([_tip_name(tree, v, names) for v in tips[::step].tolist()], LONGEST_NAME)
-    written, style = printable(names_shown)
-    axis.set_ticks(np.arange(0, len(tips), step), written, **style)
-    sides = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
-    axis.set_ticks_position(sides[orientation])  # type: ignore[arg-type]  # each axis accepts its own two sides
-    axis.set_tick_params(labelsize=size, length=0, rotation=90 if upright else 0)
-    axis.set_label_position(sides[orientation])  # type: ignore[arg-type]
-    note_thinned(ax, "x" if upright else "y", step)
+    x, y = points_per_unit(ax)
+    shown = [_tip_name(tree, v, names) for v in tips.tolist()]
+    write_along(ax, "x" if upright else "y", shown, x if upright else y, LARGEST_FONT)
+    axis.set_ticks_position(FACING[orientation])
+    axis.set_label_position(FACING[orientation])
 
 
 def _tip_name(tree: Tree, v: int, names: tuple[str, ...] | None) -> str:
@@ -173,8 +162,3 @@ def _tip_name(tree: Tree, v: int, names: tuple[str, ...] | None) -> str:
 def _turn(corners: Floats, upright: bool) -> Floats:
     """Return (slot, height) as (x, y), or as (y, x)."""
     return corners if upright else corners[..., ::-1]
-
-
-def _check_at_least(name: str, value: int | None, least: int) -> None:
-    if value is not None and value < least:
-        raise ValueError(f"{name}={value} shows nothing; choose {name} >= {least}, or None.")

@@ -11,24 +11,21 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.patches import Circle
 
-from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats
 from ..hyperbolic.encode import encode_by_height
 from ..hyperbolic.geometry import check_ball
 from ..tree import Tree
 from .common import (
-    BRANCH_COLOR,
     LINE_HEIGHT,
-    LONGEST_NAME,
     Groups,
     add_legend,
-    apply_layout,
     axes_or_new,
     groups_of,
     mark_support,
     names_of,
     points_per_unit,
     tree_from,
+    write_note,
 )
 from .glyphs import printable
 
@@ -79,11 +76,7 @@ def disk(
     points = _positions(tree, shown, embedding)
     groups = groups_of(tree, shown, labels)
     ax = axes_or_new(ax, (7.0, 6.0))
-    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor="0.8", linewidth=0.8))
     Artists(ax, groups).update(shown, points)
-    ax.set(xlim=(-1.04, 1.04), ylim=(-1.04, 1.04), aspect="equal")
-    ax.axis("off")
-    add_legend(ax, groups)
     if support and shown.support is not None:
         _mark_support(ax, shown, points)
     written = names_of(shown, names)
@@ -101,9 +94,13 @@ def _mark_support(ax: Axes, tree: Tree, points: Floats) -> None:
 
 
 class Artists:
-    """The branches and leaves of a disk, redrawn for each frame of an animation."""
+    """The circle, legend, branches and leaves of a disk; the last two are redrawn for each frame of an animation."""
 
     def __init__(self, ax: Axes, groups: Groups) -> None:
+        ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor="0.8", linewidth=0.8))
+        ax.set(xlim=(-1.04, 1.04), ylim=(-1.04, 1.04), aspect="equal")
+        ax.axis("off")
+        add_legend(ax, groups)
         self._groups = groups
         n = len(groups.codes)
         width, area = float(np.clip(12.0 / np.sqrt(n), 0.4, 0.9)), float(np.clip(6000.0 / n, 1.5, 40.0))
@@ -181,14 +178,13 @@ def _positions(source: Any, tree: Tree, embedding: npt.ArrayLike | None) -> Floa
 
 def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
     """Write names around the circle, rotated to point outwards, and left out where they would overlap."""
-    apply_layout(ax)
     size = 7.0
-    side = min(points_per_unit(ax, "x"), points_per_unit(ax, "y")) * 2.08
-    written, style = printable(abbreviate(names, LONGEST_NAME))
+    side = min(points_per_unit(ax)) * 2.08
+    written, style = printable(names)
+    style |= {"fontsize": size, "rotation_mode": "anchor", "va": "center"}
     longest = 0.62 * size * max(map(len, written))
-    reach = 1.05 / max(
-        0.4, 1.0 - 2.0 * longest / side
-    )  # what is left of half a side beyond 1.05 holds the longest name
+    # what is left of half a side beyond 1.05 holds the longest name
+    reach = 1.05 / max(0.4, 1.0 - 2.0 * longest / side)
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
     room = LINE_HEIGHT * size * 2.0 * reach / side / 1.03
     angles = np.arctan2(points[:, 1], points[:, 0])
@@ -201,17 +197,7 @@ def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
             continue
         last, n_shown = angle, n_shown + 1
         leftward = abs(angle) > 0.5 * np.pi
-        ax.text(
-            1.03 * np.cos(angle),
-            1.03 * np.sin(angle),
-            written[leaf],
-            fontsize=size,
-            rotation=np.degrees(angle) + (180.0 if leftward else 0.0),
-            rotation_mode="anchor",
-            ha="right" if leftward else "left",
-            va="center",
-            **style,
-        )
+        turned = {"rotation": np.degrees(angle) + 180.0 * leftward, "ha": "right" if leftward else "left"}
+        ax.text(1.03 * np.cos(angle), 1.03 * np.sin(angle), written[leaf], **turned, **style)
     if n_shown < len(names):
-        note = f"{n_shown} of {len(names)} names are shown"
-        ax.text(0.0, 0.0, note, transform=ax.transAxes, ha="left", va="bottom", fontsize=8, color=BRANCH_COLOR)
+        write_note(ax, 0.0, 0.0, f"{n_shown} of {len(names)} names are shown")

@@ -1,4 +1,4 @@
-"""Font fallback for names with letters that matplotlib's font lacks."""
+"""Names as matplotlib can write them: abbreviated, with another font for letters that its own lacks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import matplotlib
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
+from .._runtime.abbreviate import abbreviate
 from .._runtime.sanitize import visible
 
+LONGEST_NAME = 28  # letters
 BOX = "\u25a1"
 # Fonts tried, in this order: they cover most letters of most scripts.
 FALLBACKS = (
@@ -29,24 +31,21 @@ FALLBACKS = (
 )
 
 
-def printable(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+def printable(texts: Sequence[str], longest: int | None = LONGEST_NAME) -> tuple[list[str], dict[str, Any]]:
     """Return texts without missing glyphs, and font options for matplotlib's texts, which avoid its warnings.
 
-    Letters that the present font lacks come from another that is installed; where none has them a box stands for them. Dollars
-    are dollars and open no formula; what a picture cannot hold, as control characters, is spelled out.
+    Texts have at most ``longest`` letters, if that is a number. Letters that the present font lacks come from another that is
+    installed; where none has them a box stands for them. Dollars are dollars and open no formula; what a picture cannot hold, as
+    control characters, is spelled out.
     """
-    texts, families = [visible(text) for text in texts], _families()
+    texts = [visible(text) for text in (texts if longest is None else abbreviate(texts, longest))]
+    families = list(matplotlib.rcParams["font.family"])
     missing = {letter for text in texts for letter in text} - _letters(tuple(families), True)
     for family in FALLBACKS if missing else ():
         if found := missing & _letters((family,)):
             families, missing = [*families, family], missing - found
     table = {ord(letter): BOX for letter in missing}
     return [text.translate(table) for text in texts], {"fontfamily": families, "parse_math": False}
-
-
-def _families() -> list[str]:
-    chosen = matplotlib.rcParams["font.family"]
-    return [chosen] if isinstance(chosen, str) else list(chosen)
 
 
 @cache

@@ -9,9 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from .._runtime.arrays import Floats, Ints
+from .._runtime.validation import require_choice
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree.ordering import order_leaves
-from .common import axes_or_new, tree_from
+from .common import axes_or_new, require_at_least, tree_from
 
 # About the pixels of a figure: more blocks could not be distinguished.
 MAX_BLOCKS = 1000
@@ -47,10 +48,8 @@ def heatmap(
     -----
     O(n d + B² d) for features and O(n + m + B²) for a graph, B the number of blocks: nothing of size n².
     """
-    if order not in ("similar", "tree"):
-        raise ValueError(f"order={order!r} is unknown; choose 'similar' or 'tree'.")
-    if max_blocks < 1:
-        raise ValueError(f"max_blocks={max_blocks} shows nothing; choose max_blocks >= 1.")
+    require_choice("order", order, ("similar", "tree"))
+    require_at_least("max_blocks", max_blocks, 1)
     points, shown = check_similarity(similarity), tree_from(tree)
     if points.n != shown.n_leaves:
         raise ValueError(f"The tree has {shown.n_leaves} leaves and the similarity {points.n} points; they must match.")

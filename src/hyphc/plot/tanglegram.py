@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
-from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats
 from ..tree import Tree
 from ..tree.compare import matched
@@ -21,20 +19,22 @@ from ..tree.transfer_distance import in_other
 from .common import (
     BRANCH_COLOR,
     LINE_HEIGHT,
+    SMALLEST_FONT,
     add_legend,
-    apply_layout,
     axes_or_new,
+    draw_lines,
     groups_of,
     names_of,
     points_per_unit,
     tree_from,
+    write_note,
 )
-from .dendrogram import LARGEST_FONT, SMALLEST_FONT
+from .dendrogram import LARGEST_FONT
 from .glyphs import printable
 
 # The left tree takes 0 … 1, the right one 1 + GAP … 2 + GAP.
 GAP = 0.7
-_LONGEST_TITLE = 60  # characters
+LONGEST_TITLE = 60  # characters
 DIFFERENCE_COLOR = "#d62728"
 
 
@@ -86,16 +86,12 @@ def tanglegram(
             differs = np.append(np.zeros(shown.n_leaves, dtype=bool), ~in_other(shown, facing))[part.ends]
             colors[differs] = to_rgb(DIFFERENCE_COLOR)
             widths[differs] *= 1.5
-        ax.add_collection(LineCollection(list(lines), colors=colors, linewidths=widths), autolim=False)
+        draw_lines(ax, lines, colors, widths)
     here, there = left._first[: left.n_leaves], right._first[: left.n_leaves]
-    joins = np.empty((left.n_leaves, 2, 2))
-    joins[:, :, 0] = 1.04, 0.96 + GAP  # the names' white boxes cover where lines begin
-    joins[:, 0, 1], joins[:, 1, 1] = here, there
+    # the names' white boxes cover where lines begin
+    joins = [[(1.04, a), (0.96 + GAP, b)] for a, b in zip(here.tolist(), there.tolist(), strict=True)]
     alpha = float(np.clip(30.0 / np.sqrt(left.n_leaves) / 3.0, 0.15, 0.9))
-    colors = groups.colors()[groups.codes]
-    ax.add_collection(
-        LineCollection(list(joins), colors=colors, alpha=alpha, linewidths=_width(left, 1.0)), autolim=False
-    )
+    draw_lines(ax, joins, groups.colors()[groups.codes], _width(left, 1.0), alpha)
     ax.set(xlim=(-0.02, 2.02 + GAP), ylim=(left.n_leaves - 0.4, -0.6))
     _scales(ax, left, right, any(raised))
     _headings(ax, titles, n_crossings)
@@ -134,25 +130,23 @@ def _scales(ax: Axes, left: Tree, right: Tree, raised: bool) -> None:
 def _headings(ax: Axes, titles: tuple[str, str] | None, n_crossings: int) -> None:
     whole = 2.04 + GAP
     for text, x in zip(titles or ("", ""), (0.52, 1.52 + GAP), strict=True):
-        (title,), style = printable(abbreviate([text], _LONGEST_TITLE))
+        (title,), style = printable([text], LONGEST_TITLE)
         ax.text(x / whole, 1.01, title, transform=ax.transAxes, ha="center", va="bottom", **style)
-    count = f"{n_crossings} crossing{'' if n_crossings == 1 else 's'}"
-    ax.text(0.5, 1.01, count, transform=ax.transAxes, ha="center", va="bottom", color=BRANCH_COLOR, fontsize=8)
+    write_note(ax, 0.5, 1.01, f"{n_crossings} crossing{'' if n_crossings == 1 else 's'}", ha="center")
 
 
 def _write_names(ax: Axes, tree: Tree, slots: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> None:
     """Write names to the right of the left tree's leaves; none when the slots are too narrow for text."""
-    apply_layout(ax)
-    room = points_per_unit(ax, "y") / LINE_HEIGHT
+    x_points, y_points = points_per_unit(ax)
+    room = y_points / LINE_HEIGHT
     if room < SMALLEST_FONT:
         note = f"names need a figure {SMALLEST_FONT / room:.1f} times as high"
         above: Any = {"xycoords": "axes fraction", "xytext": (0.0, 14.0), "textcoords": "offset points"}
         ax.annotate(note, (0.5, 1.0), ha="center", va="bottom", fontsize=8, color=BRANCH_COLOR, **above)
         return
-    width = points_per_unit(ax, "x") * 0.8 * GAP
     size = min(LARGEST_FONT, room)
     called = [str(leaf) for leaf in range(tree.n_leaves)] if names is None else names
-    written, style = printable(abbreviate(called, max(3, int(width / (0.65 * size)))))
+    written, style = printable(called, max(3, int(0.8 * GAP * x_points / (0.65 * size))))
     style |= {"fontsize": size, "va": "center", "ha": "left", "bbox": {"fc": "white", "ec": "none", "pad": 0.3}}
     for name, slot in zip(written, slots.tolist(), strict=True):
         ax.text(1.02, slot, name, **style)

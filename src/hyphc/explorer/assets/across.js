@@ -1,7 +1,7 @@
-/* Leaves from left to right, each as wide as it has points: the same for dendrogram, strips and heat map. The pane shows the
- * leaves of the arc that stands in the middle of the disk: all of them at home, those of a cluster when it is centred. */
+/* Horizontal positions of leaves, each as wide as its number of points, shared by dendrogram, strips and heat map. The pane shows
+ * the leaves of the arc in the middle of the disk: all of them at the start, those of a cluster when it is centred. */
 
-const MARGIN = 0.06; // of the width: what of the neighbours of a centred cluster is shown on either side
+const MARGIN = 0.06; // of the width: margin for neighbouring leaves on either side of a centred cluster
 
 class Across {
   constructor(model) {
@@ -23,7 +23,7 @@ class Across {
     Object.assign(this, { left, right: width - right, low: Math.max(0, low - spare), high: Math.min(total, high + spare) });
   }
 
-  /** The arc whose middle is in the centre of the disk: a cluster of a radians is centred at depth −log tan(a / 8). */
+  /** Return the arc whose middle is in the centre of the disk: a cluster of a radians is centred at depth −log tan(a / 8). */
   arc(view) {
     const { angle, lo, hi, root } = this.model;
     const half = 4 * Math.atan(1 / view.scale);
@@ -31,7 +31,7 @@ class Across {
     return [Math.min(Math.max(middle - half, lo[root]), hi[root]), Math.max(Math.min(middle + half, hi[root]), lo[root])];
   }
 
-  /** Points to the left of an angle, between leaves by linear interpolation: up to the leaf's end, or to its beginning. */
+  /** Return the points to the left of an angle, interpolated between leaves: up to the leaf's end, or to its beginning. */
   points(angle, end) {
     const { angles, ends } = this, { n } = this.model;
     const reach = 1e-13 * (1 + Math.abs(angle)); // rounding
@@ -47,12 +47,12 @@ class Across {
     return end ? ends[low + 1] + share * (ends[high + 1] - ends[high]) : ends[low] + share * (ends[low + 1] - ends[low]);
   }
 
-  /** Where the boundary after so many points lies on the screen. */
+  /** Return the x coordinate of the boundary after so many points. */
   x(points) {
     return this.left + ((points - this.low) / (this.high - this.low)) * (this.right - this.left);
   }
 
-  /** Left and right end of a cluster. */
+  /** Return the left and right end of a cluster. */
   from(node) {
     return this.x(this.ends[this.model.first[node]]);
   }
@@ -61,7 +61,7 @@ class Across {
     return this.x(this.ends[this.model.first[node] + this.model.size[node]]);
   }
 
-  /** Position of the leaf that holds the pixel. */
+  /** Return the position of the leaf at a pixel. */
   at(x, low = 0) {
     const points = this.low + ((x - this.left) / (this.right - this.left)) * (this.high - this.low);
     let high = this.model.n;
@@ -73,7 +73,7 @@ class Across {
     return low;
   }
 
-  /** Of each pixel, the first of its leaves; and one number more, where the last ends. */
+  /** Return the first leaf of each pixel, and one more number, where the last ends. */
   cells() {
     const width = Math.max(1, Math.round(this.right - this.left));
     const cells = new Int32Array(width + 1);
@@ -82,7 +82,7 @@ class Across {
     return cells;
   }
 
-  /** Leaves in view with room for a name, [position, x], from left to right. */
+  /** Return the leaves in view with room for a name, [position, x], from left to right. */
   roomy(least) {
     const found = [], last = this.at(this.right - 1e-6);
     if (((this.high - this.low) / (this.right - this.left)) * least > this.model.heaviest) return found;
@@ -93,7 +93,7 @@ class Across {
     return found;
   }
 
-  /** Leaves in view. */
+  /** Return the leaves in view. */
   shown() {
     return this.at(this.right - 1e-6) + 1 - this.at(this.left);
   }

@@ -4,10 +4,10 @@ class Colours {
   constructor(model) {
     this.model = model;
     this.column = model.labels ? model.columns[0] : null; // null: by cluster
-    this.last = model.columns[0] ?? null; // the column to come back to
+    this.last = model.columns[0] ?? null; // the column that was chosen last
   }
 
-  /** "cluster", or "column". */
+  /** Return "cluster" or "column". */
   get mode() {
     return this.column ? "column" : "cluster";
   }
@@ -32,17 +32,17 @@ class Colours {
     this.diverging = Uint32Array.from(palette.diverging[theme], pixel);
   }
 
-  /** Number in the table of the colour of the index-th cluster of the cut. */
+  /** Return the index in the table of the colour of a cluster of the cut. */
   cluster(index) {
     return this.model.slots[index] < 0 ? this.others : this.model.slots[index];
   }
 
-  /** Number of the first colour of a column; features share a scale. */
+  /** Return the index of the first colour of a column; features share a scale. */
   start(column) {
     return column.offset ?? this.features;
   }
 
-  /** Number of the colour of a class of a column. */
+  /** Return the index of the colour of a class of a column. */
   of(column, code) {
     return code < 0 || column.classes[code] === "" ? this.missing : this.start(column) + code; // no name: missing
   }
@@ -51,18 +51,18 @@ class Colours {
     return this.of(this.model.columns[0], code);
   }
 
-  /** The colours of a column of numbers, from the smallest to the largest. */
+  /** Return the colours of a numeric column, from the smallest to the largest value. */
   scale(column) {
     return this.table.slice(this.start(column), this.start(column) + column.steps);
   }
 
-  /** Number of the colour of a number of a column; NaN has none. */
+  /** Return the index of the colour of a value of a column; that of missing values for NaN. */
   step(column, value) {
     const share = column.share(value);
     return Number.isFinite(share) ? this.start(column) + Math.max(0, Math.min(column.steps - 1, Math.floor(share * column.steps))) : this.missing;
   }
 
-  /** Number of the colour of any node; `index` is that of its cluster, −1 above the cut. */
+  /** Return the index of the colour of a node; `index` is that of its cluster, −1 above the cut. */
   node(node, index) {
     const { model, column } = this;
     if (model.isWeak(node) || (model.greysOutliers && model.hasJoined(node))) return this.neutral;
@@ -76,7 +76,7 @@ class Colours {
   }
 }
 
-/** "#rrggbb" as a pixel of an image. */
+/** Convert "#rrggbb" to a pixel of an image. */
 function pixel(colour) {
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

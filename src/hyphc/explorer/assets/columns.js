@@ -1,4 +1,4 @@
-/* What is known of the leaves besides the tree: columns of classes or of numbers, each of which can colour it. */
+/* Metadata of the leaves: categorical or numeric columns, each of which can colour the tree. */
 
 class Column {
   /** `field` has a name, and names with codes (−1 is missing), or values (NaN is missing), by leaf. */
@@ -13,7 +13,7 @@ class Column {
     this.offset = null; // of its colours in the table
   }
 
-  /** Sums and counts of the numbers of the first p leaves from left to right, for means of any run of leaves. */
+  /** Compute cumulative sums and counts over the leaves from left to right, for means of any run of leaves. */
   sums() {
     if (this.before) return this;
     const { n, order, weight } = this.model;
@@ -31,13 +31,13 @@ class Column {
     return this;
   }
 
-  /** Mean of the leaves from position `from` to before `to`; NaN where none has a number. */
+  /** Return the mean of the leaves from position `from` to before `to`; NaN if all values are missing. */
   mean(from, to) {
     this.sums();
     return (this.before[to] - this.before[from]) / (this.counted[to] - this.counted[from]);
   }
 
-  /** Points without a value among the leaves from position `from` to before `to`. */
+  /** Return the number of points without a value from position `from` to before `to`. */
   missing(from = 0, to = this.model.n) {
     const { order, weight } = this.model, lacks = (leaf) => (this.values ? !Number.isFinite(this.values[leaf]) : this.codes[leaf] < 0);
     let count = 0;
@@ -45,13 +45,13 @@ class Column {
     return count;
   }
 
-  /** Where a number lies between the smallest and the largest, from 0 to 1. */
+  /** Return a value rescaled to [0, 1] between the minimum and the maximum. */
   share(value) {
     this.sums();
     return this.high > this.low ? (value - this.low) / (this.high - this.low) : 0.5;
   }
 
-  /** The class that leads in each cluster when unlike votes cancel in pairs: the majority's, if there is one; −1 for a draw. */
+  /** Compute the majority class of each cluster by Boyer and Moore's vote; −1 where it is close to a draw. */
   leaders() {
     if (this.lead) return this.lead;
     const { n, nodes, children, weight } = this.model;
@@ -69,7 +69,7 @@ class Column {
     return (this.lead = lead);
   }
 
-  /** The most frequent class of a run of leaves. */
+  /** Return the most frequent class of a run of leaves. */
   commonest(from, to) {
     const { order, weight } = this.model;
     if (to - from === 1) return this.codes[order[from]];
@@ -84,7 +84,7 @@ class Column {
     return best - 1;
   }
 
-  /** Points of each class in a run of leaves, missing last; written to the same array each time. */
+  /** Count the points of each class in a run of leaves, missing last; the array is reused. */
   counts(from, to) {
     const { order, weight } = this.model, m = this.classes.length;
     this.held ??= new Float64Array(m + 1);
@@ -93,7 +93,7 @@ class Column {
     return this.held;
   }
 
-  /** What a run of leaves has in this column, as text: the mean or the commonest class, and how many points have neither. */
+  /** Describe a run of leaves in this column: the mean or the most frequent class, and the number of missing values. */
   told(from, to) {
     const { order } = this.model, missing = this.missing(from, to);
     let points = 0;
@@ -105,7 +105,7 @@ class Column {
   }
 }
 
-/** The columns of the page: labels first, then annotations; features are made columns when they are chosen. */
+/** Return the columns of the page: labels first, then annotations; features become columns when they are chosen. */
 function columnsOf(model, data) {
   const columns = [];
   if (data.labels) columns.push(new Column(model, { name: data.labels.name, names: data.labels.names, codes: model.labels, colours: data.labels.colours }));
@@ -117,7 +117,7 @@ function columnsOf(model, data) {
   return columns;
 }
 
-/** A feature as a column. */
+/** Return a feature as a column. */
 function featureColumn(model, j) {
   model.featureColumns ??= [];
   const d = model.featureNames.length;

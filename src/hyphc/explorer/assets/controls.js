@@ -1,4 +1,4 @@
-/* What the reader does: buttons and fields, pointer, keyboard. */
+/* Event handlers: buttons and fields, pointer, keyboard. */
 
 class Controls {
   constructor(explorer) {
@@ -115,7 +115,7 @@ class Controls {
     });
   }
 
-  /** Cells tell what they show, and a click selects the cluster above them. */
+  /** Show a tooltip for cells of the heat map; a click selects the cluster above them. */
   listenToHeatmap() {
     const { explorer } = this;
     const canvas = explorer.byId("heatmap");
@@ -164,7 +164,7 @@ class Controls {
     explorer.redraw(false);
   }
 
-  /** Arrow keys: up to the parent, down to the larger child, sideways to the sibling; with shift they move the disk. */
+  /** Handle arrow keys: up to the parent, down to the larger child, sideways to the sibling; with shift they move the disk. */
   walk(event) {
     const { explorer } = this;
     const { model, view } = explorer;

@@ -8,9 +8,9 @@ class Dendrogram {
   constructor(canvas, model, colours, across) {
     Object.assign(this, { canvas, model, colours, across });
     this.scene = new Unrolled(model);
-    this.more = ""; // what the line of small print says of the heat map
+    this.more = ""; // caption of the heat map, part of the line of small print
     const { n, heights } = model;
-    // Heights that crowd at the top, as ranks do, show nothing; the logarithm of the number of clusters then does.
+    // Where most heights are close to the root's, as ranks are, the axis is the logarithm of the number of clusters.
     this.byRank = n > 9 && heights[n - 1 - Math.ceil(Math.sqrt(n))] > 0.93 * heights[n - 2];
   }
 
@@ -23,7 +23,7 @@ class Dendrogram {
     this.bottom = BELOW;
   }
 
-  /** Lay the leaves out beside an axis, or beside the names of what is shown below, and keep room for their own names. */
+  /** Compute the margins: the axis or the names of strips and features at the left, names of leaves below. */
   lay(view, named) {
     const narrow = this.width < 480;
     this.across.lay(view, this.width, named ? (narrow ? 64 : 112) : narrow ? 34 : 46, 16);
@@ -34,8 +34,8 @@ class Dendrogram {
     this.bottom = BELOW + (this.named ? 10 * this.model.letterWidth() * this.letters : 0);
   }
 
-  /** Share of the way from the leaves (0) to the root (1): the height, or the logarithm of the clusters left. Only leaves and merges
-   * of equal points are at 0. */
+  /** Return the level of a node, from 0 (leaves) to 1 (root): its height, or the logarithm of the number of clusters. Only leaves
+   * and merges of equal points are at 0. */
   level(v) {
     const { n, heights } = this.model;
     if (v < n || n === 1) return 0;
@@ -44,14 +44,14 @@ class Dendrogram {
     return height > ZERO * top ? height / top : this.model.zeroIsEqual ? 0 : Number.MIN_VALUE;
   }
 
-  /** Level at which one cluster ends: half way to the merge above it. */
+  /** Return the level at which a cluster ends: half way to the merge above it. */
   endOf(cluster) {
     const up = this.model.parent[cluster];
     return up < 0 ? 1.02 : (this.level(cluster) + this.level(up)) / 2;
   }
 
-  /** Level of a cut below the highest splits, or that only undoes the last merges: between those that it undoes and those that
-   * it keeps; null for other cuts. */
+  /** Return the level of a cut that undoes the highest splits or the last merges, between undone and kept ones; null for other
+   * cuts. */
   cutLevel() {
     const { clusters, above, larger, splits, turns, k, n } = this.model;
     if (larger && k - 1 <= splits) {
@@ -85,7 +85,7 @@ class Dendrogram {
     return this.top + room - (level > 0 ? Math.max(Math.min(LEAST, room), Math.pow(level, this.power) * room) : 0);
   }
 
-  /** Whether a merge in sight lies lower than it is drawn. */
+  /** Return whether a visible merge is drawn higher than it lies. */
   isRaised() {
     const { scene, model } = this, room = this.height - this.top - this.bottom;
     for (let i = 0; i < scene.count; i++) {
@@ -137,12 +137,12 @@ class Dendrogram {
     if (hovered !== null && hovered !== selected) this.mark(ctx, hovered, colours.ink);
   }
 
-  /** The nearest x within the pane. */
+  /** Clamp x to the pane. */
   within(x) {
     return Math.max(this.across.left - 8, Math.min(this.across.right + 8, x));
   }
 
-  /** A line of small print below the leaves. */
+  /** Draw a line of small print below the leaves. */
   note(ctx, text) {
     ctx.font = `10px ${FONT}`;
     ctx.textAlign = "right";
@@ -151,7 +151,7 @@ class Dendrogram {
     ctx.fillText(text, this.across.right, this.height - 2);
   }
 
-  /** Levels with a number: heights, or numbers of clusters. */
+  /** Return the ticks of the axis: heights, or numbers of clusters. */
   ticks() {
     const { n, heights } = this.model;
     if (n === 1) return [];
@@ -187,20 +187,20 @@ class Dendrogram {
     ctx.restore();
   }
 
-  /** By which rule low merges are raised, where any is. */
+  /** Return the rule by which low merges are raised, if any is. */
   rule() {
     if (this.byRank || !this.isRaised()) return "";
     return `heights drawn at least ${LEAST} px${this.model.zeroIsEqual ? " unless 0" : ""}`;
   }
 
-  /** How names come into sight, where there are any and none is written. */
+  /** Return how to show names, where there are some and none is drawn. */
   wayToNames() {
     const { model, across } = this;
     if (!model.names || this.named || across.shown() < 2) return "";
     return this.leaves.length > 1 ? "no room for names below a heat map" : "zoom in for names";
   }
 
-  /** Names of the leaves that have room, below them. */
+  /** Draw the names that fit below their leaves. */
   drawNames(ctx) {
     ctx.font = `10px ${FONT}`;
     ctx.textAlign = "right";
@@ -215,7 +215,7 @@ class Dendrogram {
     }
   }
 
-  /** Rectangles on whole pixels: much faster to fill than lines are to stroke. */
+  /** Draw lines as rectangles on whole pixels, which are much faster to fill than lines are to stroke. */
   drawBranch(ctx, p, i) {
     const middle = this.middle(i), x = Math.round(this.within(middle)), from = Math.round(this.within(this.middle(p)));
     const high = Math.round(this.y(this.level(this.scene.node[p])));
@@ -225,7 +225,7 @@ class Dendrogram {
     if (middle === this.within(middle)) ctx.fillRect(x, high, wide, low - high);
   }
 
-  /** A line through the cut: straight where the highest splits or the last merges are undone, else in steps, one for each
+  /** Draw a line through the cut: straight where the highest splits or the last merges are undone, else in steps, one for each
    * cluster; none where parts join clusters from above such steps. */
   drawCut(ctx) {
     const { model } = this, { left, right } = this.across;
@@ -266,7 +266,7 @@ class Dendrogram {
     }
   }
 
-  /** The smallest drawn cluster whose branch, or what hangs from it, is under the pointer. */
+  /** Return the smallest drawn cluster whose branch, or a branch below it, is under the pointer. */
   pick(px, py) {
     const { scene } = this;
     let found = null;

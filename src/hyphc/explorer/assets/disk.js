@@ -5,7 +5,7 @@ const WIDTHS = [0.7, 1.0, 1.5, 2.2];
 const PICTURED = 0.1;
 const NAME_SIZE = 11; // pixels
 
-/** As many pixels as the screen has for the canvas's pane, up to two a unit each way; units stay those of the page. */
+/** Resize a canvas to its pane, at the resolution of the screen, at most two pixels per CSS pixel; units are CSS pixels. */
 function fit(canvas) {
   const { clientWidth, clientHeight } = canvas.parentElement;
   const ratio = Math.min(2, window.devicePixelRatio || 1);
@@ -35,7 +35,7 @@ class Disk {
     this.radius = Math.max(40, half - this.margin);
   }
 
-  /** Letters of the names around the disk: as many as leave it most of the pane, and none where so few would say nothing. */
+  /** Return the length of names around the disk that leaves it most of the pane; 0 where names would be too short. */
   lettersWithin(half, most) {
     if (!this.model.names || this.thumbs.ready) return 0;
     const wanted = Math.min(most, this.longestName());
@@ -43,14 +43,14 @@ class Disk {
     return room < Math.min(5, wanted) ? 0 : Math.min(wanted, room);
   }
 
-  /** Letters of the longest name, a few exceptions aside. */
+  /** Return the 95 % quantile of the lengths of names. */
   longestName() {
     const { n, names } = this.model;
     this.longest ??= names.map((name) => name.length).sort((a, b) => a - b)[Math.floor(0.95 * (n - 1))];
     return this.longest;
   }
 
-  /** Point of the unit disk under the pointer; beyond the rim the nearest point within. */
+  /** Return the point of the unit disk under the pointer; beyond the rim the nearest point within. */
   at(px, py) {
     const u = (px - this.cx) / this.radius, v = -(py - this.cy) / this.radius;
     const r = Math.hypot(u, v), most = 0.985;
@@ -91,7 +91,7 @@ class Disk {
     ctx.stroke();
   }
 
-  /** Edges sorted by colour and width: a stroke for each sort, not for each edge. */
+  /** Draw the edges in batches of one colour and width: a stroke per batch, not per edge. */
   drawEdges(ctx) {
     const { scene, colours, model } = this;
     const sorts = new Map();
@@ -123,7 +123,7 @@ class Disk {
     ctx.globalAlpha = 1;
   }
 
-  /** The circle through two points that meets the rim at right angles, as a quadratic curve or, where long, as an arc. */
+  /** Draw the geodesic between two points as a quadratic curve or, where it is long, as an arc of its circle. */
   traceGeodesic(ctx, p, q) {
     const { scene } = this;
     const ax = scene.x[p], ay = scene.y[p], bx = scene.x[q], by = scene.y[q];
@@ -160,7 +160,7 @@ class Disk {
     ctx.lineCap = "butt";
     ctx.lineWidth = 5;
     for (const i of scene.bands) {
-      // At least two pixels; a longer arc ends a pixel early, so that neighbours of one colour are told apart.
+      // At least two pixels; a longer arc ends a pixel early, so that neighbours of one colour can be distinguished.
       const half = Math.max(-1, Math.min(1, (2 - (scene.to[i] - scene.from[i]) * this.radius) / 2)) / this.radius;
       this.traceArc(ctx, this.radius + 6, scene.from[i] - half, scene.to[i] + half);
       const colour = colours.node(scene.node[i], scene.cluster[i]);
@@ -197,7 +197,7 @@ class Disk {
       for (let e = 0; e < list.length; e += 2) {
         const x = this.screenX(scene.x[list[e]]), y = this.screenY(scene.y[list[e]]), r = list[e + 1];
         if (r < 1.6) {
-          ctx.fillRect(x - r, y - r, 2 * r, 2 * r); // no eye tells so small a square from a circle
+          ctx.fillRect(x - r, y - r, 2 * r, 2 * r); // too small to be distinguished from a circle
           continue;
         }
         ctx.moveTo(x + r, y);
@@ -208,7 +208,7 @@ class Disk {
     this.drawPictures(ctx, pictures);
   }
 
-  /** Thumbnails of leaves that are near enough, the nearest first, none over another. */
+  /** Draw thumbnails of leaves near the centre, the nearest first, without overlaps. */
   drawPictures(ctx, entries) {
     const { scene } = this;
     const nearness = (i) => 1 - scene.x[i] * scene.x[i] - scene.y[i] * scene.y[i];
@@ -229,7 +229,7 @@ class Disk {
     }
   }
 
-  /** Outside the rim: pictures or names of as many leaves as have room, those that stand for large clusters first. */
+  /** Draw pictures or names outside the rim for as many leaves as fit, those that represent large clusters first. */
   drawCrown(ctx, view, favoured) {
     const { scene, model } = this;
     this.crown = [];
@@ -257,7 +257,7 @@ class Disk {
     else this.drawNames(ctx);
   }
 
-  /** A line of small print at the bottom. */
+  /** Draw a line of small print at the bottom. */
   note(ctx, text) {
     ctx.font = `10px ${FONT}`;
     ctx.textAlign = "left";
@@ -285,7 +285,7 @@ class Disk {
     return Math.min(44, 14 + 44 * near);
   }
 
-  /** Node under the pointer, or null: a mark within reach, a picture of the crown, or the cluster of a band. */
+  /** Return the node under the pointer, or null: a mark within reach, a picture of the crown, or the cluster of a band. */
   pick(px, py, reach = 13) {
     const { scene } = this;
     for (const { leaf, x, y } of this.thumbs.ready ? this.crown : []) {

@@ -1,4 +1,4 @@
-/* What the page knows and can do, and the one loop that draws. */
+/* State and actions of the page, and the loop that draws. */
 
 const FONT = "ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 const SLIDER = 1000;
@@ -50,7 +50,7 @@ class Explorer {
     this.byId("support-choice").hidden = !model.support;
     this.listColours();
     this.byId("heat").hidden = !model.features;
-    // Thumbnails show what pixels are: the heat map waits until it is asked for. So it does where there is little room.
+    // The heat map is off at first where thumbnails show the features already, or where there is little room.
     this.showFeatures(Boolean(model.features) && !this.thumbs.ready && innerHeight > 640 && innerWidth > 760);
     this.byId("disk").setAttribute("aria-label", `Poincaré disk with the tree of ${points(model.points)}. Arrow keys walk the tree, Enter centres, plus and minus zoom.`);
     this.byId("rank").setAttribute("aria-pressed", String(this.dendrogram.byRank));
@@ -60,7 +60,7 @@ class Explorer {
     this.byId("as-found").hidden = model.found === null;
   }
 
-  /** What leaves can be coloured by: clusters, labels, annotations, features. */
+  /** List what leaves can be coloured by: clusters, labels, annotations, features. */
   listColours() {
     const { model } = this;
     const option = (value, text) => element("option", { value }, text);
@@ -92,7 +92,7 @@ class Explorer {
     this.redraw();
   }
 
-  /** Ask for a frame; many requests make one. */
+  /** Request a frame; several requests are merged. */
   redraw(everything = true) {
     this.stale = this.stale || everything;
     this.requested ??= requestAnimationFrame((now) => this.frame(now));
@@ -112,7 +112,7 @@ class Explorer {
     if (this.flight) this.redraw();
   }
 
-  /** Leaves whose names come first. */
+  /** Return the leaves whose names have priority. */
   favoured() {
     return this.state.selected < this.model.n ? [this.state.selected] : [];
   }
@@ -139,7 +139,7 @@ class Explorer {
     this.redraw();
   }
 
-  /** Bring a node to the centre; a leaf comes with its nearest relatives around it. */
+  /** Move a node to the centre; for a leaf, a small cluster around it. */
   flyTo(node, upright = false) {
     const target = node < this.model.n ? this.around(node) : node;
     const { distance } = this.view.locate(this.model.angle[target], this.model.depth[target]);
@@ -148,7 +148,7 @@ class Explorer {
     this.redraw();
   }
 
-  /** The cluster to centre for a leaf: some eight relatives, but not so large that the leaf gets lost in it. */
+  /** Return the cluster to centre for a leaf: about eight leaves, but not so large that the leaf is hard to see. */
   around(leaf) {
     const { parent, size, depth, root } = this.model;
     let v = leaf;
@@ -168,7 +168,7 @@ class Explorer {
     if (t >= 1) this.flight = null;
   }
 
-  /** Turn by a share of what keeps the view from standing as the embedding does. */
+  /** Rotate towards the orientation of the embedding by a share of the difference. */
   straighten(share) {
     const off = this.view.beta - this.view.alpha;
     this.view.rotate(-share * (off - TAU * Math.round(off / TAU)));
@@ -207,7 +207,7 @@ class Explorer {
     this.redraw();
   }
 
-  /** Show what the pointer is on; `more` is a line about the cell of the heat map. */
+  /** Show the tooltip of the node under the pointer; `more` is a line about the cell of the heat map. */
   hover(node, px = 0, py = 0, more = "") {
     const tip = this.byId("tooltip");
     if (node !== this.state.hovered || more !== this.state.more) {
@@ -271,7 +271,7 @@ class Explorer {
     return Math.round(Math.pow(this.model.n, value / SLIDER));
   }
 
-  /** By "cluster", by "label" or "column k", or by "feature j". */
+  /** Colour by "cluster", by "label" or "column k", or by "feature j". */
   colourBy(choice) {
     const { model, colours } = this;
     const value = choice === "label" ? "column 0" : choice, k = Number(value.split(" ")[1]);
@@ -280,7 +280,7 @@ class Explorer {
     this.setCut(model.k);
   }
 
-  /** Between clusters and the column that was looked at last. */
+  /** Toggle between clusters and the column that was chosen last. */
   toggleColour() {
     const { colours, model } = this;
     if (!colours.last) return;
@@ -302,7 +302,7 @@ class Explorer {
     this.redraw(false);
   }
 
-  /** The next match, or the one before. */
+  /** Go to the next match, or to the previous one. */
   nextMatch(step) {
     const { matches } = this.state;
     if (!matches.length) return;
@@ -318,7 +318,7 @@ class Explorer {
     this.byId("said").textContent = `Exported ${points(model.weight[state.selected])}.`;
   }
 
-  /** What is in sight as a picture: "png", twice as fine as the screen, or "svg". */
+  /** Export the view as a picture: "png", twice as fine as the screen, or "svg". */
   async exportPicture(kind) {
     this.save(await new Picture(this).blob(kind), `tree.${kind}`);
     this.byId("said").textContent = `Exported tree.${kind}.`;

@@ -15,7 +15,7 @@ class Heatmap {
     this.listed = order.filter((_, r) => r % step === 0);
   }
 
-  /** Height that strips, features and names want, within what there is. */
+  /** Compute the height of strips, features and names, within the available height. */
   wanted(stage) {
     const { model } = this;
     this.strips = model.columns.length ? model.columns.length * STRIP + 4 : 0;
@@ -62,7 +62,7 @@ class Heatmap {
     }
   }
 
-  /** Classes from top to bottom, each with as many of the rows as its share; what rounding would lose is spread over pixels. */
+  /** Fill columns of pixels with classes from top to bottom, in proportion to their shares; rounding is dithered over pixels. */
   fillShares(pixels, column, cells, width, rows) {
     const { colours } = this, m = column.classes.length;
     const shades = Uint32Array.from({ length: m + 1 }, (_, code) => pixel(colours.table[colours.of(column, code < m ? code : -1)]));
@@ -92,12 +92,12 @@ class Heatmap {
     ctx.imageSmoothingEnabled = true;
   }
 
-  /** Of how many features shown one has its name written. */
+  /** Return k such that every k-th shown feature has its name drawn. */
   nameStep() {
     return Math.max(1, Math.ceil((11 * this.listed.length) / this.rows));
   }
 
-  /** Which features are left out, and which names. */
+  /** Describe which features and names are left out. */
   thinned() {
     if (!this.rows) return "";
     const all = this.model.featureNames.length, step = Math.ceil(all / MOST_ROWS);
@@ -106,7 +106,7 @@ class Heatmap {
     return [shown, named].filter(Boolean).join(" · ");
   }
 
-  /** Names at the left, as long as the margin allows. */
+  /** Draw a name at the left, as long as the margin allows. */
   write(ctx, name, y, colour) {
     ctx.font = `10px ${FONT}`;
     ctx.textBaseline = "middle";
@@ -140,7 +140,7 @@ class Heatmap {
     }
   }
 
-  /** Sums of standardised features of the first p leaves, feature by feature; made when first needed. */
+  /** Return cumulative sums of standardised features over the leaves, feature by feature; computed on first use. */
   standardised() {
     if (this.before) return this.before;
     const { model } = this;
@@ -159,7 +159,7 @@ class Heatmap {
     return (this.before = { sums, counts, gaps });
   }
 
-  /** What is under the pointer, as text: the column, and what its leaves have there. */
+  /** Describe the cell under the pointer: the column, and the values of its leaves. */
   told(px, py) {
     const { model, across } = this;
     if (px < across.left || px > across.right) return null;

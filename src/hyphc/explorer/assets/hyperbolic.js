@@ -8,12 +8,12 @@ const TAU = 2 * Math.PI;
 // e^26 times the rounding of an angle, 4e-16, is still far below a pixel.
 const MAX_DEPTH = 26;
 
-/** Depth of the LCA of two ideal points `gap` apart: −log tan(gap / 4), at most MAX_DEPTH. */
+/** Return the depth of the LCA of two ideal points `gap` apart: −log tan(gap / 4), at most MAX_DEPTH. */
 function lcaDepth(gap) {
   return Math.min(MAX_DEPTH, Math.max(0, -Math.log(Math.tan(Math.min(gap, Math.PI) / 4))));
 }
 
-/** Distance of the half-plane point (x, y) to i; exact for near and for far points. */
+/** Return the distance of the half-plane point (x, y) to i; exact for near and for far points. */
 function halfPlaneDistance(x, y) {
   return 2 * Math.asinh(Math.hypot(x, y - 1) / (2 * Math.sqrt(y)));
 }
@@ -33,13 +33,13 @@ class View {
     this.sin = Math.sin(this.beta);
   }
 
-  /** Angle on the screen of the ideal point `theta`; increasing and continuous in theta. */
+  /** Return the angle on the screen of the ideal point `theta`; increasing and continuous in theta. */
   boundary(theta) {
     const phi = theta - this.alpha;
     return this.beta + 2 * Math.atan(this.scale * Math.tan(phi / 2)) + TAU * Math.round(phi / TAU);
   }
 
-  /** Half-plane coordinates of a point with angle theta, `grown` = sinh(depth), `faded` = e^−depth. */
+  /** Return the half-plane coordinates of a point with angle theta, `grown` = sinh(depth), `faded` = e^−depth. */
   halfPlane(theta, grown, faded) {
     const t = Math.tan((theta - this.alpha) / 2);
     const q = 1 + t * t;
@@ -47,7 +47,7 @@ class View {
     return [2 * t * grown * s, q * s];
   }
 
-  /** Screen coordinates in the unit disk, written to out[0], out[1]. */
+  /** Write the coordinates in the unit disk of the screen to out[0], out[1]. */
   project(theta, grown, faded, out) {
     const t = Math.tan((theta - this.alpha) / 2);
     const q = 1 + t * t;
@@ -61,13 +61,13 @@ class View {
     out[1] = u * this.sin + v * this.cos;
   }
 
-  /** How far the point (theta, depth) is from the centre of the screen, and in which direction. */
+  /** Return the distance and direction of the point (theta, depth) from the centre of the screen. */
   locate(theta, depth) {
     const [x, y] = this.halfPlane(theta, Math.sinh(depth), Math.exp(-depth));
     return { distance: halfPlaneDistance(x, y), direction: this.beta + Math.atan2(2 * x, 1 - x * x - y * y) };
   }
 
-  /** Angle and depth of the point shown at (u, v). */
+  /** Return the angle and depth of the point shown at (u, v). */
   preimage(u, v) {
     const x = u * this.cos + v * this.sin;
     const y = v * this.cos - u * this.sin;
@@ -94,7 +94,7 @@ class View {
     this.translate(r * Math.cos(direction), r * Math.sin(direction));
   }
 
-  /** Take the point shown at p to q, both [u, v] inside the disk, by a translation through the centre. */
+  /** Move the point shown at p to q, both [u, v] inside the disk, by a translation through the centre. */
   drag(p, q) {
     const dx = q[0] - p[0], dy = q[1] - p[1];
     const mx = q[0] * p[0] - q[1] * p[1], my = q[0] * p[1] + q[1] * p[0];

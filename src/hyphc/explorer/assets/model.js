@@ -8,7 +8,7 @@ function typed(text, Type) {
   return new Type(bytes.buffer);
 }
 
-/** A number in all digits that the page keeps; nothing where it is missing. */
+/** Format a number with all digits stored in the page; empty if missing. */
 function exact(value) {
   return Number.isNaN(value) ? "" : String(parseFloat(value.toPrecision(7)));
 }
@@ -41,12 +41,12 @@ class Model {
     this.sprite = data.sprite;
     this.opening = data.opening;
     this.cuts = data.cuts;
-    this.fewest = data.fewest; // clusters that what is known beforehand allows, and which merges it undoes first
+    this.fewest = data.fewest; // least number of clusters that the constraints allow, and which merges they undo first
     this.most = data.most;
     this.turns = typed(data.turns, Int32Array);
     this.larger = typed(data.larger, Int32Array); // which child of each merge has more points, 0 or 1: where it is given, parts join
     this.splits = data.splits; // so many of the first turns are splits of the condensed tree, the highest first
-    this.found = data.found; // how many clusters the fit has found, null if it was not asked to
+    this.found = data.found; // number of clusters found by the fit, null if it was given
     if (this.larger) this.firstTurn = this.firstTurns();
     this.greysOutliers = false; // whether points that joined a cluster from above its core are drawn grey
     this.aboveCut = new Uint8Array(this.nodes);
@@ -73,7 +73,7 @@ class Model {
     return node < this.n ? 0 : this.heights[node - this.n];
   }
 
-  /** How sure a cluster is, from 0 to 1; leaves are, and what is unknown is not. */
+  /** Return the support of a node, from 0 to 1: 1 for leaves and trees without support, 0 where it is unknown. */
   sure(node) {
     if (!this.support || node < this.n) return 1;
     return this.support[node - this.n] || 0;
@@ -83,7 +83,7 @@ class Model {
     return this.sure(node) < this.least;
   }
 
-  /** Steps by which a branch is drawn wider or thinner for its support. */
+  /** Return by how many steps a branch is drawn wider or thinner for its support. */
   emphasis(node) {
     if (!this.support || node < this.n) return 0;
     return this.sure(node) >= 0.95 ? 1 : this.sure(node) < 0.5 ? -1 : 0;
@@ -97,7 +97,7 @@ class Model {
     return this.children[2 * (node - this.n) + 1];
   }
 
-  /** Numbers of leaves and of points below each node, parents, and the leaf that stands for each cluster. */
+  /** Compute the numbers of leaves and of points below each node, parents, and the representative leaf of each cluster. */
   measure(weights) {
     const { n, nodes, children } = this;
     this.size = new Int32Array(nodes).fill(1, 0, n);
@@ -108,7 +108,7 @@ class Model {
     this.standIn = new Int32Array(nodes);
     this.smallest = new Int32Array(nodes);
     for (let i = 0; i < n; i++) this.standIn[i] = this.smallest[i] = i;
-    // A leaf matters as much as the largest cluster it stands for.
+    // The priority of a leaf is the size of the largest cluster that it represents.
     this.rank = new Int32Array(n).fill(1);
     for (let v = n; v < nodes; v++) {
       const a = children[2 * (v - n)], b = children[2 * (v - n) + 1];
@@ -121,7 +121,7 @@ class Model {
     }
   }
 
-  /** Arc of each cluster on the circle, and the place of its node: the LCA of the arc's quartile points. */
+  /** Compute the arc of each cluster on the circle, and the position of its node: the LCA of the arc's quartile points. */
   place(angles, depths) {
     const { n, nodes, children } = this;
     this.lo = new Float64Array(nodes);
@@ -147,7 +147,7 @@ class Model {
     this.faded = this.depth.map((d) => Math.exp(-d));
   }
 
-  /** Leaves of one radius go out along their rays until they stand clear of their neighbours and of their parent. */
+  /** Move leaves of one radius outwards until they are clear of their neighbours and of their parent. */
   spreadLeaves(angles) {
     const { n } = this;
     const order = Int32Array.from(angles.keys()).sort((i, j) => angles[i] - angles[j]);
@@ -161,7 +161,7 @@ class Model {
     }
   }
 
-  /** Position of each cluster's first leaf from left to right, and the leaves in that order. */
+  /** Compute the position of each cluster's first leaf from left to right, and the leaves in that order. */
   orderLeaves() {
     const { n, nodes, children } = this;
     this.first = new Int32Array(nodes);
@@ -174,12 +174,12 @@ class Model {
     for (let i = 0; i < n; i++) this.order[this.first[i]] = i;
   }
 
-  /** A class of the labels as text. */
+  /** Return a class of the labels as text. */
   labelName(code) {
     return code < 0 ? "missing" : this.labelNames[code];
   }
 
-  /** Leaves of a cluster, from left to right. */
+  /** Return the leaves of a cluster, from left to right. */
   leaves(node) {
     return this.order.subarray(this.first[node], this.first[node] + this.size[node]);
   }
@@ -189,7 +189,7 @@ class Model {
     return node <= ancestor && at >= 0 && at < this.size[ancestor];
   }
 
-  /** The cut into k clusters, as Tree.cut finds it: their roots from left to right. */
+  /** Return the cut into k clusters, as Tree.cut does: their roots from left to right. */
   cut(k) {
     this.k = k;
     const byPlace = (a, b) => this.first[a[0]] - this.first[b[0]];
@@ -210,7 +210,7 @@ class Model {
     return k in this.cuts ? Array.from(typed(this.cuts[k], Int32Array)) : this.lastMergesUndone(k);
   }
 
-  /** Points of each cluster, and its number, by rank of its smallest leaf, as Tree.cut calls it. */
+  /** Compute the points of each cluster, and its label, the rank of its smallest leaf, as in Tree.cut. */
   describeClusters() {
     this.clusterWeight = new Float64Array(this.k);
     const smallest = new Float64Array(this.k).fill(Infinity);
@@ -223,14 +223,14 @@ class Model {
     Array.from(smallest.keys()).sort((a, b) => smallest[a] - smallest[b]).forEach((index, rank) => (this.numbers[index] = rank));
   }
 
-  /** The first turn in which a merge at or below each node is undone. */
+  /** Compute the first turn in which a merge at or below each node is undone. */
   firstTurns() {
     const first = new Int32Array(this.nodes).fill(2147483647);
     for (let v = this.n; v <= this.root; v++) first[v] = Math.min(this.turns[v - this.n], first[this.left(v)], first[this.right(v)]);
     return first;
   }
 
-  /** Clusters below the merges of the first k − 1 turns, as Tree.cut has them: where a merge above one is kept, its smaller side
+  /** Return the clusters below the merges of the first k − 1 turns, as Tree.cut does: where a merge above one is kept, its smaller side
    * joins the cluster that the larger one leads to. */
   partsJoined() {
     const { k, turns } = this;
@@ -255,7 +255,7 @@ class Model {
     return parts;
   }
 
-  /** Which colour each cluster has, by its number; of many clusters the largest have one (−1: none), as in the plots. */
+  /** Return the colour index of each cluster; of many clusters only the largest have one (−1: none), as in the plots. */
   shareColours() {
     const byNumber = new Int32Array(this.k);
     this.numbers.forEach((number, index) => (byNumber[number] = index));
@@ -274,7 +274,7 @@ class Model {
     return roots;
   }
 
-  /** Nodes above the parts of the cut: one less than there are parts. */
+  /** Return the nodes above the parts of the cut: one less than there are parts. */
   markAbove() {
     for (const v of this.above) this.aboveCut[v] = 0;
     this.above = [];
@@ -286,12 +286,12 @@ class Model {
     }
   }
 
-  /** Which cluster of the present cut, from left to right, a node below the cut belongs to; −1 for a node above it. */
+  /** Return the cluster of the current cut, from left to right, that contains a node; −1 for a node above the cut. */
   clusterOf(node) {
     return this.aboveCut[node] ? -1 : this.clusterOfPart[this.partOf(node)];
   }
 
-  /** Which part of the present cut, from left to right, holds a node below the cut. */
+  /** Return the part of the current cut, from left to right, that contains a node below the cut. */
   partOf(node) {
     let low = 0, high = this.starts.length;
     while (high - low > 1) {
@@ -302,19 +302,19 @@ class Model {
     return low;
   }
 
-  /** Whether a node fell out above the core of the cluster that it joined. */
+  /** Return whether a node fell out above the core of the cluster that it joined. */
   hasJoined(node) {
     if (this.aboveCut[node] || this.parts.length === this.clusters.length) return false;
     const part = this.partOf(node);
     return this.parts[part] !== this.clusters[this.clusterOfPart[part]];
   }
 
-  /** How many points fell out above the cores of the clusters that they joined. */
+  /** Return how many points fell out above the cores of the clusters that they joined. */
   joined() {
     return this.parts.reduce((sum, v) => sum + (this.hasJoined(v) ? this.weight[v] : 0), 0);
   }
 
-  /** How many points of a cluster carry each label: [[label, points], …], most frequent first; −1 is a missing one. */
+  /** Count the points of a cluster by label: [[label, points], …], most frequent first; −1 is a missing one. */
   labelCounts(node) {
     if (!this.labels) return [];
     const counts = new Float64Array(this.labelNames.length + 1);
@@ -323,7 +323,7 @@ class Model {
     return present.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   }
 
-  /** Mean of each feature over a cluster's points, missing values left out. */
+  /** Return the mean of each feature over a cluster's points, missing values left out. */
   featureMeans(node) {
     const d = this.featureNames.length;
     const sums = new Float64Array(d), weights = new Float64Array(d);
@@ -338,7 +338,7 @@ class Model {
     return sums.map((sum, j) => sum / weights[j]);
   }
 
-  /** Standard deviation of each feature over all points, 1 where there is none. */
+  /** Return the standard deviation of each feature over all points, 1 where there is none. */
   featureScales() {
     if (this.scales) return this.scales;
     const d = this.featureNames.length;
@@ -356,7 +356,7 @@ class Model {
     return this.scales;
   }
 
-  /** Features in which a cluster differs most from the rest, or its two parts ("parts") from each other, as
+  /** Return the features in which a cluster differs most from the rest, or its two parts ("parts") from each other, as
    * hyphc.differences finds them: [[feature, effect, sure], …]. */
   differing(node, compare) {
     if (!this.differences || node < this.n) return [];
@@ -370,19 +370,19 @@ class Model {
     return rows;
   }
 
-  /** Mean of one feature over a cluster's points. */
+  /** Return the mean of one feature over a cluster's points. */
   featureMean(node, j) {
     return featureColumn(this, j).mean(this.first[node], this.first[node] + this.size[node]);
   }
 
-  /** The name of a leaf in at most so many letters: left out is the end, the middle or the beginning, whichever tells most apart. */
+  /** Abbreviate the name of a leaf: the end, the middle or the beginning is left out, whichever keeps most names distinct. */
   shortName(leaf, most) {
     const name = this.name(leaf);
     if (name.length <= most) return name;
     return this.wayToShorten(most)(name);
   }
 
-  /** How wide a letter of the names is, in shares of the font's size; those of few names are wider. */
+  /** Return the width of a letter as a share of the font size: the 95 % quantile over names. */
   letterWidth() {
     if (this.letterShare) return this.letterShare;
     const ctx = document.createElement("canvas").getContext("2d");
@@ -409,13 +409,13 @@ class Model {
     return best;
   }
 
-  /** The members of a cluster as CSV text. */
+  /** Return the members of a cluster as CSV text. */
   csv(node) {
     const grouped = this.rows !== null;
     const others = this.columns.slice(this.labels ? 1 : 0);
     const header = ["row", "name", ...(this.labels ? ["label"] : []), "cluster", ...(grouped ? ["points"] : []), ...others.map((column) => column.name), ...(this.featureNames || [])];
     const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-    // a spreadsheet would compute text that begins so; numbers stay numbers
+    // a spreadsheet would evaluate text that begins so as a formula; numbers stay numbers
     const inert = (text) => (/^[=+\-@\t\r]/.test(text) && !(text.trim() && Number.isFinite(Number(text))) ? `'${text}` : text);
     const lines = [header.map(inert).map(quote).join(",")];
     const d = this.featureNames ? this.featureNames.length : 0;

@@ -1,4 +1,4 @@
-/* Highlights over the disk, on a canvas of their own: matches of the search, the selected cluster, what the pointer is on. */
+/* Highlights over the disk, on a canvas of their own: matches of the search, the selected cluster, the node under the pointer. */
 
 class Overlay {
   constructor(canvas, disk) {
@@ -15,7 +15,7 @@ class Overlay {
     if (focused && selected === this.disk.model.root) this.ring(ctx, view, selected, this.disk.colours.accent);
   }
 
-  /** An arc beyond the band and a ring around the node; with `edges` all that hangs from it as well. */
+  /** Draw an arc beyond the band and a ring around the node; with `edges` also the branches below it. */
   cluster(ctx, view, v, colour, edges) {
     const { scene, model } = this.disk;
     ctx.strokeStyle = colour;
@@ -59,7 +59,7 @@ class Overlay {
     for (let k = 0; k < matches.length; k += skip) {
       const leaf = matches[k];
       view.project(this.disk.model.angle[leaf], this.disk.model.grown[leaf], this.disk.model.faded[leaf], place);
-      // A picture that is found keeps its face: the dot goes below it.
+      // The dot is drawn below the picture, so as not to cover it.
       const near = 1 - place[0] * place[0] - place[1] * place[1];
       const down = this.disk.thumbs.ready && near > PICTURED ? this.disk.pictureSize(near) / 2 + 5 : 0;
       ctx.beginPath();

@@ -3,7 +3,7 @@
 const ROW = 30;
 const LISTED = 60;
 
-/** An element with attributes and children; strings become text, never markup. */
+/** Create an element with attributes and children; strings become text, never markup. */
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -18,7 +18,7 @@ function number(value) {
   return value.toLocaleString("en").replaceAll(",", "\u202f");
 }
 
-/** "2nd", "3rd", "4th", … */
+/** Return "2nd", "3rd", "4th", … */
 function ordinal(k) {
   return k + (k % 100 > 10 && k % 100 < 14 ? "th" : ["th", "st", "nd", "rd"][k % 10] ?? "th");
 }
@@ -45,7 +45,7 @@ class Panel {
     this.list.addEventListener("scroll", () => this.fillMembers());
   }
 
-  /** "Cluster of 182 points", or a leaf's name. */
+  /** Return "Cluster of 182 points", or a leaf's name. */
   heading(node) {
     const { model } = this;
     if (node < model.n) return model.name(node);
@@ -88,7 +88,7 @@ class Panel {
     return [rows, present.length + (counts[0] > 0 ? 1 : 0)];
   }
 
-  /** A bar from the smallest to the largest number of a column. */
+  /** Create a bar from the smallest to the largest number of a column. */
   scaleRow(column) {
     const { colours } = this;
     const bar = element("div", { class: "scale", "aria-hidden": "true" });
@@ -98,7 +98,7 @@ class Panel {
     return element("li", {}, bar, ends);
   }
 
-  /** How many points have no value in a column, if there are any. */
+  /** Return the number of missing values of a column as text, if there are any. */
   missingRow(column) {
     const { colours } = this, missing = column.missing();
     return missing ? [this.legendRow(colours.table[colours.missing], "missing", "", missing, () => {}, null)] : [];
@@ -144,7 +144,7 @@ class Panel {
     return facts.map((fact) => element("li", {}, fact));
   }
 
-  /** The labels of a cluster as one bar, and in words. */
+  /** Show the labels of a cluster as a stacked bar, and as text. */
   mix(node) {
     const { model, colours } = this;
     if (node < model.n || !model.labels) return [];
@@ -161,7 +161,7 @@ class Panel {
     return [bar, element("p", { class: "note" }, words.join(" · ") + (counts.length > 4 ? ` · ${number(counts.length - 4)} more` : ""))];
   }
 
-  /** What distinguishes a cluster from the rest, and its two parts from each other. */
+  /** Show the features that distinguish a cluster from the rest, and its two parts from each other. */
   distinctions(node) {
     const { model } = this;
     const rest = this.featureRows(node, "rest", 6), parts = this.featureRows(node, "parts", 4);
@@ -169,7 +169,7 @@ class Panel {
     return [...(rest.length ? [heading("Compared with the rest", "rest"), ...rest] : []), ...(parts.length ? [heading("Its two parts differ in", "parts"), ...parts] : [])];
   }
 
-  /** Columns that differ most: their means on both sides, the size of the effect as a bar, and a dot where it is sure. */
+  /** List the columns that differ most: means on both sides, effect size as a bar, and a dot where it is significant. */
   featureRows(node, compare, count) {
     const { model } = this;
     return model.differing(node, compare).slice(0, count).map(([j, effect, sure]) => {
@@ -181,7 +181,7 @@ class Panel {
     });
   }
 
-  /** Only the rows in sight exist. */
+  /** Create only the visible rows of the list. */
   fillMembers() {
     const { model, list } = this;
     const leaves = model.leaves(this.selected);
@@ -209,7 +209,7 @@ class Panel {
     return element("li", { "aria-setsize": total, "aria-posinset": k + 1 }, button);
   }
 
-  /** What the pointer is on: pictures, name or size, labels, means. */
+  /** Fill the tooltip of a node: pictures, name or size, labels, means. */
   tooltip(node) {
     const { model, colours } = this;
     const content = [element("strong", { class: "whole" }, this.heading(node))];
@@ -243,7 +243,7 @@ class Panel {
   }
 }
 
-/** Leaves whose name or label contains the text, exact names first, then exact labels; "label:x" finds just the label x. */
+/** Search for leaves whose name or label contains the text, exact names first, then exact labels; "label:x" finds just the label x. */
 class Search {
   constructor(model) {
     this.model = model;

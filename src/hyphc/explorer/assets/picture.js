@@ -1,4 +1,4 @@
-/* What is in sight as one picture with a title and a legend, drawn by the same hands as the page. */
+/* Export of the view as one picture with a title and a legend, drawn by the same code as the page. */
 
 const LEGEND = 190;
 const HEAD = 40;
@@ -57,7 +57,7 @@ class Picture {
     ctx.fillText(text, x, y);
   }
 
-  /** The colours, under the name of their column, as many as have room. */
+  /** Draw the legend: colours under the name of their column, as many as fit. */
   legend(ctx, x, y) {
     const { colours, model } = this.explorer;
     const { column } = colours;

@@ -47,7 +47,7 @@ class Walk {
     }
   }
 
-  /** Put the children of v on the list, below entry i. */
+  /** Push the children of v on the stack, below entry i. */
   descend(v, i) {
     for (const child of [this.model.right(v), this.model.left(v)]) {
       const from = this.start(child), to = this.end(child);
@@ -61,7 +61,7 @@ class Walk {
 
   finish() {}
 
-  /** Is v, on the spine of a chain perhaps, where the entry above it is, in disk and dendrogram, and of its cluster? */
+  /** Return whether v has the position and the cluster of the entry above it, as along the spine of a chain. */
   hardlyDiffers(v, up, from, to, least) {
     const { aboveCut, heights, n } = this.model;
     if (!aboveCut[v] && this.cluster[up] < 0) return false;
@@ -89,7 +89,7 @@ class Walk {
 class Scene extends Walk {
   reserve(capacity) {
     super.reserve(capacity);
-    this.x = this.grow(Float64Array, this.x); // place in the unit disk
+    this.x = this.grow(Float64Array, this.x); // position in the unit disk
     this.y = this.grow(Float64Array, this.y);
   }
 
@@ -117,7 +117,7 @@ class Scene extends Walk {
     if (this.cluster[i] >= 0 && !inside) this.bands.push(i);
   }
 
-  /** Take the mark of the last entry back if there is no room for it on the rim. */
+  /** Remove the mark of the last entry if it does not fit on the rim. */
   finish(i) {
     if (this.x[i] * this.x[i] + this.y[i] * this.y[i] <= 0.98) return;
     const turn = (this.from[i] + this.to[i]) / 2 - TAU * Math.floor((this.from[i] + this.to[i]) / 2 / TAU);

@@ -1,4 +1,4 @@
-/* A drawing surface that writes SVG: as much of a canvas's context as the page draws with. */
+/* The part of the canvas interface that the page uses, with SVG as output. */
 
 class Svg {
   constructor(width, height) {
@@ -26,7 +26,7 @@ class Svg {
     this.matrix = matrix;
   }
 
-  /** Let [a, b, c, d, e, f] come before the present transformation. */
+  /** Multiply the current transformation by [a, b, c, d, e, f]. */
   transform(a, b, c, d, e, f) {
     const m = this.matrix;
     this.matrix = [m[0] * a + m[2] * b, m[1] * a + m[3] * b, m[0] * c + m[2] * d, m[1] * c + m[3] * d, m[0] * e + m[2] * f + m[4], m[1] * e + m[3] * f + m[5]];
@@ -40,7 +40,7 @@ class Svg {
     this.transform(Math.cos(angle), Math.sin(angle), -Math.sin(angle), Math.cos(angle), 0, 0);
   }
 
-  /** Attributes of every part: where it is, and how strong. */
+  /** Return the attributes of every element: transformation and opacity. */
   common() {
     const moved = this.matrix.some((value, k) => value !== [1, 0, 0, 1, 0, 0][k]);
     const alpha = this.pen.globalAlpha < 1 ? ` opacity="${this.pen.globalAlpha}"` : "";
@@ -94,7 +94,7 @@ class Svg {
     this.parts.push(`<rect x="${round(Math.min(x, x + w))}" y="${round(Math.min(y, y + h))}" width="${round(Math.abs(w))}" height="${round(Math.abs(h))}" fill="${plain(this.pen.fillStyle)}"${this.common()}/>`);
   }
 
-  /** Only the corners of photographs are clipped, and nothing is lost when they are not. */
+  /** Ignore clipping: only the rounded corners of photographs are clipped. */
   clip() {}
 
   fillText(text, x, y) {
@@ -104,7 +104,7 @@ class Svg {
     this.parts.push(`<text x="${round(x)}" y="${round(y)}" style="font:${plain(font)}" fill="${plain(fillStyle)}" text-anchor="${anchor}"${base}${this.common()}>${plain(text)}</text>`);
   }
 
-  /** Pictures, whole or a part of one, become PNG within the SVG. */
+  /** Embed an image, or a part of one, as PNG. */
   drawImage(image, ...box) {
     const part = box.length > 4 ? box.slice(0, 4) : [0, 0, image.width, image.height];
     const [x, y, w, h] = box.slice(-4);
@@ -120,7 +120,7 @@ function round(value) {
   return Math.round(1000 * value) / 1000;
 }
 
-/** Text that is text in XML too: without markup, and without the control characters that it forbids. */
+/** Escape text for XML, without the control characters that XML forbids. */
 function plain(text) {
   const kept = String(text).replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, " ");
   return kept.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");

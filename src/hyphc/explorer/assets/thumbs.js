@@ -19,7 +19,7 @@ class Thumbs {
     return [(leaf % columns) * width, Math.floor(leaf / columns) * height, width, height];
   }
 
-  /** The drawing of a leaf in one colour, kept for the next frame. */
+  /** Return the drawing of a leaf in one colour, cached for the next frame. */
   inked(leaf, colour) {
     const key = leaf + colour;
     let canvas = this.cache.get(key);
@@ -63,7 +63,7 @@ class Thumbs {
     ctx.restore();
   }
 
-  /** A small canvas with the picture of a leaf, for lists and the tooltip. */
+  /** Create a small canvas with the picture of a leaf, for lists and the tooltip. */
   element(leaf, size, colour) {
     const canvas = document.createElement("canvas");
     canvas.className = "thumb";

@@ -1,4 +1,4 @@
-"""Score of the best cut into k clusters, for every k."""
+"""Curves: the score of the best cut into k clusters against k, and the continuous cost against iterations."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def cluster_scores(
     found = getattr(source, "cluster_number_", None) if n_clusters is None else None
     others = [other for other, _ in found.runners_up if other <= len(scores)] if found is not None else []
     if chosen <= len(scores):
-        mark: dict[str, Any] = {"color": CLUSTERS.base[5], "linestyle": "", "markersize": 9}
-        ax.plot([chosen], scores[[chosen - 1]], marker="o", label=_cluster_label(chosen, found is not None), **mark)
+        mark: dict[str, Any] = {"color": CLUSTERS.base[5], "linestyle": "", "marker": "o", "markersize": 9}
+        label = f"{chosen} cluster{'s' * (chosen > 1)}{' found' * (found is not None)}"
+        ax.plot([chosen], scores[[chosen - 1]], label=label, **mark)
         if others:
-            places = np.array(others) - 1
-            ax.plot(others, scores[places], marker="o", fillstyle="none", label="came next", **mark)
+            ax.plot(others, scores[np.array(others) - 1], fillstyle="none", label="came next", **mark)
         ax.legend(frameon=False)
     label = _AXES.get(criterion, criterion) if isinstance(criterion, str) else "score of the cut"
     ax.set(xlabel="clusters", ylabel=label)
@@ -80,5 +80,33 @@ def cluster_scores(
     return ax
 
 
-def _cluster_label(k: int, found: bool) -> str:
-    return f"{k} cluster{'s' * (k > 1)}{' found' if found else ''}"
+def training_curve(fit: Any, ax: Axes | None = None) -> Axes:
+    """Draw the continuous cost at each iteration, and the cost of the best decoded tree.
+
+    Parameters
+    ----------
+    fit : fitted HypHC, EmbedResult, or array of losses
+        Each value is an estimate from that iteration's triplets, in the units of the cost (unordered pairs).
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    losses = np.asarray(getattr(fit, "loss_curve_", getattr(fit, "loss_curve", fit)))
+    if losses.ndim != 1 or losses.dtype.kind not in "fiu":
+        raise ValueError(f"training_curve takes a fitted HypHC, an EmbedResult or losses; got {type(fit).__name__}.")
+    ax = axes_or_new(ax, (6.0, 3.6))
+    cost = getattr(fit, "cost_", getattr(fit, "cost", None))
+    if len(losses):
+        marker, iterations = "o" if len(losses) == 1 else None, np.arange(1, len(losses) + 1)
+        ax.plot(iterations, losses, color=CLUSTERS.base[0], linewidth=1.0, marker=marker, label="continuous cost")
+    else:
+        ax.text(0.5, 0.5, "no iterations", transform=ax.transAxes, ha="center", va="center", color="0.4")
+    if cost is not None:
+        ax.axhline(cost, color=CLUSTERS.base[5], ls="--", lw=1.0, label="Dasgupta's cost of the tree kept")
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False)
+    ax.set(xlabel="iteration", ylabel="cost (unordered pairs)")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
