@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,34 +20,32 @@ from ._runtime.progress import Callback
 from ._runtime.run_control import Clock
 from ._runtime.validation import require_finite
 from .continuous.solver import TEMPERATURE, EmbedSettings
-from .fit.constrained_cuts import forced_splits
-from .fit.constraints import ConstrainedTree, Constraints, ResolvedConstraints
-from .fit.deduplicate import DistinctPoints, count_distinct, warn_of_few_distinct
-from .fit.fingerprint import compute_fingerprint
+from .fit.constrained_tree import forced_splits
+from .fit.constraints import Constraints, ResolvedConstraints
+from .fit.deduplicate import count_distinct, warn_of_few_distinct
 from .fit.flat_cut import FlatCut
 from .fit.new_points import assign_clusters, assign_rows, compute_insertion_cost
 from .fit.parameter_checks import JOIN, check_values
-from .fit.plan import FitPlan, plan_fit
-from .fit.resume import FitCheckpoint, NoCheckpoint, SolvedSubproblems, restore_result, save_result
+from .fit.plan import plan_fit
+from .fit.resume import open_checkpoint
 from .fit.row_checks import extend_names, row_names, validate_rows
-from .fit.run import FitResult, Seed, embed_tree, run_plan
-from .fit.weighted_leaves import twins, weighted
+from .fit.run import FitSettings, embed_tree, solve
+from .fit.weighted_leaves import weighted
 from .out_of_core.job import Job
 from .out_of_core.labels import count_distinct_rows, load_tree
 from .out_of_core.local_fit import fit_out_of_core, is_on_disk, is_too_large, open_source
 from .out_of_core.row_sources import Source
 from .out_of_core.to_memory import load_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
-from .scores.cluster_number import ClusterNumber, number_of_clusters
+from .scores.cluster_number import ClusterNumber
 from .scores.differences import Differences, differences
 from .scores.heights import with_similarity_heights
 from .scores.outliers import outlier_scores
 from .search import insert
-from .search.ordered_dp import best_in_order
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named, require_no_metric
 from .similarity.inputs.foreign_inputs import convert_input
-from .similarity.metric_base import Metric
+from .similarity.metric_base import Metric, Seed
 from .similarity.metrics import get_metric
 from .similarity.neighbor_metrics import Auto
 from .tree import Tree
@@ -56,17 +54,6 @@ from .tree.prunings import CONDENSED
 
 __all__ = ["HypHC"]
 
-# Parameters that concern the continuous stage alone; ``embed`` has them too.
-CONTINUOUS = (
-    "init",
-    "n_init",
-    "n_components",
-    "temperature",
-    "max_iter",
-    "block_size",
-    "max_triplets",
-    "spread_penalty",
-)
 METRIC_SETTINGS = ("n_neighbors", "edge_weights", "scale", "background")
 
 
@@ -286,15 +273,13 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             clock = Clock(self.time_budget, self.callback, self.verbose)
             names = row_names(X)
             X = self._validate_rows(X, reset=True)
-            n = X.n if isinstance(X, Similarity) else X.shape[0]
-            self._make_cut().check(n)
-            constraints = self._resolve_constraints(n)
-            with self._open_checkpoint(X, sample_weight, clock) as checkpoint:
-                seed = checkpoint.choose_seed(self.random_state)
+            self._make_cut().check(X.shape[0])
+            constraints = self._resolve_constraints(X.shape[0])
+            with open_checkpoint(self.get_params(deep=False), X, sample_weight, clock) as seed:
                 similarity = self._compute_similarity(X, sample_weight, seed)
-                self._require_rows_for_criterion(similarity)
+                self._make_cut().require_rows(similarity)
                 with clock:
-                    plan, result = self._solve(similarity, clock, seed, constraints)
+                    plan, result = solve(self._make_settings(), similarity, clock, seed, constraints)
             scaling = "" if similarity.metric is None else similarity.metric.describe(similarity)
             self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=scaling), clock.interrupted, clock.signal
             self.loss_curve_, self.n_iter_ = result.loss_curve, len(result.loss_curve) or clock.steps
@@ -304,10 +289,21 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     def _check_parameters(self) -> None:
         """Raise for impossible values, and for settings that another one makes void."""
         check_values(self.get_params(deep=False))
-        self._embed_settings()
+        self._make_settings()
         self._make_metric()
-        if not self.refine and self.effort != 1:
-            raise ValueError(f"effort={self.effort!r} is of the search, and refine=False leaves it out; leave out one.")
+
+    def _make_settings(self) -> FitSettings:
+        """Return the parameters of the continuous stage and the search."""
+        return FitSettings.from_parameters(self.get_params(deep=False))
+
+    def _make_cut(self) -> FlatCut:
+        """Return the parameters of the cut into flat clusters."""
+        return FlatCut.from_parameters(self.get_params(deep=False))
+
+    def _make_metric(self, seed: Seed = None) -> Metric:
+        """Return the metric; ``seed`` replaces ``random_state``, as for a fit with a checkpoint."""
+        settings = {name: getattr(self, name) for name in (*METRIC_SETTINGS, "directed", "n_jobs")}
+        return metric_named(self.metric, **settings, random_state=self.random_state if seed is None else seed)
 
     def _validate_rows(self, X: Any, reset: bool) -> Any:
         """Return the rows as an array, CSR matrix or table; a Similarity unchanged."""
@@ -327,30 +323,8 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
                 "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."
             )
         constraints = self.constraints.resolve(n)
-        if self._n_clusters_given is not None:
-            constraints.require_possible(self._n_clusters_given)
+        constraints.require_possible(self._make_cut().n_clusters)
         return constraints
-
-    def _open_checkpoint(self, X: Any, sample_weight: npt.ArrayLike | None, clock: Clock) -> NoCheckpoint:
-        """Return the checkpoint of this fit, attached to its run control."""
-        if self.checkpoint is None:
-            return NoCheckpoint()
-        checkpoint = FitCheckpoint(self.checkpoint, compute_fingerprint(self.get_params(deep=False), X, sample_weight))
-        checkpoint.attach(clock)
-        return checkpoint
-
-    def _make_metric(self, seed: Seed = None) -> Metric:
-        """Return the metric; ``seed`` replaces ``random_state``, as for a fit with a checkpoint."""
-        return metric_named(
-            self.metric,
-            n_neighbors=self.n_neighbors,
-            edge_weights=self.edge_weights,
-            scale=self.scale,
-            background=self.background,
-            directed=self.directed,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state if seed is None else seed,
-        )
 
     def _compute_similarity(self, X: Any, sample_weight: npt.ArrayLike | None = None, seed: Seed = None) -> Similarity:
         """Return the similarity of validated rows by the metric; a Similarity unchanged except for weights."""
@@ -358,77 +332,6 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             return X if sample_weight is None else weighted(X, np.asarray(sample_weight, dtype=np.float64))
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         return self._make_metric(seed).similarity(X, weights)
-
-    def _require_rows_for_criterion(self, similarity: Similarity) -> None:
-        if self.criterion == "sse" and similarity.squared_distances() is None:
-            raise ValueError(
-                f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
-            )
-
-    def _solve(
-        self, similarity: Similarity, clock: Clock, seed: Seed, constraints: ResolvedConstraints | None
-    ) -> tuple[FitPlan, FitResult]:
-        """Return the plan and its result: restored from the checkpoint if it is there, else searched and saved."""
-        if constraints is None:
-            distinct = self._collapse_duplicates(similarity)
-            plan = self._make_plan(distinct.similarity)
-        else:
-            plan = replace(self._make_plan(similarity), within=constraints.description)
-        with clock.checkpoints.scope("fit") as level:
-            result = restore_result(level, clock)
-            if result is not None:
-                return plan, result
-            level.save(seconds=clock.seconds, seed=seed)
-            if constraints is None:
-                result = run_plan(plan, distinct, clock, seed, self.n_jobs)
-            else:
-                result = FitResult(self._solve_constrained(similarity, constraints, clock, seed), None, np.empty(0))
-            save_result(level, clock, seed, result)
-        return plan, result
-
-    def _solve_constrained(
-        self, similarity: Similarity, constraints: ResolvedConstraints, clock: Clock, seed: Seed
-    ) -> Tree:
-        """Return the tree with all required clusters: each is searched by itself, then all are assembled."""
-        constrained = ConstrainedTree(constraints, similarity)
-        with clock.checkpoints.scope("parts") as level:
-            solved = SolvedSubproblems(level, clock)
-            for subproblem in constrained.subproblems():
-                tree = solved.restore_next()
-                if tree is None:
-                    own = solved.make_clock(subproblem)
-                    if constraints.order is not None:
-                        tree = best_in_order(subproblem.similarity)
-                    else:
-                        distinct = self._collapse_duplicates(subproblem.similarity)
-                        plan = self._make_plan(distinct.similarity)
-                        tree = run_plan(plan, distinct, own, seed, self.n_jobs).tree
-                    solved.add(tree, own)
-                constrained.set_tree(subproblem, tree)
-        return constrained.assemble()
-
-    def _collapse_duplicates(self, similarity: Similarity) -> DistinctPoints:
-        """Return the distinct points, unless the paper's method or a given start needs every point."""
-        return DistinctPoints(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-
-    def _make_plan(self, similarity: Similarity) -> FitPlan:
-        """Return the start, stages and budgets of a fit of distinct points."""
-        return plan_fit(
-            similarity, self._embed_settings(), refine=self.refine, effort=self.effort, time_budget=self.time_budget
-        )
-
-    def _embed_settings(self) -> EmbedSettings:
-        """Return the settings of the continuous stage, checked."""
-        return EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
-
-    def _make_cut(self) -> FlatCut:
-        """Return the parameters of the cut into flat clusters."""
-        return FlatCut(self._n_clusters_given, self.distance_threshold, self.criterion, self.min_size, self.outliers)
-
-    @property
-    def _n_clusters_given(self) -> Any:
-        """The number of clusters, None if it is to be found."""
-        return None if isinstance(self.n_clusters, str) and self.n_clusters == "auto" else self.n_clusters
 
     def _set_fitted_attributes(
         self,
@@ -439,39 +342,25 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         is_tested: bool = True,
     ) -> None:
         """Set heights, clusters, scores and all else that follows from the tree; untested splits are cut by height alone."""
-        fitted = with_similarity_heights(tree, similarity)
-        assert fitted.cost is not None
+        cut, fitted = self._make_cut(), with_similarity_heights(tree, similarity)
         self.similarity_: Any = similarity  # None after a fit out of core
-        self.cost_ = fitted.cost
+        self.cost_: Any = fitted.cost
         if constraints is not None:
             fitted = fitted.with_forced_splits(forced_splits(fitted, constraints))
         self.cluster_number_: ClusterNumber | None = None
         if is_tested:
-            self.cluster_number_, fitted = self._find_number(similarity, fitted)
+            self.cluster_number_, fitted = self._make_cut().find_number(similarity, fitted)
         n_found = None if self.cluster_number_ is None else self.cluster_number_.n_clusters
-        clusters = self._make_cut().find_clusters(fitted, n_found)
-        self.labels_, self.n_clusters_ = self._make_cut().label_points(clusters), len(clusters.nodes)
-        self._clusters_ = clusters
+        self._clusters_ = clusters = self._make_cut().find_clusters(fitted, n_found)
+        self.labels_, self.n_clusters_ = cut.label_points(clusters), len(clusters.nodes)
         self.probabilities_ = probabilities(fitted, clusters, self.min_size)
         self.outlier_scores_ = outlier_scores(similarity, fitted, clusters, self.min_size)
-        if self._n_clusters_given is not None and (constraints is None or constraints.min_clusters == 1):
+        if cut.n_clusters is not None and (constraints is None or constraints.min_clusters == 1):
             warn_of_few_distinct(count_distinct(similarity, clusters.labels), self.n_clusters_)
         self.tree_ = fitted.with_n_clusters(self.n_clusters_)
-        self._embedding_: Floats | None = embedding
+        self._embedding_ = embedding
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
-
-    def _find_number(self, similarity: Similarity, tree: Tree) -> tuple[ClusterNumber | None, Tree]:
-        """Return the number of clusters, None if it is given, and the tree that carries the splits found."""
-        is_given = self._n_clusters_given is not None or self.distance_threshold is not None
-        if is_given and self.criterion != CONDENSED:
-            return None, tree
-        number = number_of_clusters(similarity, tree, self.min_size)
-        if self.criterion == CONDENSED:
-            order = np.zeros(tree.n_leaves - 1, dtype=np.int64)
-            order[number.splits] = np.arange(1, len(number.splits) + 1)
-            tree = tree.with_found_splits(order)
-        return None if is_given else number, tree
 
     def _fit_out_of_core(self, source: Source, sample_weight: Any) -> Self:
         """Fit rows that do not fit into memory, on threads of this process."""
@@ -481,15 +370,13 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         cut.check(source.shape[0])
         fitted = fit_out_of_core(source, self.get_params(deep=False), cut, default_parameters(type(self)))
         weakref.finalize(self, fitted.discard)
-        self.similarity_ = None
-        self._out_of_core_ = fitted
-        self._embedding_ = None
+        self.similarity_ = self._embedding_ = self.cluster_number_ = None
+        self._out_of_core_, self.interrupted_ = fitted, False
         self.tree_, self.labels_, self.cost_ = fitted.tree, fitted.labels, fitted.cost
         self.n_leaves_, self.n_features_in_ = source.shape
-        self.cluster_number_ = None
-        self.n_clusters_, self.interrupted_ = fitted.n_clusters, False
+        self.n_clusters_ = fitted.n_clusters
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
-        if self._n_clusters_given is not None:
+        if cut.n_clusters is not None:
             warn_of_few_distinct(count_distinct_rows(fitted.job), self.n_clusters_)
         return self
 
@@ -497,21 +384,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     def from_out_of_core(cls, job: Job, cut: FlatCut) -> HypHC:
         """Return a model in memory of a tree that was fitted out of core, with all attributes of a fit in memory."""
         settings, similarity = job.settings, load_similarity(job)
-        model = cls(
-            cut.n_clusters,
-            distance_threshold=cut.distance_threshold,
-            metric=settings.metric,
-            scale=settings.scale,
-            criterion=cut.criterion,
-            min_size=cut.min_size,
-            outliers=cut.outliers,
-            effort=settings.effort,
-            random_state=settings.seed,
-        )
-        if settings.metric == "auto":
-            model.set_params(
-                n_neighbors=settings.n_neighbors, edge_weights=settings.edge_weights, background=settings.background
-            )
+        names = ("metric", "scale", "effort", *(METRIC_SETTINGS if settings.metric == "auto" else ()))
+        parameters = asdict(cut) | {name: getattr(settings, name) for name in names}
+        model = cls(**parameters, random_state=settings.seed)
         model.n_features_in_, model.interrupted_ = job.source.shape[1], False
         model.plan_ = replace(plan_fit(similarity, EmbedSettings(), effort=settings.effort), rows="fitted out of core")
         model.loss_curve_, model.n_iter_ = np.empty(0), 0
