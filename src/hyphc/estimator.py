@@ -21,7 +21,7 @@ from ._runtime.run_control import Clock
 from ._runtime.validation import require_finite
 from .continuous.solver import TEMPERATURE, EmbedSettings
 from .fit.constrained_tree import forced_splits
-from .fit.constraints import Constraints, ResolvedConstraints
+from .fit.constraints import Constraints, ResolvedConstraints, resolve_constraints
 from .fit.deduplicate import count_distinct, warn_of_few_distinct
 from .fit.flat_cut import FlatCut
 from .fit.new_points import assign_clusters, assign_rows, compute_insertion_cost
@@ -60,23 +60,22 @@ METRIC_SETTINGS = ("n_neighbors", "edge_weights", "scale", "background")
 class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Hierarchical clustering that minimises Dasgupta's cost.
 
-    A quick first tree is lowered in cost by a tree search (prune and regraft with branch and bound). The paper's method embeds
-    the leaves in the Poincaré disk, minimises a differentiable version of the cost by gradient descent and decodes the best
-    tree on the way: that is ``refine=False``, and a start of the search if any of its parameters is given.
+    A tree search (subtree prune and regraft, with branch and bound) lowers the cost of a quick first tree. The paper's method, an
+    embedding in the Poincaré disk by gradient descent on a continuous cost, decoded to the best tree on the way, is
+    ``refine=False``, and the start of the search if any of its parameters is given.
 
     Parameters
     ----------
     n_clusters : int, "auto" or None
-        Number of flat clusters in ``labels_``; "auto" is another word for None.
+        Number of flat clusters in ``labels_``; "auto" is the same as None.
     distance_threshold : float, optional
         Instead of ``n_clusters``: merges at or above this height are undone, as in scikit-learn's agglomerative clustering.
         With neither, the number of clusters is found, see ``cluster_number_``.
     metric : str or callable
-        As in ``as_similarity``. "auto" looks at nearest neighbours, with a weak background. "cosine" is the paper's, of the rows
-        as given; "correlation" and "spearman" compare rows as profiles; "linear" and "rbf" are inner products and a Gaussian
-        kernel. "precomputed" means that X holds SIMILARITIES, dense or sparse: large is alike; "precomputed_distances" takes
-        distances. With ``n_neighbors`` also "euclidean", "manhattan", "chebyshev", "canberra", "braycurtis", "hamming",
-        "jaccard", "dice", "haversine", or a function of two rows.
+        As in ``as_similarity``: "auto" (nearest neighbours with a weak background), "cosine" (the paper's, of the rows as given),
+        "correlation", "spearman", "linear", "rbf", "precomputed" (X holds SIMILARITIES, dense or sparse: large is alike) or
+        "precomputed_distances". With ``n_neighbors`` also "euclidean", "manhattan", "chebyshev", "canberra", "braycurtis",
+        "hamming", "jaccard", "dice", "haversine", or a function of two rows.
     n_neighbors : int, optional
         Of "auto", 15 by default. With a distance, "cosine" or a correlation: cluster a graph of so many nearest neighbours alone.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
@@ -92,32 +91,29 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     min_size : float, optional
         Points that a cluster has at least; 1 if it is not given, or what "condensed" chooses.
     outliers : {"join", "label"}
-        What becomes of points that fall out of the condensed tree above the core of a cluster: they join the cluster that their
-        larger sibling leads to, or have the label −1. ``predict`` always returns a cluster.
+        Points that fall out of the condensed tree above the core of a cluster join the cluster that their larger sibling leads
+        to, or have the label −1. ``predict`` always returns a cluster.
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         Of the continuous stage, as in ``embed``. If any is not its default, the search starts from a short such stage.
     constraints : Constraints, optional
-        Groups that stay together, points that are kept apart, clusters that the tree must have, an
-        order of the points.
+        Groups that stay together, points that are kept apart, clusters that the tree must have, an order of the points.
     refine : bool
-        Whether trees are searched, as by the function ``refine``. False is the paper's method, the continuous stage alone.
-        ``plan_`` says what was done.
+        Whether trees are searched, as by the function ``refine``; False is the continuous stage alone.
     effort : float
         How much the search does, as a multiple of the usual; its time grows alike. docs/tree_search.md says what it buys.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     memory_limit : float or str, optional
-        Bytes, or text such as "2GB", that a fit of a path or of a memory-mapped array may use; by default half of what is
-        free. Rows that need more are fitted out of core: docs/dask.md.
+        Bytes, or text such as "2GB", that a fit of a path or of a memory-mapped array may use; by default half of the free
+        memory. Rows that need more are fitted out of core: docs/dask.md.
     checkpoint : path, optional
-        A folder, new or empty, in which the fit saves its state about every ten seconds. A fit of the same data with the same
-        parameters resumes from it and returns the same tree as an uninterrupted fit; the folder stays until you remove it.
-        docs/reliability.md.
+        A folder, new or empty, in which the fit saves its state about every ten seconds. A later fit of the same data with the
+        same parameters resumes from it, to the same tree; the folder stays until you remove it. docs/reliability.md.
     random_state : int, RandomState or None
     n_jobs : int or None
         Threads; −1 is all cores. The result does not depend on it.
     verbose : int
-        1 shows a line of progress on standard error: one that is overwritten on a terminal, elsewhere one every few seconds.
+        1 shows progress on standard error: a line that is overwritten on a terminal, elsewhere one every few seconds.
     callback : callable, optional
         Called with a ``Progress`` (stage, cost, seconds, share, ``tree()``) after each iteration of the continuous stage and
         each step of the search; returning True ends the fit with the best tree so far.
@@ -125,8 +121,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     Attributes
     ----------
     tree_ : Tree
-        Its heights say how alike the parts of each merge are: log(w_max / w̄) for graphs and "auto", w_max − w̄ for others, w̄ the
-        mean similarity across the split. It carries what cuts need.
+        Its heights are log(w_max / w̄) for graphs and "auto", w_max − w̄ for others, w̄ the mean similarity across the split.
     linkage_ : array (n − 1, 4)
         The tree as SciPy's linkage matrix.
     children_, distances_ : arrays (n − 1, 2) and (n − 1,)
@@ -134,31 +129,29 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     labels_ : array (n,)
         Flat clusters, numbered from 0 in order of their first point; −1 for outliers if ``outliers="label"``.
     probabilities_ : array (n,)
-        How firmly each point belongs to its cluster, from 0 to 1: (birth − leave) / (birth − death), with birth the height at
-        which the cluster parts from the others, leave that at which the point falls out of it, or of a group inside it, death
-        the lowest leave in the cluster. 1 where birth = death, 0 for points that fell out above the core of the cluster.
+        Membership strength from 0 to 1: (birth − leave) / (birth − death), with birth the height at which the cluster separates
+        from the others, leave that at which the point falls out of it, or of a group inside it, death the lowest leave in the
+        cluster. 1 where birth = death, 0 for points that fell out above the core. Not after a fit out of core.
     outlier_scores_ : array (n,)
-        How far out each point lies, from 0 to 1, in the manner of GLOSH. The default metric and neighbour graphs: 1 − r₀ / r, r
-        the distance to the point's furthest neighbour in the graph, r₀ the one that the densest tenth of its cluster stays
-        within; 0 where that is negative. Other metrics: (leave − death) / (top − death), with leave the height at which the
-        point falls out of the condensed tree, death the lowest such height in its cluster, top the height of the tree.
-        Out-of-core fits have neither of the two.
+        From 0 to 1, in the manner of GLOSH. Of neighbour graphs: 1 − r₀ / r, at least 0, with r the distance to the point's
+        furthest neighbour, r₀ the largest among the densest tenth of its cluster. Of other metrics: (leave − death) / (top −
+        death), leave and death as above but of the condensed tree, top the tree's height. Not after a fit out of core.
     n_leaves_, n_clusters_ : int
     cluster_number_ : ClusterNumber or None
-        Where the number of clusters was found: by which rule, and which numbers came next.
+        If the number of clusters was found: by which rule, and which numbers came next.
     embedding_ : array (n, n_components), at least two columns after a search
-        Positions in the Poincaré ball from which ``decode`` reads the tree. After a search they are computed from the tree: gaps
-        between neighbours on the circle show the size and the height of the merge that joins them.
+        Positions in the Poincaré ball that ``decode`` to the tree. After a search they are computed from the tree: gaps between
+        neighbours on the circle show the size and the height of the merge that joins them.
     cost_ : float
         Dasgupta's cost of the tree, each pair counted once.
     similarity_ : Similarity
-        What was clustered.
+        The similarity that was clustered.
     loss_curve_ : array
         The continuous cost at each iteration; empty without a continuous stage.
     n_iter_ : int
         Iterations of the continuous stage; without one, sweeps of the search.
     plan_ : FitPlan
-        Which start, which stages, which budgets, and why; ``print(model.plan_)`` says it in words.
+        Start, stages and budgets, and the reasons; ``print(model.plan_)`` describes them.
     interrupted_ : bool
         Whether Ctrl-C ended the fit.
     n_features_in_, feature_names_in_
@@ -166,7 +159,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
     Notes
     -----
-    Ctrl-C ends the fit, in whichever stage it is, with the best tree so far and a UserWarning; pressed again, it stops at once.
+    Ctrl-C ends the fit, in any stage, with the best tree so far and a UserWarning; pressed again, it stops at once.
 
     Examples
     --------
@@ -245,19 +238,15 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Parameters
         ----------
         X : array, frame, sparse matrix, Similarity or path
-            Also AnnData, and a graph of networkx. The index of a pandas frame names the leaves of ``tree_``, as names of
-            cells and nodes do, unless it only counts.
+            Also AnnData, and a graph of networkx. The index of a pandas frame, unless it only counts, names the leaves of
+            ``tree_``, as names of cells and nodes do.
             With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/missing.md.
-            A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
-            that do, are fitted out of core: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
-            is on disk as long as the model is there.
+            A path leads to rows in NPY, Parquet or Zarr. Rows there, or of a memory-mapped array, that need more than
+            ``memory_limit`` are fitted out of core: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and
+            ``tree_`` is on disk as long as the model exists.
         y : ignored
         sample_weight : array (n,), optional
             How many points each row stands for, all positive: 2 counts like two equal rows.
-
-        Returns
-        -------
-        self
 
         Notes
         -----
@@ -274,7 +263,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             names = row_names(X)
             X = self._validate_rows(X, reset=True)
             self._make_cut().check(X.shape[0])
-            constraints = self._resolve_constraints(X.shape[0])
+            constraints = resolve_constraints(self.constraints, X.shape[0], self.init, self._make_cut().n_clusters)
             with open_checkpoint(self.get_params(deep=False), X, sample_weight, clock) as seed:
                 similarity = self._compute_similarity(X, sample_weight, seed)
                 self._make_cut().require_rows(similarity)
@@ -313,18 +302,6 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         if reset:
             require_no_metric(self.metric, {name: getattr(self, name) for name in METRIC_SETTINGS})
         return X
-
-    def _resolve_constraints(self, n: int) -> ResolvedConstraints | None:
-        """Return the constraints checked for n points, None without any."""
-        if self.constraints is None:
-            return None
-        if not isinstance(self.init, str):
-            raise ValueError(
-                "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."
-            )
-        constraints = self.constraints.resolve(n)
-        constraints.require_possible(self._make_cut().n_clusters)
-        return constraints
 
     def _compute_similarity(self, X: Any, sample_weight: npt.ArrayLike | None = None, seed: Seed = None) -> Similarity:
         """Return the similarity of validated rows by the metric; a Similarity unchanged except for weights."""
@@ -403,14 +380,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             Rows of new points. With ``metric="precomputed"``, or as a Similarity: of all points, the fitted ones first.
         y : ignored
 
-        Returns
-        -------
-        self
-
         Notes
         -----
-        Nothing else moves. ``HypHC(init=model.tree_).fit(...)`` of all points, or ``refine``, improves what many additions left.
-        A neighbour graph is recomputed from all points.
+        Nothing else moves; ``HypHC(init=model.tree_).fit(...)`` of all points, or ``refine``, improves the tree after many
+        additions. A neighbour graph is recomputed from all points.
         """
         if not hasattr(self, "tree_"):
             return self.fit(X)
@@ -438,18 +411,14 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Return the flat cluster that each new point would join at its cheapest position in the tree.
 
         A point whose position lies above several clusters joins that of the subtree, among the largest within one cluster, to
-        which it is most similar on average; none has the label −1.
-        Each row is inserted on its own, in O(d) time per position tested; the tree does not change.
+        which it is most similar on average; none has the label −1. Rows are inserted independently of each other, in O(d) time
+        per position tested; the tree does not change.
 
         Parameters
         ----------
         X : array, frame, sparse matrix or Similarity
             Rows like those of ``fit``. With ``metric="precomputed"``: the similarities (m, n) of new points to the fitted.
             A Similarity holds all points, the fitted ones first.
-
-        Returns
-        -------
-        labels : array (m,)
         """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
@@ -465,10 +434,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Return minus Dasgupta's cost of new points inserted into the tree, per unit of their similarity: higher is better.
 
         The points are inserted into the tree, each where the cost by the fitted similarity rises least, and the tree is cut down
-        to them. Its cost is then measured by the default similarity of the new rows alone (``as_similarity(X)``), whatever the
-        parameters of the model are, and divided by their total similarity. So scores of the same rows can be compared between
-        all models, as ``GridSearchCV`` does: also between metrics, numbers of neighbours and scalings. The yardstick favours
-        metrics that agree with nearest neighbours; known classes are a better judge where there are any.
+        to them. Its cost by the default similarity of the new rows alone (``as_similarity(X)``), whatever the parameters of the
+        model are, is divided by their total similarity. So scores of the same rows can be compared between all models, as
+        ``GridSearchCV`` does, also of different metrics. They favour metrics that agree with nearest neighbours; known classes
+        are a better judge where there are any.
 
         Parameters
         ----------
@@ -551,12 +520,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return differences(self.tree_, X, **options)
 
     def to_pandas(self, X: Any = None) -> Any:
-        """Return the flat cluster of each row as a frame indexed by row names; for new rows ``X``, the cluster they would join.
+        """Return a frame, indexed by row names, with the "cluster" of each row and its "position" in the leaf order of the tree.
 
-        Returns
-        -------
-        DataFrame
-            Column "cluster" and, of the fitted rows, "position" in the leaf order of the tree.
+        For new rows ``X``, the cluster that they would join alone.
         """
         check_is_fitted(self)
         return views.to_pandas(self, X)

@@ -1,12 +1,12 @@
-"""Bisection of every kind of similarity: one driver, three ways to split a run of leaves."""
+"""Bisecting k-means of every kind of similarity: one driver, three ways to split a run of leaves."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from .._kernels.baselines import bisect as bisect_kernels
 from .._kernels.baselines import bisect_moves, bisect_runs
@@ -63,10 +63,10 @@ def bisecting_kmeans(
 
 
 def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int | None) -> Ints:
-    """Merges (n − 1, 2) of the tree that halves the leaves, each half again, and so on."""
+    """Return the merges (n − 1, 2) of the tree that splits the leaves in two, each side again, and so on."""
     splitter = make_splitter(similarity, OBJECTIVES[objective])
     n = similarity.n
-    # a split of the run [begin, end) at m is noted at m − 1: the place is unique to it
+    # a split of the run [begin, end) at m is noted at m − 1: the position is unique to it
     splits = np.zeros(n - 1, dtype=bisect_kernels.RUN)
     small: list[tuple[int, int]] = []
     large = [(0, n)]
@@ -91,80 +91,63 @@ def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int |
     return bisect_kernels.split_merges(splitter.order, splits, np.argsort(lengths, kind="stable"))
 
 
-class _Splitter(ABC):
-    """Leaves in an order in which every run is one cluster; runs that do not overlap may be split at the same time."""
+@dataclass(frozen=True)
+class _Splitter:
+    """Leaves in an order in which every run is one cluster; runs that do not overlap may be split at the same time.
 
-    def __init__(self, similarity: Similarity, objective: int) -> None:
-        self.order = np.arange(similarity.n)
-        self._sizes = similarity.sizes.copy()
-        self._objective = objective
+    Attributes
+    ----------
+    order : array (n,)
+        The kernels reorder it: the two sides of a split come one after the other.
+    arguments : callable
+        Arguments of both kernels for the run [begin, end).
+    split_kernel : callable
+        Splits a run, and returns the length of the first side.
+    split_all_kernel : callable
+        Splits a run down to single leaves; its last argument receives the splits, with positions counted from ``begin``.
+    """
 
-    @abstractmethod
-    def split(self, begin: int, end: int) -> int:
-        """Reorder the run so that its two sides come one after the other; the length of the first."""
-
-    @abstractmethod
-    def split_all(self, begin: int, end: int, splits: Records) -> None:
-        """Split the run down to single leaves and note the splits, places counted from ``begin``."""
-
-
-class _FeaturesSplitter(_Splitter):
-    def __init__(self, similarity: Features, objective: int) -> None:
-        super().__init__(similarity, objective)
-        self._points = similarity.X / self._sizes[:, None].astype(similarity.X.dtype)
-        self._settings = similarity.offset, similarity.scale, objective
+    order: Ints
+    arguments: Callable[[int, int], tuple[Any, ...]]
+    split_kernel: Callable[..., int]
+    split_all_kernel: Callable[..., None]
 
     def split(self, begin: int, end: int) -> int:
-        return int(bisect_runs.features_split(*self._run(begin, end), *self._settings, np.empty(end - begin)))
+        """Reorder the run so that its two sides come one after the other; return the length of the first."""
+        return int(self.split_kernel(*self.arguments(begin, end)))
 
     def split_all(self, begin: int, end: int, splits: Records) -> None:
-        bisect_runs.features_split_all(*self._run(begin, end), *self._settings, splits)
-
-    def _run(self, begin: int, end: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Ints]:
-        return self._points[begin:end], self._sizes[begin:end], self.order[begin:end]
-
-
-class _MatrixSplitter(_Splitter):
-    def __init__(self, similarity: Dense, objective: int) -> None:
-        super().__init__(similarity, objective)
-        self._matrix = np.ascontiguousarray(similarity.W)
-
-    def split(self, begin: int, end: int) -> int:
-        return int(bisect_runs.matrix_split(self._matrix, self._sizes, self.order[begin:end], self._objective))
-
-    def split_all(self, begin: int, end: int, splits: Records) -> None:
-        bisect_runs.matrix_split_all(self._matrix, self._sizes, self.order[begin:end], self._objective, splits)
-
-
-class _GraphSplitter(_Splitter):
-    def __init__(self, similarity: Graph, objective: int) -> None:
-        super().__init__(similarity, objective)
-        self._edges = similarity.indptr, similarity.indices, similarity.data
-        self._position = self.order.copy()
-
-    def split(self, begin: int, end: int) -> int:
-        run = self.order[begin:end]
-        return int(bisect_runs.graph_split(self._edges, self._sizes, run, self._position, self._objective))
-
-    def split_all(self, begin: int, end: int, splits: Records) -> None:
-        run = self.order[begin:end]
-        bisect_runs.graph_split_all(self._edges, self._sizes, run, self._position, self._objective, splits)
+        """Split the run down to single leaves and note the splits, positions counted from ``begin``."""
+        self.split_all_kernel(*self.arguments(begin, end), splits)
 
 
 @by_kind
 def make_splitter(similarity: Similarity, objective: int) -> _Splitter:
-    """Splits runs of the leaves of a similarity."""
+    """Return the splitter of the leaves of a similarity."""
     raise TypeError(f"There is no bisection of {similarity!r}.")
 
 
-make_splitter.register(Features, _FeaturesSplitter)
+@make_splitter.register
+def _(similarity: Features, objective: int) -> _Splitter:
+    order, sizes, settings = np.arange(similarity.n), similarity.sizes.copy(), (similarity.offset, similarity.scale)
+    points = similarity.X / sizes[:, None].astype(similarity.X.dtype)
+
+    def arguments(begin: int, end: int) -> tuple[Any, ...]:
+        return points[begin:end], sizes[begin:end], order[begin:end], *settings, objective
+
+    def split(*run: Any) -> int:
+        with_scores: Any = *run, np.empty(len(run[0]))
+        return int(bisect_runs.features_split(*with_scores))
+
+    return _Splitter(order, arguments, split, bisect_runs.features_split_all)
 
 
 @make_splitter.register
 def _(similarity: Background, objective: int) -> _Splitter:
-    # two-means of squared distances and of inner products have the same splits, but for points that are their own cluster
-    rows = Features(similarity.X, offset=_longest(similarity), scale=1.0, sizes=similarity.sizes)
-    return _FeaturesSplitter(rows, objective)
+    # two-means of squared distances and of inner products have the same splits, but for points that are their own cluster;
+    # the largest squared length of a leaf's mean row, added to inner products, leaves none negative
+    longest = float((np.einsum("ij,ij->i", similarity.X, similarity.X) / similarity.sizes**2).max())
+    return make_splitter(Features(similarity.X, offset=longest, scale=1.0, sizes=similarity.sizes), objective)
 
 
 @make_splitter.register
@@ -173,10 +156,22 @@ def _(similarity: Blend, objective: int) -> _Splitter:
     return make_splitter(similarity.background, objective)
 
 
-def _longest(similarity: Background) -> float:
-    """The largest squared length of a leaf's mean row: added to inner products, it leaves none negative."""
-    return float((np.einsum("ij,ij->i", similarity.X, similarity.X) / similarity.sizes**2).max())
+@make_splitter.register
+def _(similarity: Dense, objective: int) -> _Splitter:
+    order, sizes, matrix = np.arange(similarity.n), similarity.sizes.copy(), np.ascontiguousarray(similarity.W)
+
+    def arguments(begin: int, end: int) -> tuple[Any, ...]:
+        return matrix, sizes, order[begin:end], objective
+
+    return _Splitter(order, arguments, bisect_runs.matrix_split, bisect_runs.matrix_split_all)
 
 
-make_splitter.register(Dense, _MatrixSplitter)
-make_splitter.register(Graph, _GraphSplitter)
+@make_splitter.register
+def _(similarity: Graph, objective: int) -> _Splitter:
+    order, sizes, position = np.arange(similarity.n), similarity.sizes.copy(), np.arange(similarity.n)
+    edges = similarity.indptr, similarity.indices, similarity.data
+
+    def arguments(begin: int, end: int) -> tuple[Any, ...]:
+        return edges, sizes, order[begin:end], position, objective
+
+    return _Splitter(order, arguments, bisect_runs.graph_split, bisect_runs.graph_split_all)

@@ -91,6 +91,19 @@ class Constraints:
         return replace(self, classes=[*classes, *[None] * (n - len(classes))])
 
 
+def resolve_constraints(
+    constraints: Constraints | None, n: int, init: Any, n_clusters: int | None
+) -> ResolvedConstraints | None:
+    """Return the constraints of a fit of n points checked, None without any; raise if a start or number contradicts them."""
+    if constraints is None:
+        return None
+    if not isinstance(init, str):
+        raise ValueError("init= is a tree or positions of all points; with constraints parts are fitted: leave it out.")
+    resolved = constraints.resolve(n)
+    resolved.require_possible(n_clusters)
+    return resolved
+
+
 @dataclass(frozen=True, eq=False)
 class ResolvedConstraints:
     """Constraints of n points, checked.
