@@ -174,7 +174,7 @@ def support(
     Notes
     -----
     Refits start from scratch, not from the tree, which a short search would stay near; docs/support.md has what was measured, and
-    how well support tells real clusters from chance. Comparing a refit takes O(n log³ n), less than its fit. Ctrl-C ends with
+    how well support separates real clusters from chance. Comparing a refit takes O(n log³ n), less than its fit. Ctrl-C ends with
     the refits done until then.
 
     Examples
@@ -256,10 +256,10 @@ def _compare(tree: Tree, refit: Tree, points: Ints, keep: bool) -> _Refit:
     n, m = tree.n_leaves, len(points)
     few, nodes = restricted(tree, points)
     merges = nodes[n:] - m  # below 0: one leaf or none is left
-    tells = (merges >= 0) & (merges < m - 2)
+    is_defined = (merges >= 0) & (merges < m - 2)
     found, agreement = np.full((2, n - 1), np.nan)
-    found[tells] = in_other(few, refit)[merges[tells]]
-    agreement[tells] = transfer_agreement(few, refit)[merges[tells]]
+    found[is_defined] = in_other(few, refit)[merges[is_defined]]
+    agreement[is_defined] = transfer_agreement(few, refit)[merges[is_defined]]
     return _Refit(found, agreement, refit.with_leaves_numbered(points) if keep else None)
 
 
