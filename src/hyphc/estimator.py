@@ -133,9 +133,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         from the others, leave that at which the point falls out of it, or of a group inside it, death the lowest leave in the
         cluster. 1 where birth = death, 0 for points that fell out above the core. Not after a fit out of core.
     outlier_scores_ : array (n,)
-        From 0 to 1, in the manner of GLOSH. Of neighbour graphs: 1 − r₀ / r, at least 0, with r the distance to the point's
-        furthest neighbour, r₀ the largest among the densest tenth of its cluster. Of other metrics: (leave − death) / (top −
-        death), leave and death as above but of the condensed tree, top the tree's height. Not after a fit out of core.
+        From 0 to 1, in the manner of GLOSH. Of the default metric and neighbour graphs: 1 − r₀ / r, at least 0, with r the
+        distance to the point's furthest neighbour in the graph, r₀ the largest r in the densest tenth of its cluster. Of others:
+        (leave − death) / (top − death), with leave the height at which the point falls out of the condensed tree, death the
+        lowest such height in its cluster, top the height of the tree. Not after a fit out of core.
     n_leaves_, n_clusters_ : int
     cluster_number_ : ClusterNumber or None
         If the number of clusters was found: by which rule, and which numbers came next.
