@@ -12,8 +12,7 @@ import numpy.typing as npt
 from hyphc import HypHC, Tree, as_similarity, datasets, refine, support
 from hyphc._runtime.parallel import thread_map
 from hyphc._runtime.run_control import Clock
-from hyphc.fit.resampling import Draw, draw_columns
-from hyphc.stability import Support, _compare, _refit, _summarize
+from hyphc.stability import Draw, Support, _compare, _refit, _summarize, draw_columns
 from sklearn.metrics import roc_auc_score
 
 from ..harness.cells import blood_cells
@@ -120,7 +119,7 @@ def _unbiased(tree: Tree, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]
 
         def draw(data: npt.NDArray[np.float64], rng: np.random.Generator, scale: float = scale) -> Draw:
             points, columns = rng.permutation(len(data)), rng.integers(data.shape[1], size=round(scale * data.shape[1]))
-            return Draw(data[points][:, columns], points)
+            return data[points][:, columns], points
 
         seeds = (round(100 * scale) * REFITS + np.arange(REFITS)).tolist()
         refits = thread_map(

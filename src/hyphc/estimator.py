@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,34 +20,32 @@ from ._runtime.progress import Callback
 from ._runtime.run_control import Clock
 from ._runtime.validation import require_finite
 from .continuous.solver import TEMPERATURE, EmbedSettings
-from .fit.constrained_cuts import forced_splits
-from .fit.constraints import ConstrainedTree, Constraints, ResolvedConstraints
-from .fit.deduplicate import DistinctPoints, count_distinct, warn_of_few_distinct
-from .fit.fingerprint import compute_fingerprint
+from .fit.constrained_tree import forced_splits
+from .fit.constraints import Constraints, ResolvedConstraints, resolve_constraints
+from .fit.deduplicate import count_distinct, warn_of_few_distinct
 from .fit.flat_cut import FlatCut
 from .fit.new_points import assign_clusters, assign_rows, compute_insertion_cost
 from .fit.parameter_checks import JOIN, check_values
-from .fit.plan import FitPlan, plan_fit
-from .fit.resume import FitCheckpoint, NoCheckpoint, SolvedSubproblems, restore_result, save_result
+from .fit.plan import plan_fit
+from .fit.resume import open_checkpoint
 from .fit.row_checks import extend_names, row_names, validate_rows
-from .fit.run import FitResult, Seed, embed_tree, run_plan
-from .fit.weighted_leaves import twins, weighted
+from .fit.run import FitSettings, embed_tree, solve
+from .fit.weighted_leaves import weighted
 from .out_of_core.job import Job
 from .out_of_core.labels import count_distinct_rows, load_tree
 from .out_of_core.local_fit import fit_out_of_core, is_on_disk, is_too_large, open_source
 from .out_of_core.row_sources import Source
 from .out_of_core.to_memory import load_similarity
 from .scores.certificate import OptimalityGap, optimality_gap
-from .scores.cluster_number import ClusterNumber, number_of_clusters
+from .scores.cluster_number import ClusterNumber
 from .scores.differences import Differences, differences
 from .scores.heights import with_similarity_heights
 from .scores.outliers import outlier_scores
 from .search import insert
-from .search.ordered_dp import best_in_order
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named, require_no_metric
 from .similarity.inputs.foreign_inputs import convert_input
-from .similarity.metric_base import Metric
+from .similarity.metric_base import Metric, Seed
 from .similarity.metrics import get_metric
 from .similarity.neighbor_metrics import Auto
 from .tree import Tree
@@ -56,40 +54,28 @@ from .tree.prunings import CONDENSED
 
 __all__ = ["HypHC"]
 
-# Parameters that concern the continuous stage alone; ``embed`` has them too.
-CONTINUOUS = (
-    "init",
-    "n_init",
-    "n_components",
-    "temperature",
-    "max_iter",
-    "block_size",
-    "max_triplets",
-    "spread_penalty",
-)
 METRIC_SETTINGS = ("n_neighbors", "edge_weights", "scale", "background")
 
 
 class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Hierarchical clustering that minimises Dasgupta's cost.
 
-    A quick first tree is lowered in cost by a tree search (prune and regraft with branch and bound). The paper's method embeds
-    the leaves in the Poincaré disk, minimises a differentiable version of the cost by gradient descent and decodes the best
-    tree on the way: that is ``refine=False``, and a start of the search if any of its parameters is given.
+    A tree search (subtree prune and regraft, with branch and bound) lowers the cost of a quick first tree. The paper's method, an
+    embedding in the Poincaré disk by gradient descent on a continuous cost, decoded to the best tree on the way, is
+    ``refine=False``, and the start of the search if any of its parameters is given.
 
     Parameters
     ----------
     n_clusters : int, "auto" or None
-        Number of flat clusters in ``labels_``; "auto" is another word for None.
+        Number of flat clusters in ``labels_``; "auto" is the same as None.
     distance_threshold : float, optional
         Instead of ``n_clusters``: merges at or above this height are undone, as in scikit-learn's agglomerative clustering.
         With neither, the number of clusters is found, see ``cluster_number_``.
     metric : str or callable
-        As in ``as_similarity``. "auto" looks at nearest neighbours, with a weak background. "cosine" is the paper's, of the rows
-        as given; "correlation" and "spearman" compare rows as profiles; "linear" and "rbf" are inner products and a Gaussian
-        kernel. "precomputed" means that X holds SIMILARITIES, dense or sparse: large is alike; "precomputed_distances" takes
-        distances. With ``n_neighbors`` also "euclidean", "manhattan", "chebyshev", "canberra", "braycurtis", "hamming",
-        "jaccard", "dice", "haversine", or a function of two rows.
+        As in ``as_similarity``: "auto" (nearest neighbours with a weak background), "cosine" (the paper's, of the rows as given),
+        "correlation", "spearman", "linear", "rbf", "precomputed" (X holds SIMILARITIES, dense or sparse: large is alike) or
+        "precomputed_distances". With ``n_neighbors`` also "euclidean", "manhattan", "chebyshev", "canberra", "braycurtis",
+        "hamming", "jaccard", "dice", "haversine", or a function of two rows.
     n_neighbors : int, optional
         Of "auto", 15 by default. With a distance, "cosine" or a correlation: cluster a graph of so many nearest neighbours alone.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
@@ -105,32 +91,29 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     min_size : float, optional
         Points that a cluster has at least; 1 if it is not given, or what "condensed" chooses.
     outliers : {"join", "label"}
-        What becomes of points that fall out of the condensed tree above the core of a cluster: they join the cluster that their
-        larger sibling leads to, or have the label −1. ``predict`` always returns a cluster.
+        Points that fall out of the condensed tree above the core of a cluster join the cluster that their larger sibling leads
+        to, or have the label −1. ``predict`` always returns a cluster.
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         Of the continuous stage, as in ``embed``. If any is not its default, the search starts from a short such stage.
     constraints : Constraints, optional
-        Groups that stay together, points that are kept apart, clusters that the tree must have, an
-        order of the points.
+        Groups that stay together, points that are kept apart, clusters that the tree must have, an order of the points.
     refine : bool
-        Whether trees are searched, as by the function ``refine``. False is the paper's method, the continuous stage alone.
-        ``plan_`` says what was done.
+        Whether trees are searched, as by the function ``refine``; False is the continuous stage alone.
     effort : float
         How much the search does, as a multiple of the usual; its time grows alike. docs/tree_search.md says what it buys.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     memory_limit : float or str, optional
-        Bytes, or text such as "2GB", that a fit of a path or of a memory-mapped array may use; by default half of what is
-        free. Rows that need more are fitted out of core: docs/dask.md.
+        Bytes, or text such as "2GB", that a fit of a path or of a memory-mapped array may use; by default half of the free
+        memory. Rows that need more are fitted out of core: docs/dask.md.
     checkpoint : path, optional
-        A folder, new or empty, in which the fit saves its state about every ten seconds. A fit of the same data with the same
-        parameters resumes from it and returns the same tree as an uninterrupted fit; the folder stays until you remove it.
-        docs/reliability.md.
+        A folder, new or empty, in which the fit saves its state about every ten seconds. A later fit of the same data with the
+        same parameters resumes from it, to the same tree; the folder stays until you remove it. docs/reliability.md.
     random_state : int, RandomState or None
     n_jobs : int or None
         Threads; −1 is all cores. The result does not depend on it.
     verbose : int
-        1 shows a line of progress on standard error: one that is overwritten on a terminal, elsewhere one every few seconds.
+        1 shows progress on standard error: a line that is overwritten on a terminal, elsewhere one every few seconds.
     callback : callable, optional
         Called with a ``Progress`` (stage, cost, seconds, share, ``tree()``) after each iteration of the continuous stage and
         each step of the search; returning True ends the fit with the best tree so far.
@@ -138,8 +121,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     Attributes
     ----------
     tree_ : Tree
-        Its heights say how alike the parts of each merge are: log(w_max / w̄) for graphs and "auto", w_max − w̄ for others, w̄ the
-        mean similarity across the split. It carries what cuts need.
+        Its heights are log(w_max / w̄) for graphs and "auto", w_max − w̄ for others, w̄ the mean similarity across the split.
     linkage_ : array (n − 1, 4)
         The tree as SciPy's linkage matrix.
     children_, distances_ : arrays (n − 1, 2) and (n − 1,)
@@ -147,31 +129,30 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     labels_ : array (n,)
         Flat clusters, numbered from 0 in order of their first point; −1 for outliers if ``outliers="label"``.
     probabilities_ : array (n,)
-        How firmly each point belongs to its cluster, from 0 to 1: (birth − leave) / (birth − death), with birth the height at
-        which the cluster parts from the others, leave that at which the point falls out of it, or of a group inside it, death
-        the lowest leave in the cluster. 1 where birth = death, 0 for points that fell out above the core of the cluster.
+        Membership strength from 0 to 1: (birth − leave) / (birth − death), with birth the height at which the cluster separates
+        from the others, leave that at which the point falls out of it, or of a group inside it, death the lowest leave in the
+        cluster. 1 where birth = death, 0 for points that fell out above the core. Not after a fit out of core.
     outlier_scores_ : array (n,)
-        How far out each point lies, from 0 to 1, in the manner of GLOSH. The default metric and neighbour graphs: 1 − r₀ / r, r
-        the distance to the point's furthest neighbour in the graph, r₀ the one that the densest tenth of its cluster stays
-        within; 0 where that is negative. Other metrics: (leave − death) / (top − death), with leave the height at which the
-        point falls out of the condensed tree, death the lowest such height in its cluster, top the height of the tree.
-        Out-of-core fits have neither of the two.
+        From 0 to 1, in the manner of GLOSH. Of the default metric and neighbour graphs: 1 − r₀ / r, at least 0, with r the
+        distance to the point's furthest neighbour in the graph, r₀ the largest r in the densest tenth of its cluster. Of others:
+        (leave − death) / (top − death), with leave the height at which the point falls out of the condensed tree, death the
+        lowest such height in its cluster, top the height of the tree. Not after a fit out of core.
     n_leaves_, n_clusters_ : int
     cluster_number_ : ClusterNumber or None
-        Where the number of clusters was found: by which rule, and which numbers came next.
+        If the number of clusters was found: by which rule, and which numbers came next.
     embedding_ : array (n, n_components), at least two columns after a search
-        Positions in the Poincaré ball from which ``decode`` reads the tree. After a search they are computed from the tree: gaps
-        between neighbours on the circle show the size and the height of the merge that joins them.
+        Positions in the Poincaré ball that ``decode`` to the tree. After a search they are computed from the tree: gaps between
+        neighbours on the circle show the size and the height of the merge that joins them.
     cost_ : float
         Dasgupta's cost of the tree, each pair counted once.
     similarity_ : Similarity
-        What was clustered.
+        The similarity that was clustered.
     loss_curve_ : array
         The continuous cost at each iteration; empty without a continuous stage.
     n_iter_ : int
         Iterations of the continuous stage; without one, sweeps of the search.
     plan_ : FitPlan
-        Which start, which stages, which budgets, and why; ``print(model.plan_)`` says it in words.
+        Start, stages and budgets, and the reasons; ``print(model.plan_)`` describes them.
     interrupted_ : bool
         Whether Ctrl-C ended the fit.
     n_features_in_, feature_names_in_
@@ -179,7 +160,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
     Notes
     -----
-    Ctrl-C ends the fit, in whichever stage it is, with the best tree so far and a UserWarning; pressed again, it stops at once.
+    Ctrl-C ends the fit, in any stage, with the best tree so far and a UserWarning; pressed again, it stops at once.
 
     Examples
     --------
@@ -258,19 +239,15 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         Parameters
         ----------
         X : array, frame, sparse matrix, Similarity or path
-            Also AnnData, and a graph of networkx. The index of a pandas frame names the leaves of ``tree_``, as names of
-            cells and nodes do, unless it only counts.
+            Also AnnData, and a graph of networkx. The index of a pandas frame, unless it only counts, names the leaves of
+            ``tree_``, as names of cells and nodes do.
             With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/missing.md.
-            A path leads to rows in NPY, Parquet or Zarr. Those that need more than ``memory_limit``, and memory-mapped arrays
-            that do, are fitted out of core: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and ``tree_``
-            is on disk as long as the model is there.
+            A path leads to rows in NPY, Parquet or Zarr. Rows there, or of a memory-mapped array, that need more than
+            ``memory_limit`` are fitted out of core: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and
+            ``tree_`` is on disk as long as the model exists.
         y : ignored
         sample_weight : array (n,), optional
             How many points each row stands for, all positive: 2 counts like two equal rows.
-
-        Returns
-        -------
-        self
 
         Notes
         -----
@@ -286,15 +263,13 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             clock = Clock(self.time_budget, self.callback, self.verbose)
             names = row_names(X)
             X = self._validate_rows(X, reset=True)
-            n = X.n if isinstance(X, Similarity) else X.shape[0]
-            self._make_cut().check(n)
-            constraints = self._resolve_constraints(n)
-            with self._open_checkpoint(X, sample_weight, clock) as checkpoint:
-                seed = checkpoint.choose_seed(self.random_state)
+            self._make_cut().check(X.shape[0])
+            constraints = resolve_constraints(self.constraints, X.shape[0], self.init, self._make_cut().n_clusters)
+            with open_checkpoint(self.get_params(deep=False), X, sample_weight, clock) as seed:
                 similarity = self._compute_similarity(X, sample_weight, seed)
-                self._require_rows_for_criterion(similarity)
+                self._make_cut().require_rows(similarity)
                 with clock:
-                    plan, result = self._solve(similarity, clock, seed, constraints)
+                    plan, result = solve(self._make_settings(), similarity, clock, seed, constraints)
             scaling = "" if similarity.metric is None else similarity.metric.describe(similarity)
             self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=scaling), clock.interrupted, clock.signal
             self.loss_curve_, self.n_iter_ = result.loss_curve, len(result.loss_curve) or clock.steps
@@ -304,10 +279,21 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     def _check_parameters(self) -> None:
         """Raise for impossible values, and for settings that another one makes void."""
         check_values(self.get_params(deep=False))
-        self._embed_settings()
+        self._make_settings()
         self._make_metric()
-        if not self.refine and self.effort != 1:
-            raise ValueError(f"effort={self.effort!r} is of the search, and refine=False leaves it out; leave out one.")
+
+    def _make_settings(self) -> FitSettings:
+        """Return the parameters of the continuous stage and the search."""
+        return FitSettings.from_parameters(self.get_params(deep=False))
+
+    def _make_cut(self) -> FlatCut:
+        """Return the parameters of the cut into flat clusters."""
+        return FlatCut.from_parameters(self.get_params(deep=False))
+
+    def _make_metric(self, seed: Seed = None) -> Metric:
+        """Return the metric; ``seed`` replaces ``random_state``, as for a fit with a checkpoint."""
+        settings = {name: getattr(self, name) for name in (*METRIC_SETTINGS, "directed", "n_jobs")}
+        return metric_named(self.metric, **settings, random_state=self.random_state if seed is None else seed)
 
     def _validate_rows(self, X: Any, reset: bool) -> Any:
         """Return the rows as an array, CSR matrix or table; a Similarity unchanged."""
@@ -318,117 +304,12 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             require_no_metric(self.metric, {name: getattr(self, name) for name in METRIC_SETTINGS})
         return X
 
-    def _resolve_constraints(self, n: int) -> ResolvedConstraints | None:
-        """Return the constraints checked for n points, None without any."""
-        if self.constraints is None:
-            return None
-        if not isinstance(self.init, str):
-            raise ValueError(
-                "init= is a tree or positions of all points; with constraints parts are fitted: leave it out."
-            )
-        constraints = self.constraints.resolve(n)
-        if self._n_clusters_given is not None:
-            constraints.require_possible(self._n_clusters_given)
-        return constraints
-
-    def _open_checkpoint(self, X: Any, sample_weight: npt.ArrayLike | None, clock: Clock) -> NoCheckpoint:
-        """Return the checkpoint of this fit, attached to its run control."""
-        if self.checkpoint is None:
-            return NoCheckpoint()
-        checkpoint = FitCheckpoint(self.checkpoint, compute_fingerprint(self.get_params(deep=False), X, sample_weight))
-        checkpoint.attach(clock)
-        return checkpoint
-
-    def _make_metric(self, seed: Seed = None) -> Metric:
-        """Return the metric; ``seed`` replaces ``random_state``, as for a fit with a checkpoint."""
-        return metric_named(
-            self.metric,
-            n_neighbors=self.n_neighbors,
-            edge_weights=self.edge_weights,
-            scale=self.scale,
-            background=self.background,
-            directed=self.directed,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state if seed is None else seed,
-        )
-
     def _compute_similarity(self, X: Any, sample_weight: npt.ArrayLike | None = None, seed: Seed = None) -> Similarity:
         """Return the similarity of validated rows by the metric; a Similarity unchanged except for weights."""
         if isinstance(X, Similarity):
             return X if sample_weight is None else weighted(X, np.asarray(sample_weight, dtype=np.float64))
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         return self._make_metric(seed).similarity(X, weights)
-
-    def _require_rows_for_criterion(self, similarity: Similarity) -> None:
-        if self.criterion == "sse" and similarity.squared_distances() is None:
-            raise ValueError(
-                f"criterion='sse' needs rows of single points; {similarity!r} has none: choose 'dasgupta'."
-            )
-
-    def _solve(
-        self, similarity: Similarity, clock: Clock, seed: Seed, constraints: ResolvedConstraints | None
-    ) -> tuple[FitPlan, FitResult]:
-        """Return the plan and its result: restored from the checkpoint if it is there, else searched and saved."""
-        if constraints is None:
-            distinct = self._collapse_duplicates(similarity)
-            plan = self._make_plan(distinct.similarity)
-        else:
-            plan = replace(self._make_plan(similarity), within=constraints.description)
-        with clock.checkpoints.scope("fit") as level:
-            result = restore_result(level, clock)
-            if result is not None:
-                return plan, result
-            level.save(seconds=clock.seconds, seed=seed)
-            if constraints is None:
-                result = run_plan(plan, distinct, clock, seed, self.n_jobs)
-            else:
-                result = FitResult(self._solve_constrained(similarity, constraints, clock, seed), None, np.empty(0))
-            save_result(level, clock, seed, result)
-        return plan, result
-
-    def _solve_constrained(
-        self, similarity: Similarity, constraints: ResolvedConstraints, clock: Clock, seed: Seed
-    ) -> Tree:
-        """Return the tree with all required clusters: each is searched by itself, then all are assembled."""
-        constrained = ConstrainedTree(constraints, similarity)
-        with clock.checkpoints.scope("parts") as level:
-            solved = SolvedSubproblems(level, clock)
-            for subproblem in constrained.subproblems():
-                tree = solved.restore_next()
-                if tree is None:
-                    own = solved.make_clock(subproblem)
-                    if constraints.order is not None:
-                        tree = best_in_order(subproblem.similarity)
-                    else:
-                        distinct = self._collapse_duplicates(subproblem.similarity)
-                        plan = self._make_plan(distinct.similarity)
-                        tree = run_plan(plan, distinct, own, seed, self.n_jobs).tree
-                    solved.add(tree, own)
-                constrained.set_tree(subproblem, tree)
-        return constrained.assemble()
-
-    def _collapse_duplicates(self, similarity: Similarity) -> DistinctPoints:
-        """Return the distinct points, unless the paper's method or a given start needs every point."""
-        return DistinctPoints(similarity, twins(similarity) if self.refine and isinstance(self.init, str) else None)
-
-    def _make_plan(self, similarity: Similarity) -> FitPlan:
-        """Return the start, stages and budgets of a fit of distinct points."""
-        return plan_fit(
-            similarity, self._embed_settings(), refine=self.refine, effort=self.effort, time_budget=self.time_budget
-        )
-
-    def _embed_settings(self) -> EmbedSettings:
-        """Return the settings of the continuous stage, checked."""
-        return EmbedSettings(**{name: getattr(self, name) for name in CONTINUOUS})
-
-    def _make_cut(self) -> FlatCut:
-        """Return the parameters of the cut into flat clusters."""
-        return FlatCut(self._n_clusters_given, self.distance_threshold, self.criterion, self.min_size, self.outliers)
-
-    @property
-    def _n_clusters_given(self) -> Any:
-        """The number of clusters, None if it is to be found."""
-        return None if isinstance(self.n_clusters, str) and self.n_clusters == "auto" else self.n_clusters
 
     def _set_fitted_attributes(
         self,
@@ -439,39 +320,25 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         is_tested: bool = True,
     ) -> None:
         """Set heights, clusters, scores and all else that follows from the tree; untested splits are cut by height alone."""
-        fitted = with_similarity_heights(tree, similarity)
-        assert fitted.cost is not None
+        cut, fitted = self._make_cut(), with_similarity_heights(tree, similarity)
         self.similarity_: Any = similarity  # None after a fit out of core
-        self.cost_ = fitted.cost
+        self.cost_: Any = fitted.cost
         if constraints is not None:
             fitted = fitted.with_forced_splits(forced_splits(fitted, constraints))
         self.cluster_number_: ClusterNumber | None = None
         if is_tested:
-            self.cluster_number_, fitted = self._find_number(similarity, fitted)
+            self.cluster_number_, fitted = self._make_cut().find_number(similarity, fitted)
         n_found = None if self.cluster_number_ is None else self.cluster_number_.n_clusters
-        clusters = self._make_cut().find_clusters(fitted, n_found)
-        self.labels_, self.n_clusters_ = self._make_cut().label_points(clusters), len(clusters.nodes)
-        self._clusters_ = clusters
+        self._clusters_ = clusters = self._make_cut().find_clusters(fitted, n_found)
+        self.labels_, self.n_clusters_ = cut.label_points(clusters), len(clusters.nodes)
         self.probabilities_ = probabilities(fitted, clusters, self.min_size)
         self.outlier_scores_ = outlier_scores(similarity, fitted, clusters, self.min_size)
-        if self._n_clusters_given is not None and (constraints is None or constraints.min_clusters == 1):
+        if cut.n_clusters is not None and (constraints is None or constraints.min_clusters == 1):
             warn_of_few_distinct(count_distinct(similarity, clusters.labels), self.n_clusters_)
         self.tree_ = fitted.with_n_clusters(self.n_clusters_)
-        self._embedding_: Floats | None = embedding
+        self._embedding_ = embedding
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
-
-    def _find_number(self, similarity: Similarity, tree: Tree) -> tuple[ClusterNumber | None, Tree]:
-        """Return the number of clusters, None if it is given, and the tree that carries the splits found."""
-        is_given = self._n_clusters_given is not None or self.distance_threshold is not None
-        if is_given and self.criterion != CONDENSED:
-            return None, tree
-        number = number_of_clusters(similarity, tree, self.min_size)
-        if self.criterion == CONDENSED:
-            order = np.zeros(tree.n_leaves - 1, dtype=np.int64)
-            order[number.splits] = np.arange(1, len(number.splits) + 1)
-            tree = tree.with_found_splits(order)
-        return None if is_given else number, tree
 
     def _fit_out_of_core(self, source: Source, sample_weight: Any) -> Self:
         """Fit rows that do not fit into memory, on threads of this process."""
@@ -481,15 +348,13 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         cut.check(source.shape[0])
         fitted = fit_out_of_core(source, self.get_params(deep=False), cut, default_parameters(type(self)))
         weakref.finalize(self, fitted.discard)
-        self.similarity_ = None
-        self._out_of_core_ = fitted
-        self._embedding_ = None
+        self.similarity_ = self._embedding_ = self.cluster_number_ = None
+        self._out_of_core_, self.interrupted_ = fitted, False
         self.tree_, self.labels_, self.cost_ = fitted.tree, fitted.labels, fitted.cost
         self.n_leaves_, self.n_features_in_ = source.shape
-        self.cluster_number_ = None
-        self.n_clusters_, self.interrupted_ = fitted.n_clusters, False
+        self.n_clusters_ = fitted.n_clusters
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
-        if self._n_clusters_given is not None:
+        if cut.n_clusters is not None:
             warn_of_few_distinct(count_distinct_rows(fitted.job), self.n_clusters_)
         return self
 
@@ -497,21 +362,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     def from_out_of_core(cls, job: Job, cut: FlatCut) -> HypHC:
         """Return a model in memory of a tree that was fitted out of core, with all attributes of a fit in memory."""
         settings, similarity = job.settings, load_similarity(job)
-        model = cls(
-            cut.n_clusters,
-            distance_threshold=cut.distance_threshold,
-            metric=settings.metric,
-            scale=settings.scale,
-            criterion=cut.criterion,
-            min_size=cut.min_size,
-            outliers=cut.outliers,
-            effort=settings.effort,
-            random_state=settings.seed,
-        )
-        if settings.metric == "auto":
-            model.set_params(
-                n_neighbors=settings.n_neighbors, edge_weights=settings.edge_weights, background=settings.background
-            )
+        names = ("metric", "scale", "effort", *(METRIC_SETTINGS if settings.metric == "auto" else ()))
+        parameters = asdict(cut) | {name: getattr(settings, name) for name in names}
+        model = cls(**parameters, random_state=settings.seed)
         model.n_features_in_, model.interrupted_ = job.source.shape[1], False
         model.plan_ = replace(plan_fit(similarity, EmbedSettings(), effort=settings.effort), rows="fitted out of core")
         model.loss_curve_, model.n_iter_ = np.empty(0), 0
@@ -528,14 +381,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             Rows of new points. With ``metric="precomputed"``, or as a Similarity: of all points, the fitted ones first.
         y : ignored
 
-        Returns
-        -------
-        self
-
         Notes
         -----
-        Nothing else moves. ``HypHC(init=model.tree_).fit(...)`` of all points, or ``refine``, improves what many additions left.
-        A neighbour graph is recomputed from all points.
+        Nothing else moves; ``HypHC(init=model.tree_).fit(...)`` of all points, or ``refine``, improves the tree after many
+        additions. A neighbour graph is recomputed from all points.
         """
         if not hasattr(self, "tree_"):
             return self.fit(X)
@@ -563,18 +412,14 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Return the flat cluster that each new point would join at its cheapest position in the tree.
 
         A point whose position lies above several clusters joins that of the subtree, among the largest within one cluster, to
-        which it is most similar on average; none has the label −1.
-        Each row is inserted on its own, in O(d) time per position tested; the tree does not change.
+        which it is most similar on average; none has the label −1. Rows are inserted independently of each other, in O(d) time
+        per position tested; the tree does not change.
 
         Parameters
         ----------
         X : array, frame, sparse matrix or Similarity
             Rows like those of ``fit``. With ``metric="precomputed"``: the similarities (m, n) of new points to the fitted.
             A Similarity holds all points, the fitted ones first.
-
-        Returns
-        -------
-        labels : array (m,)
         """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
@@ -590,10 +435,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Return minus Dasgupta's cost of new points inserted into the tree, per unit of their similarity: higher is better.
 
         The points are inserted into the tree, each where the cost by the fitted similarity rises least, and the tree is cut down
-        to them. Its cost is then measured by the default similarity of the new rows alone (``as_similarity(X)``), whatever the
-        parameters of the model are, and divided by their total similarity. So scores of the same rows can be compared between
-        all models, as ``GridSearchCV`` does: also between metrics, numbers of neighbours and scalings. The yardstick favours
-        metrics that agree with nearest neighbours; known classes are a better judge where there are any.
+        to them. Its cost by the default similarity of the new rows alone (``as_similarity(X)``), whatever the parameters of the
+        model are, is divided by their total similarity. So scores of the same rows can be compared between all models, as
+        ``GridSearchCV`` does, also of different metrics. They favour metrics that agree with nearest neighbours; known classes
+        are a better judge where there are any.
 
         Parameters
         ----------
@@ -676,12 +521,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return differences(self.tree_, X, **options)
 
     def to_pandas(self, X: Any = None) -> Any:
-        """Return the flat cluster of each row as a frame indexed by row names; for new rows ``X``, the cluster they would join.
+        """Return a frame, indexed by row names, with the "cluster" of each row and its "position" in the leaf order of the tree.
 
-        Returns
-        -------
-        DataFrame
-            Column "cluster" and, of the fitted rows, "position" in the leaf order of the tree.
+        For new rows ``X``, the cluster that they would join alone.
         """
         check_is_fitted(self)
         return views.to_pandas(self, X)

@@ -1,4 +1,8 @@
-"""Bootstrap support of the splits of a tree: bootstrap proportion and transfer bootstrap expectation."""
+"""Bootstrap support of the splits of a tree: bootstrap proportion and transfer bootstrap expectation.
+
+Columns and edges are drawn with replacement, rows without. Points of a sample are in random order, so that ties, which a fit
+breaks by order, are broken at random.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
@@ -20,7 +25,7 @@ from ._runtime.progress import Callback
 from ._runtime.run_control import Clock
 from ._runtime.validation import require_choice
 from .estimator import HypHC
-from .fit.resampling import Draw, draw_columns, draw_edges, draw_rows
+from .fit.run import solve
 from .similarity import Similarity
 from .similarity.blend import Blend
 from .similarity.graph import Graph
@@ -30,6 +35,7 @@ from .tree.transfer_distance import in_other, restricted, transfer_agreement
 __all__ = ["Support", "support"]
 
 Resample = Literal["columns", "rows", "edges"]
+Draw = tuple[Any, Ints]  # resampled rows or similarity, and the original number of each of its points
 Drawing = Callable[..., Draw]
 
 CONFIDENCE = 0.95
@@ -43,20 +49,19 @@ _WORDS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Support:
-    """What ``support`` found; arrays (n − 1,) are in the order of the tree's merges.
+    """The result of ``support``; arrays (n − 1,) are in the order of the tree's merges.
 
     Attributes
     ----------
     tree : Tree
-        Whose clusters were looked for.
+        The tree whose clusters were looked for.
     share : array (n − 1,)
         The share of refits that have the cluster, leaf for leaf.
     transfer : array (n − 1,)
         The mean over refits of 1 − δ / min(|A| − 1, n − |A|), δ the leaves that must be moved to make a cluster of the refit
         the cluster A. At least ``share``; much more informative for large clusters, in which single leaves often move.
     n_refits : array (n − 1,)
-        Refits that could tell: those with two or more leaves of the cluster and one other. Where there were none, ``share`` and
-        ``transfer`` are NaN.
+        Refits with two or more leaves of the cluster and one other. Where there were none, ``share`` and ``transfer`` are NaN.
     resample : {"columns", "rows", "edges"}
     n_resamples : int
         Refits that were done: fewer than were asked for after an interrupt or a time budget.
@@ -76,7 +81,7 @@ class Support:
     trees: tuple[Tree, ...] = field(default=())
 
     def interval(self, which: Literal["share", "transfer"] = "share", confidence: float = CONFIDENCE) -> Floats:
-        """Wilson's score interval of each share, or of each mean transfer, (n − 1, 2): what more refits might have shown.
+        """Return Wilson's score interval of each share, or of each mean transfer, (n − 1, 2).
 
         With z the normal quantile, N refits, mean p: (p + z²/2N ± z·√(p(1 − p)/N + z²/4N²)) / (1 + z²/N). For transfer that is
         too wide rather than too narrow: no variable between 0 and 1 varies more than one that is only ever 0 or 1.
@@ -90,15 +95,15 @@ class Support:
         return np.asarray(np.clip(ends, 0.0, 1.0))
 
     def of_nodes(self, nodes: npt.ArrayLike) -> Floats:
-        """Transfer support of nodes of the tree, as of ``Tree.clusters``; leaves have 1."""
+        """Return the transfer support of nodes of the tree, as of ``Tree.clusters``; leaves have 1."""
         return np.asarray(np.append(np.ones(self.tree.n_leaves), self.transfer)[np.asarray(nodes)])
 
     def n_stable(self, nodes: npt.ArrayLike, threshold: float = 0.8) -> int:
-        """How many of these nodes of the tree have at least so much transfer support."""
+        """Return how many of these nodes of the tree have at least so much transfer support."""
         return int((self.of_nodes(nodes) >= threshold).sum())
 
     def __repr__(self) -> str:
-        inner = slice(0, max(0, len(self.share) - 1))  # the root is no news
+        inner = slice(0, max(0, len(self.share) - 1))  # without the root
         known = ~np.isnan(self.share[inner])
         often, near = ((values[inner][known] >= CONFIDENCE).sum() for values in (self.share, self.transfer))
         return (
@@ -108,7 +113,7 @@ class Support:
 
 
 class _Refit(NamedTuple):
-    """What one refit says of each cluster of the tree; NaN where it cannot tell."""
+    """Whether a refit has each cluster of the tree, and transfer agreements, (n − 1,), NaN where undefined; the refit if kept."""
 
     found: Floats
     agreement: Floats
@@ -131,7 +136,7 @@ def support(
     callback: Callback | None = None,
     **parameters: Any,
 ) -> Support:
-    """How sure each cluster of a tree is: data are drawn anew and fitted again, and the clusters looked for in the new trees.
+    """Return how sure each cluster of a tree is: resample the data, refit, and measure how often each cluster recurs.
 
     Parameters
     ----------
@@ -169,7 +174,7 @@ def support(
     Notes
     -----
     Refits start from scratch, not from the tree, which a short search would stay near; docs/support.md has what was measured, and
-    how well support tells real clusters from chance. Comparing a refit takes O(n log³ n), less than its fit. Ctrl-C ends with
+    how well support separates real clusters from chance. Comparing a refit takes O(n log³ n), less than its fit. Ctrl-C ends with
     the refits done until then.
 
     Examples
@@ -185,19 +190,15 @@ def support(
     model = HypHC(**{**parameters, "n_jobs": 1})
     data, weights = _data(resample, X, model, sample_weight)
     _check(tree, data, n_resamples, row_share)
-    ways: dict[str, Drawing] = {
-        "columns": draw_columns,
-        "rows": partial(draw_rows, share=row_share),
-        "edges": draw_edges,
-    }
-    draw = ways[resample]
+    ways: dict[str, Drawing] = {"columns": draw_columns, "edges": draw_edges}
+    ways["rows"] = partial(draw_rows, share=row_share)
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_resamples).tolist()
     with Clock(time_budget, callback, verbose, on_interrupt="support is of the refits done until then") as clock:
 
         def refit(number: int) -> _Refit | None:
             if clock.should_stop():
                 return None
-            made = _refit(model, draw, data, weights, seeds[number], clock)
+            made = _refit(model, ways[resample], data, weights, seeds[number], clock)
             if clock.should_stop():
                 return None
             clock.report(f"refit {number + 1} of {n_resamples}", np.nan, lambda: made[0], (number + 1) / n_resamples)
@@ -208,7 +209,7 @@ def support(
 
 
 def _data(resample: Resample, X: Any, model: HypHC, sample_weight: npt.ArrayLike | None) -> tuple[Any, Floats | None]:
-    """The rows or the similarity from which data are drawn, if they can be drawn in this way, and weights of rows."""
+    """Return the rows or the similarity to resample, and weights of rows; raise if they cannot be resampled in this way."""
     require_choice("resample", resample, _WORDS)
     data = model._validate_rows(X, reset=True)
     if isinstance(data, Similarity) or not model._make_metric().takes_rows or resample == "edges":
@@ -227,10 +228,9 @@ def _data(resample: Resample, X: Any, model: HypHC, sample_weight: npt.ArrayLike
 
 
 def _check(tree: Tree, data: Any, n_resamples: int, row_share: float) -> None:
-    n = data.n if isinstance(data, Similarity) else data.shape[0]
-    if tree.n_leaves != n:
+    if tree.n_leaves != data.shape[0]:
         raise ValueError(
-            f"The tree has {tree.n_leaves} leaves and X {n} points; give the X that the tree was made from."
+            f"The tree has {tree.n_leaves} leaves and X {data.shape[0]} points; give the X that the tree was made from."
         )
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, Integral) or n_resamples < 1:
         raise ValueError(f"n_resamples={n_resamples!r} must be a whole number of at least 1; 100 is usual.")
@@ -241,15 +241,14 @@ def _check(tree: Tree, data: Any, n_resamples: int, row_share: float) -> None:
 def _refit(
     model: HypHC, draw: Drawing, data: Any, weights: Floats | None, seed: int, clock: Clock
 ) -> tuple[Tree, Ints]:
-    """The tree of data drawn anew, and which point each of its leaves is."""
+    """Return the tree of a sample, and the original number of each of its leaves."""
     drawn, points = draw(data, rng=np.random.default_rng(seed))
     own = HypHC(**{**model.get_params(), "random_state": seed})
     known = None
     if own.constraints is not None:
-        n = data.n if isinstance(data, Similarity) else data.shape[0]
-        known = own.constraints.restrict(points, n).resolve(len(points))
+        known = own.constraints.restrict(points, data.shape[0]).resolve(len(points))
     similarity = own._compute_similarity(drawn, None if weights is None else weights[points])
-    _, found = own._solve(similarity, clock.for_subproblem(), seed, known)
+    _, found = solve(own._make_settings(), similarity, clock.for_subproblem(), seed, known)
     return found.tree, points
 
 
@@ -257,10 +256,10 @@ def _compare(tree: Tree, refit: Tree, points: Ints, keep: bool) -> _Refit:
     n, m = tree.n_leaves, len(points)
     few, nodes = restricted(tree, points)
     merges = nodes[n:] - m  # below 0: one leaf or none is left
-    tells = (merges >= 0) & (merges < m - 2)
+    is_defined = (merges >= 0) & (merges < m - 2)
     found, agreement = np.full((2, n - 1), np.nan)
-    found[tells] = in_other(few, refit)[merges[tells]]
-    agreement[tells] = transfer_agreement(few, refit)[merges[tells]]
+    found[is_defined] = in_other(few, refit)[merges[is_defined]]
+    agreement[is_defined] = transfer_agreement(few, refit)[merges[is_defined]]
     return _Refit(found, agreement, refit.with_leaves_numbered(points) if keep else None)
 
 
@@ -274,3 +273,29 @@ def _summarize(tree: Tree, refits: list[_Refit], resample: Resample, interrupted
     share[-1:] = transfer[-1:] = 1.0  # every tree has the root
     trees = tuple(one.tree for one in refits if one.tree is not None)
     return Support(tree, share, transfer, n_refits, resample, len(refits), interrupted, trees)
+
+
+def draw_columns(X: Any, rng: np.random.Generator) -> Draw:
+    """Return d columns drawn with replacement (Felsenstein's bootstrap)."""
+    n, d = X.shape
+    points, columns = rng.permutation(n), rng.integers(d, size=d)
+    return X[points][:, columns], points
+
+
+def draw_rows(data: Any, rng: np.random.Generator, share: float) -> Draw:
+    """Return a share of the points of rows or a similarity, without replacement; at least two."""
+    n = data.shape[0]
+    points = rng.permutation(n)[: max(min(2, n), round(share * n))]
+    return data.subset(points) if isinstance(data, Similarity) else data[points], points
+
+
+def draw_edges(similarity: Graph | Blend, rng: np.random.Generator) -> Draw:
+    """Return as many edges of the graph as it has, drawn with replacement; one drawn twice has twice its weight."""
+    graph, points = similarity.local_part, rng.permutation(similarity.n)
+    assert isinstance(graph, Graph)
+    i, j, weights = graph.edges()
+    times = np.bincount(rng.integers(len(weights), size=len(weights)), minlength=len(weights)) if len(weights) else i
+    upper = sp.csr_array((weights * times, (i, j)), shape=(graph.n, graph.n))
+    drawn = Graph(upper + upper.T, sizes=graph.sizes)
+    resampled = Blend(drawn, similarity.background) if isinstance(similarity, Blend) else drawn
+    return resampled.subset(points), points

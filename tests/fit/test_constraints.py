@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hyphc import Constraints, HypHC, MultiTree, Tree, as_similarity, dasgupta_cost, dendrogram_purity, support
-from hyphc.fit.constrained_cuts import forced_splits
+from hyphc.fit.constrained_tree import forced_splits
 from hyphc.search.ordered_dp import best_in_order
 from hyphc.tree.prunings import fewest_clusters, most_clusters
 from hypothesis import given, settings

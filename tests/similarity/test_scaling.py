@@ -332,3 +332,11 @@ def test_the_plan_of_a_fit_tells_what_was_done_to_the_columns():
     assert "columns scaled" in told
     assert repr(HypHC(n_clusters=2, random_state=0).fit(X).plan_).startswith(told)
     assert HypHC(n_clusters=2, random_state=0).fit(as_similarity(X / [1, 1, 1000], "cosine")).plan_.rows == ""
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_numpys_booleans_scale_a_table_as_pythons_do(scale):
+    table = pd.DataFrame({"g": 100 * RNG.normal(size=20), "cm": RNG.normal(size=20), "kind": list("ab") * 10})
+    found, other = (as_similarity(table, scale=value, random_state=0) for value in (np.bool_(scale), scale))
+    assert_array_equal(found.to_dense(), other.to_dense())
+    assert found.source.scaling.why == other.source.scaling.why

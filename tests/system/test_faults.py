@@ -273,7 +273,7 @@ def test_a_clock_that_is_set_back_changes_nothing(scene, monkeypatch):
 def test_a_checkpoint_goes_on_from_the_command_line(scene, monkeypatch, capsys):
     assert fit("--checkpoint", "kept") == 0
     tree = Tree.load(scene / "tree.npz")
-    monkeypatch.setattr("hyphc.estimator.run_plan", None)
+    monkeypatch.setattr("hyphc.fit.run.run_plan", None)
     assert fit("--checkpoint", "kept") == 0
     assert Tree.load(scene / "tree.npz") == tree
     capsys.readouterr()

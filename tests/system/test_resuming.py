@@ -98,7 +98,7 @@ def test_without_a_seed_the_drawn_one_is_kept(tmp_path, monkeypatch):
 
 def test_a_finished_fit_is_not_done_again(tmp_path, monkeypatch):
     one = HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
-    monkeypatch.setattr("hyphc.estimator.run_plan", None)
+    monkeypatch.setattr("hyphc.fit.run.run_plan", None)
     assert_same_fit(HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS), one)
     assert HypHC(5, random_state=0, checkpoint=tmp_path, n_jobs=1).fit(ROWS).n_clusters_ == 5
 

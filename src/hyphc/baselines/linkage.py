@@ -17,12 +17,12 @@ MOST_COLUMNS = 1000
 
 
 def single_linkage(similarity: SimilarityLike) -> Tree:
-    """Single linkage on the distances 1 − w, by SciPy: O(n²) time and memory."""
+    """Return the tree of single linkage on the distances 1 − w, by SciPy: O(n²) time and memory."""
     return _linkage(similarity, "single")
 
 
 def average_linkage(similarity: SimilarityLike) -> Tree:
-    """Average linkage on the distances 1 − w, by SciPy: O(n²) time and memory.
+    """Return the tree of average linkage on the distances 1 − w, by SciPy: O(n²) time and memory.
 
     Examples
     --------
@@ -33,12 +33,12 @@ def average_linkage(similarity: SimilarityLike) -> Tree:
 
 
 def complete_linkage(similarity: SimilarityLike) -> Tree:
-    """Complete linkage on the distances 1 − w, by SciPy: O(n²) time and memory."""
+    """Return the tree of complete linkage on the distances 1 − w, by SciPy: O(n²) time and memory."""
     return _linkage(similarity, "complete")
 
 
 def ward_linkage(similarity: SimilarityLike) -> Tree:
-    """Ward's recurrence on the distances 1 − w, by SciPy, as the HypHC paper uses it: O(n²) time and memory.
+    """Return the tree of Ward's recurrence on the distances 1 − w, as in the HypHC paper, by SciPy: O(n²) time and memory.
 
     Ward's criterion is a sum of squares only for Euclidean distances; on 1 − w it is the same recurrence without that meaning.
     """
@@ -69,7 +69,7 @@ def _linkage(similarity: SimilarityLike, method: Literal["single", "average", "c
 
 
 def _condensed_distances(similarity: Similarity, method: str) -> npt.NDArray[np.float64]:
-    """1 − w, or w_max − w where similarities exceed 1, in SciPy's condensed form; of leaves of several points, the mean."""
+    """Return 1 − w, or w_max − w where similarities exceed 1, in SciPy's condensed form; weighted leaves have means."""
     n = similarity.n
     # the condensed distances, the copy that SciPy works on, and a chunk of rows
     require_memory(

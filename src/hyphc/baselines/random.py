@@ -1,4 +1,4 @@
-"""Trees by chance."""
+"""Random trees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..tree import Tree
 
 
 def random_tree(similarity: SimilarityLike | int, *, random_state: int | np.random.RandomState | None = None) -> Tree:
-    """Merge two random subtrees until one is left; takes a similarity, or just the number of leaves.
+    """Return the tree of random merges of two subtrees until one is left, from a similarity or the number of leaves.
 
     Every history of merges is equally likely (the Yule distribution): depths are about 2·ln n. O(n) time.
     """

@@ -206,8 +206,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         )
 
     def _make_cut(self) -> FlatCut:
-        wanted: Any = None if self.n_clusters == "auto" else self.n_clusters
-        return FlatCut(wanted, self.distance_threshold, self.criterion, self.min_size, self.outliers)
+        return FlatCut.from_parameters(self.get_params(deep=False))
 
     def _choose_storage(self) -> StorageFolder:
         if self.storage is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -49,17 +50,13 @@ class DistinctPoints:
         """Return progress with costs, tree and positions of all points."""
         if self._groups is None:
             return progress
-        expanded_progress = replace(
-            progress, cost=progress.cost + self._constant, tree=lambda: self.expand_tree(progress.tree())
-        )
-        if progress.loss is None or progress.decoded_cost is None or progress.embedding is None:
-            return expanded_progress
-        return replace(
-            expanded_progress,
-            loss=progress.loss + self._constant,
-            decoded_cost=progress.decoded_cost + self._constant,
-            embedding=progress.embedding[self._groups],
-        )
+        of_all: dict[str, Any] = {"tree": lambda: self.expand_tree(progress.tree())}
+        for name in ("cost", "loss", "decoded_cost"):
+            value = getattr(progress, name)
+            of_all[name] = None if value is None else value + self._constant
+        if progress.embedding is not None:
+            of_all["embedding"] = progress.embedding[self._groups]
+        return replace(progress, **of_all)
 
 
 def count_distinct(similarity: Similarity, labels: Ints) -> int:

@@ -19,7 +19,7 @@ from ..tree import Tree
 from ..tree.prunings import CRITERIA
 from .constraints import Constraints
 
-Check = Callable[[str, Any], None]
+Check = Callable[[str, Any], object]  # raises for a value that the parameter cannot have
 # What becomes of points that fall out above the core of a cluster.
 JOIN, LABEL = "join", "label"
 OUTLIERS = (JOIN, LABEL)
@@ -72,22 +72,19 @@ def _whole(least: int) -> Check:
     return _require(lambda value: _is_whole(value) and value >= least, f"must be a whole number of at least {least}")
 
 
-def _check_min_size(name: str, value: Any) -> None:
-    if not _is_number(value) or not 1 <= value < np.inf:
-        raise ValueError(f"{name}={value!r} is no size of a cluster; choose a number of at least 1.")
-
-
-def _check_threads(name: str, value: Any) -> None:
-    if not _is_whole(value) or value == 0:
-        raise ValueError(f"{name}={value!r} leaves no thread to work; choose {name} >= 1, or -1 for all cores.")
-
-
 _whole_or_found = _require(
     lambda value: _is_whole(value) or (isinstance(value, str) and value == "auto"),
     "must be a whole number, or None for an automatic cut",
 )
 _not_negative = _require(
     lambda value: _is_number(value) and 0.0 <= value < np.inf, "must be a finite number of at least 0"
+)
+_size = _require(
+    lambda value: _is_number(value) and 1 <= value < np.inf, "is no size of a cluster; choose a number of at least 1"
+)
+_threads = _require(
+    lambda value: _is_whole(value) and value != 0,
+    "leaves no thread to work; choose n_jobs >= 1, or -1 for all cores",
 )
 _path = _require(lambda value: isinstance(value, str | os.PathLike), "is no path; give the name of a folder")
 
@@ -107,7 +104,7 @@ CHECKS: dict[str, Check] = {
     "background": _optional(_not_negative),
     "directed": lambda name, value: require_directed(value),
     "criterion": lambda name, value: require_choice(name, value, CRITERIA),
-    "min_size": _optional(_check_min_size),
+    "min_size": _optional(_size),
     "outliers": lambda name, value: require_choice(name, value, OUTLIERS),
     "init": _require(_is_start, "is no start; give a name, an array or a Tree"),
     "n_init": _whole(1),
@@ -125,10 +122,10 @@ CHECKS: dict[str, Check] = {
     "time_budget": _optional(
         _require(lambda value: _is_number(value) and value > 0, "must be a positive number of seconds")
     ),
-    "memory_limit": _optional(lambda name, value: _check_memory(value)),
+    "memory_limit": _optional(lambda name, value: n_bytes(value)),
     "checkpoint": _optional(_path),
     "random_state": _optional(_require(_is_seed, "is no seed; give a whole number of at least 0, or a RandomState")),
-    "n_jobs": _optional(_check_threads),
+    "n_jobs": _optional(_threads),
     "verbose": _require(
         lambda value: _is_yes_or_no(value) or (_is_whole(value) and value >= 0),
         "must be 0 or 1: whether progress is shown",
@@ -139,7 +136,3 @@ CHECKS: dict[str, Check] = {
     "storage": _optional(_path),
     "client": lambda name, value: None,  # Dask says what is no client
 }
-
-
-def _check_memory(value: Any) -> None:
-    n_bytes(value)

@@ -14,7 +14,7 @@ from ..continuous.solver import EmbedSettings
 from ..search import search_context as search
 from ..similarity import Similarity
 
-# With a search to follow, a continuous stage that is asked for gets this many triplets (about a second), on a graph so many steps
+# With a search to follow, a continuous stage gets this many triplets (about a second), on a graph so many steps
 # (some seconds: ten times as many gain nothing that the search does not find), and this share of a time budget.
 TRIPLETS_BEFORE_SEARCH = 200_000_000
 STEPS_BEFORE_SEARCH = 400
@@ -50,7 +50,7 @@ class FitPlan:
     because : str
         Why the search is left out; empty if it is not.
     within : str
-        What constraints ask of the tree; empty without any.
+        Constraints on the tree; empty without any.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def plan_fit(
     ----------
     similarity : Similarity
     settings : EmbedSettings
-        What the caller asks of the continuous stage. Any that is not the default means that there shall be one.
+        Of the continuous stage. Any that is not the default means that there is one.
     refine : bool
         Whether the search follows.
     effort : float

@@ -8,50 +8,43 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._runtime.arrays import Ints
-from .._runtime.checkpointing import Checkpoints, Scope, Snapshot
+from .._runtime.checkpointing import Checkpoints, Snapshot
 from .._runtime.folder_lock import FolderLock
 from .._runtime.run_control import Clock
 from .._runtime.shard_store import Facts, ShardStore, naming_storage
 from .._runtime.storage import LocalFolder, as_storage_folder
 from .._runtime.user_warnings import warn
-from ..tree import Tree
-from ..tree.storage import arrays_of, tree_from
-from .constraints import Subproblem
-from .run import FitResult, Seed
+from ..similarity.metric_base import Seed
+from .fingerprint import compute_fingerprint
 
 STATE = "state"
 N_STATES = 2  # states in the folder: the last, and the one before it
 INTERVAL = 10.0  # seconds between two of them
 TIME_SHARE = 0.005  # of the run time that writing takes at most: large states are written less often
-PathLike = str | os.PathLike[str]
 
 
-class NoCheckpoint:
-    """The checkpoint of a fit without a folder: nothing is restored or written."""
-
-    def choose_seed(self, random_state: Seed) -> Seed:
-        """Return the seed of the fit."""
-        return random_state
-
-    def close(self) -> None:
-        """Release the folder."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+@contextmanager
+def open_checkpoint(parameters: Mapping[str, Any], X: Any, sample_weight: Any, clock: Clock) -> Iterator[Seed]:
+    """Attach the checkpoint that the parameters name, if they do, to a run control; yield the seed of the fit."""
+    if parameters["checkpoint"] is None:
+        yield parameters["random_state"]
+        return
+    checkpoint = FitCheckpoint(parameters["checkpoint"], compute_fingerprint(parameters, X, sample_weight))
+    try:
+        checkpoint.attach(clock)
+        yield checkpoint.choose_seed(parameters["random_state"])
+    finally:
+        checkpoint.close()
 
 
-class FitCheckpoint(NoCheckpoint):
+class FitCheckpoint:
     """The checkpoint of a fit in a folder: restores the state of an earlier process, and saves that of this one.
 
     Parameters
@@ -67,7 +60,7 @@ class FitCheckpoint(NoCheckpoint):
         The folder holds another fit, or something else, or is locked by another process.
     """
 
-    def __init__(self, folder: PathLike, facts: Facts) -> None:
+    def __init__(self, folder: str | os.PathLike[str], facts: Facts) -> None:
         place = as_storage_folder(folder)
         if not isinstance(place, LocalFolder):
             raise ValueError(f"checkpoint={os.fspath(folder)!r} is an address; give a folder, a mounted one say.")
@@ -140,60 +133,3 @@ class FitCheckpoint(NoCheckpoint):
     def close(self) -> None:
         """Release the folder for other processes."""
         self._lock.release()
-
-
-def restore_result(level: Scope, clock: Clock) -> FitResult | None:
-    """Return the result that an earlier process has saved, None if it had not finished."""
-    if "children" not in level.saved:
-        return None
-    clock.steps = int(level.saved["steps"])
-    embedding = level.saved["embedding"]
-    return FitResult(tree_from(level.saved), embedding if embedding.size else None, level.saved["loss_curve"])
-
-
-def save_result(level: Scope, clock: Clock, seed: Seed, result: FitResult) -> None:
-    """Save the result of a fit, unless it was stopped before its end."""
-    if clock.stopped:
-        return
-    embedding = np.empty(0) if result.embedding is None else result.embedding
-    arrays = {**arrays_of(result.tree), "embedding": embedding, "loss_curve": result.loss_curve}
-    level.save_now(seconds=clock.seconds, seed=seed, steps=clock.steps, **arrays)
-
-
-class SolvedSubproblems:
-    """The trees of subproblems in order, those of an earlier process first; each is saved as it is added."""
-
-    def __init__(self, level: Scope, clock: Clock) -> None:
-        self._level, self._clock = level, clock
-        self._merges: list[Ints] = []
-        self._restored: list[Ints] = []
-        if level.saved:
-            self._restored = np.split(level.saved["merges"], np.cumsum(level.saved["counts"])[:-1])[::-1]
-            clock.steps = int(level.saved["steps"])
-
-    def restore_next(self) -> Tree | None:
-        """Return the tree of the next subproblem if an earlier process has found it."""
-        if not self._restored:
-            return None
-        self._merges.append(self._restored.pop())
-        return Tree(self._merges[-1])
-
-    def make_clock(self, subproblem: Subproblem) -> Clock:
-        """Return the run control of one subproblem: its share of the time left, its progress as that of the fit."""
-        own = self._clock.for_subproblem(subproblem.translate_progress, subproblem.share)
-        own.checkpoints = self._clock.checkpoints
-        return own
-
-    def add(self, tree: Tree, own: Clock) -> None:
-        """Add the tree of the next subproblem, searched under its own run control."""
-        self._clock.steps += own.steps
-        self._merges.append(tree.children)
-        if not self._clock.should_stop():
-            self._level.save(merges=self._concatenated, counts=self._counts, steps=self._clock.steps)
-
-    # called when they are written: there may be many subproblems
-    def _concatenated(self) -> Ints:
-        return np.concatenate(self._merges)
-
-    def _counts(self) -> list[int]:
-        return [len(merges) for merges in self._merges]

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._runtime.arrays import Floats, Ints
 from ..similarity import Graph, Similarity
-from ..similarity.graph import LocalDensity
+from ..similarity.local_density import LocalDensity
 from ..tree import Tree, membership
 from ..tree.condense import FlatClusters
 

@@ -73,7 +73,8 @@ class Background(Similarity):
 
     def total_square(self) -> float:
         """Return Σ ‖x − y‖² over pairs of points in different leaves."""
-        whole = self.sizes.sum() * self.squares.sum() - _square(self.X.sum(axis=0))
+        row = self.X.sum(axis=0)
+        whole = self.sizes.sum() * self.squares.sum() - float(row @ row)
         inside = float(np.sum(self.sizes * self.squares)) - float(np.einsum("ij,ij->", self.X, self.X))
         return max(0.0, float(whole - inside))
 
@@ -174,7 +175,3 @@ class Background(Similarity):
         own = self._weights(self.sizes**2, 2.0 * self.sizes * self.squares, np.einsum("ij,ij->i", self.X, self.X))
         sums[np.diag_indices(n_groups)] -= np.asarray(mix @ own)
         return sums
-
-
-def _square(x: Floats) -> float:
-    return float(x @ x)

@@ -64,6 +64,11 @@ class Similarity(ABC):
         if self.sizes.shape != (n,) or not (np.isfinite(self.sizes) & (self.sizes > 0)).all():
             raise ValueError(f"sizes must be {n} positive finite numbers, one for each leaf.")
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the similarity matrix: (n, n)."""
+        return self.n, self.n
+
     @abstractmethod
     def pairs(self, i: npt.ArrayLike, j: npt.ArrayLike) -> Floats:
         """Return w_ij for arrays of leaves i and j; 0 where i = j."""

@@ -14,7 +14,7 @@ from .inputs.frames import is_frame
 from .inputs.input_warnings import warn_of_named_columns
 from .knn.other_distances import is_distance
 from .metric_base import Metric
-from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Linear, Precomputed, Rbf, choices
+from .metrics import METRICS, NEIGHBOR_METRICS, Custom, Precomputed, choices
 from .neighbor_metrics import BACKGROUND, Auto, Neighbors
 from .symmetrize import require_directed
 
@@ -117,24 +117,20 @@ def metric_named(
     if not callable(metric) and metric not in METRICS:
         raise ValueError(f"metric={metric!r} is unknown; choose one of {choices()}.")
     require_directed(directed)
-    kind = None if callable(metric) else METRICS[metric]
-    own: dict[type[Metric], dict[str, Any]] = {
-        Linear: {"offset": offset},
-        Rbf: {"gamma": gamma},
-        Precomputed: {"directed": directed},
+    own: dict[Any, dict[str, Any]] = {
+        "linear": {"offset": offset},
+        "rbf": {"gamma": gamma},
+        "precomputed": {"directed": directed},
+        "auto": {"scale": None if scale == "auto" else scale, "background": background},
     }
     for owner, settings in own.items():
         for name, value in settings.items():
-            if value is not None and kind is not owner and not (name == "directed" and metric == "auto"):
-                raise ValueError(
-                    f"{name}={value!r} goes with metric={owner.name!r}, not with {metric!r}; leave it out."
-                )
+            # graphs, which "auto" also takes, may be directed
+            if value is not None and metric != owner and not (name == "directed" and metric == "auto"):
+                raise ValueError(f"{name}={value!r} goes with metric={owner!r}, not with {metric!r}; leave it out.")
     if metric == "auto":
         strength = BACKGROUND if background is None else background
         return Auto(n_neighbors, edge_weights, scale, strength, n_jobs, random_state)
-    for name, value in {"scale": None if scale == "auto" else scale, "background": background}.items():
-        if value is not None:
-            raise ValueError(f"{name}={value!r} goes with metric='auto', not with {metric!r}; leave it out.")
     if n_neighbors is not None:
         if not (is_distance(metric) if callable(metric) else METRICS[metric].has_neighbors):
             raise ValueError(
@@ -149,8 +145,7 @@ def metric_named(
         if is_distance(metric):
             raise ValueError(f"metric={metric!r} takes two rows, as a distance does; give n_neighbors.")
         return Custom(metric)
-    assert kind is not None
-    return kind(**own.get(kind, {}))
+    return METRICS[metric](**own.get(metric, {}))
 
 
 def require_no_metric(metric: MetricLike, settings: dict[str, Any]) -> None:

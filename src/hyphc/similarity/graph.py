@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,8 @@ import scipy.sparse as sp
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import require_finite_entries, require_summable
 from .base import SYMMETRY_RTOL, Similarity, is_rounding
+from .local_density import LocalDensity
 from .symmetrize import require_symmetric, symmetrise
-
-
-@dataclass(frozen=True, eq=False)
-class LocalDensity:
-    """Log density around each point of a neighbour graph, up to a constant, and the intrinsic dimension of the neighbourhoods."""
-
-    density: Floats
-    dimension: float
 
 
 class Graph(Similarity):

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats
-from .._runtime.validation import as_floats, has_missing, require_finite
+from .._runtime.validation import as_floats, has_missing, require_finite, require_finite_entries
 from .base import Similarity
 from .inputs.input_warnings import warn_of_one_wide_column
+from .inputs.missing_values import require_not_infinite
 
 Seed = int | np.random.RandomState | None
 
@@ -32,13 +33,13 @@ class Metric(ABC):
         """Return the similarity of the rows, with multiplicities ``weights``; it stores this metric and what new rows need."""
         rows = self.check_rows(X)
         self.warn(rows)
-        made = self.build(rows)
+        made = self.build(rows) if weights is None else self.build_weighted(rows, weights)
         made.metric = self
-        return made if weights is None else with_weights(made, weights)
+        return made
 
     def describe(self, similarity: Similarity) -> str:
-        """Describe the decisions taken while the similarity was built; empty if none."""
-        return ""
+        """Describe the decisions taken while the similarity was built, and the recall of a neighbour search unless it is 1."""
+        return f"about {similarity.recall_:.1%} of the nearest neighbours found" if similarity.recall_ < 1 else ""
 
     def warn(self, X: Any) -> None:
         """Warn if the rows probably are not what this metric takes."""
@@ -48,6 +49,10 @@ class Metric(ABC):
     def build(self, X: Any) -> Similarity:
         """Return the similarity of checked rows."""
 
+    def build_weighted(self, X: Any, weights: Floats) -> Similarity:
+        """Return the similarity of checked rows, row i counted ``weights[i]`` times."""
+        return with_weights(self.build(X), weights)
+
     @abstractmethod
     def rows(self, fitted: Similarity, new: Any) -> Any:
         """Return the argument of ``Similarity.extended`` for new rows, given like those of ``build``."""
@@ -55,24 +60,42 @@ class Metric(ABC):
     def extend(self, fitted: Similarity, new: Any) -> Similarity:
         """Return the similarity of old and new rows together, rebuilt from all rows where they are stored."""
         rows = self.check_rows(new)
-        whole = self.build(stack_rows(fitted.source, rows)) if fitted.source is not None else self._append(fitted, rows)
+        stored = fitted.source is not None
+        whole = self.build(stack_rows(fitted.source, rows)) if stored else fitted.extended(self.rows(fitted, rows))
         whole.metric = self
         return whole
 
-    def _append(self, fitted: Similarity, new: Any) -> Similarity:
-        return fitted.extended(self.rows(fitted, new))
-
     def check_rows(self, X: Any) -> Any:
-        """Return the rows as a finite array (n, d)."""
+        """Return the rows as an array (n, d) or CSR matrix of finite numbers, NaN only where the metric takes missing values.
+
+        Similarities and distances of pairs are returned as they are.
+        """
+        if not self.takes_rows:
+            return X
         if sp.issparse(X):
+            return self._check_sparse(X)
+        rows = as_rows(X)
+        if self.takes_missing:
+            require_not_infinite(rows)
+            return rows
+        if has_missing(rows):
+            i, j = np.argwhere(np.isnan(rows))[0].tolist()
+            raise ValueError(
+                f"X[{i}, {j}] is NaN, and {self.words} needs all values; metric='auto' skips what is missing, sklearn.impute "
+                "fills it in."
+            )
+        require_finite(rows, "X")
+        return rows
+
+    def _check_sparse(self, X: Any) -> sp.csr_array[np.float64]:
+        if not self.takes_sparse:
             raise ValueError(
                 f"Sparse features cannot be used with metric={self.name!r}; give n_neighbors, reduce them with "
                 "sklearn.decomposition.TruncatedSVD, or pass metric='precomputed' if X holds similarities."
             )
-        features = as_rows(X)
-        require_no_gaps(self, features)
-        require_finite(features, "X")
-        return features
+        rows = sp.csr_array(X, dtype=np.float64)
+        require_finite_entries(rows, "X")
+        return rows
 
     def validate(self, X: Any, new: bool = False) -> Any:
         """Return checked rows in which each row has a value and, unless they are new rows, each column too."""
@@ -81,25 +104,11 @@ class Metric(ABC):
 
 def as_rows(X: Any) -> npt.NDArray[Any]:
     """Return X as an array (n, d) of floats."""
-    features = as_floats(X, "X")
-    if features.ndim != 2:
-        remedy = (
-            "; pass X.reshape(-1, 1) if X is one column, X.reshape(1, -1) if it is one row"
-            if features.ndim == 1
-            else ""
-        )
-        raise ValueError(f"Features must have shape (n, d); got {features.shape}{remedy}.")
-    return features
-
-
-def require_no_gaps(metric: Metric, X: npt.NDArray[Any]) -> None:
-    """Raise for the first missing entry, and suggest a metric that accepts it."""
-    if has_missing(X):
-        i, j = np.argwhere(np.isnan(X))[0].tolist()
-        raise ValueError(
-            f"X[{i}, {j}] is NaN, and {metric.words} needs all values; metric='auto' skips what is missing, sklearn.impute fills "
-            "it in."
-        )
+    rows = as_floats(X, "X")
+    if rows.ndim != 2:
+        remedy = "; pass X.reshape(-1, 1) if X is one column, X.reshape(1, -1) if it is one row" * (rows.ndim == 1)
+        raise ValueError(f"Features must have shape (n, d); got {rows.shape}{remedy}.")
+    return rows
 
 
 # Of a point, as of its inverse: products of three numbers of points, and of a square, stay within the range of a float64.
@@ -120,9 +129,9 @@ def check_weights(weights: npt.ArrayLike, n: int) -> Floats:
     factor = np.asarray(weights, dtype=np.float64)
     if factor.shape != (n,):
         raise ValueError(f"{n} points need as many weights; got shape {factor.shape}.")
-    wrong = np.flatnonzero(~((factor >= 1 / LARGEST_WEIGHT) & (factor <= LARGEST_WEIGHT)))
-    if len(wrong):
-        i = int(wrong[0])
+    is_wrong = ~((factor >= 1 / LARGEST_WEIGHT) & (factor <= LARGEST_WEIGHT))
+    if is_wrong.any():
+        i = int(is_wrong.argmax())
         if factor[i] > 0:
             limits = f"between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
             raise ValueError(

@@ -145,14 +145,7 @@ class Precomputed(Metric):
         warn_of_distances(np.asarray(X) if not sp.issparse(X) else X)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        if new.shape[1] != fitted.n:
-            raise ValueError(
-                f"X has {new.shape[1]} columns; pass similarities to each of the {fitted.n} fitted points."
-            )
-        return new
-
-    def check_rows(self, X: Any) -> Any:
-        return X
+        return _check_pairs(new, fitted, "similarities")
 
 
 class PrecomputedDistances(Metric):
@@ -171,12 +164,15 @@ class PrecomputedDistances(Metric):
         return dense
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
-        if new.shape[1] != fitted.n:
-            raise ValueError(f"X has {new.shape[1]} columns; pass distances to each of the {fitted.n} fitted points.")
-        return np.maximum(fitted.source - new, 0.0)  # further away than any two fitted points: not similar at all
+        distances = _check_pairs(new, fitted, "distances")
+        return np.maximum(fitted.source - distances, 0.0)  # further away than any two fitted points: not similar at all
 
-    def check_rows(self, X: Any) -> Any:
-        return X
+
+def _check_pairs(new: Any, fitted: Similarity, what: str) -> Any:
+    """Return similarities or distances (m, n) of new points to the n fitted ones; raise for another number of columns."""
+    if new.shape[1] != fitted.n:
+        raise ValueError(f"X has {new.shape[1]} columns; pass {what} to each of the {fitted.n} fitted points.")
+    return new
 
 
 @dataclass(frozen=True)

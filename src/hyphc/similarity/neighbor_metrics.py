@@ -4,46 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
 from .._runtime.duplicate_rows import group_equal_rows
-from .._runtime.validation import has_missing, require_finite_entries, require_memory
+from .._runtime.validation import has_missing, require_memory
 from .background import Background
 from .base import Similarity
 from .blend import Blend, BlendRows
-from .graph import Graph, LocalDensity
+from .graph import Graph
 from .inputs.frames import has_categories, to_table
 from .inputs.input_warnings import warn_of_square_rows
 from .inputs.missing_values import (
     MaskedRows,
     describe_missing,
     find_masked_neighbors,
-    require_not_infinite,
     require_values,
-    require_values_below,
 )
 from .inputs.mixed_types import MixedTable, column_shares, mixed_scaling, source_columns
+from .knn.edge_weights import fuzzy_memberships, knn_to_graph, require_edge_weights
 from .knn.other_distances import Distance
-from .metric_base import Metric, Seed, as_rows, check_weights, check_width, stack_rows
+from .knn.search import EXACT_LIMIT, NeighborLists, build_index, find, query_rows, to_seed, warn_of_low_recall
+from .local_density import CURVE_NEIGHBORS, estimate_local_density, lies_along_curves
+from .metric_base import Metric, Seed, check_weights, check_width, stack_rows
 from .scaling import ColumnScaling, column_scaling, compute_moments, require_scale
-
-if TYPE_CHECKING:
-    from .knn.search import NeighborLists
 
 # Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
 N_NEIGHBORS = 15
 # Of few rows each has a sixth of them, and at least so many: with half of all rows as neighbours no group would stand apart.
 SHARE_OF_ROWS, FEWEST_NEIGHBORS = 6, 4
 BACKGROUND = 1e-4
-# Few points along thin curves, as arms of a spiral, have neighbours beyond the eighth on the next arm. Curves have less than this
-# dimension within eight neighbours; with more rows fifteen neighbours stay on the arm, and bridge gaps in it.
-CURVE_NEIGHBORS, CURVE_DIMENSION, CURVE_ROWS = 8, 1.25, 500
-# Distances below this fraction of the median distance to the k-th neighbour are ties, and are left out of dimension and density.
-TIED = 1e-6
 # Singular vectors of sparse rows that the background uses.
 N_COMPONENTS = 50
 
@@ -62,40 +55,27 @@ class Neighbors(Metric):
     words = "graph of nearest neighbours"
     takes_sparse = True
 
-    def build(self, X: Any) -> Graph:
-        self.check_settings()
-        return self.build_graph(X, self.find_neighbors(X))
-
-    def check_settings(self) -> None:
-        """Raise for unknown edge weights, before neighbours are searched."""
-        from .knn.edge_weights import require_edge_weights
-
+    def __post_init__(self) -> None:
         require_edge_weights(self.edge_weights)
+
+    def build(self, X: Any) -> Graph:
+        return self.build_graph(X, self.find_neighbors(X))
 
     def build_graph(self, X: Any, found: NeighborLists) -> Graph:
         """Return the graph of rows and their neighbours."""
-        from .knn.edge_weights import knn_to_graph
-
         graph = Graph(knn_to_graph(found.neighbours, found.distances, self.edge_weights))
-        graph.source, graph.local_density, graph.recall_ = X, local_density(found.distances), found.recall
+        graph.source, graph.local_density, graph.recall_ = X, estimate_local_density(found.distances), found.recall
         return graph
 
     def find_neighbors(self, X: Any) -> NeighborLists:
         """Return the nearest other rows of each row."""
-        from .knn.search import find
-
         return find(X, self.n_neighbors, metric=self.distance, n_jobs=self.n_jobs, random_state=self.random_state)
 
     def query(self, fitted: Similarity, old: Any, new: Any, k: int) -> tuple[Ints, Floats]:
-        """Return the old rows nearest to each new one, and their distances."""
-        from .knn.search import build_index, query_rows
-
+        """Return the k old rows nearest to each new one, and their distances: both (m, k)."""
         if fitted._index is None:
             fitted._index = build_index(old, k, self.distance, self.n_jobs)
         return query_rows(old, new, k, self.distance, fitted._index)
-
-    def describe(self, similarity: Similarity) -> str:
-        return describe_recall(similarity)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
         return self.edges_to_fitted(fitted, fitted.source, check_width(new, fitted))
@@ -105,16 +85,11 @@ class Neighbors(Metric):
 
         The reverse memberships would need a new search for the old rows; the weights are those of a "fuzzy" graph without them.
         """
-        from .knn.edge_weights import fuzzy_memberships
-
         k = min(self.n_neighbors, old.shape[0])
         neighbours, distances = self.query(fitted, old, new, k)
         weights = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
         starts = np.arange(0, weights.size + 1, weights.shape[1])
         return sp.csr_array((weights.ravel(), neighbours.ravel(), starts), shape=(new.shape[0], old.shape[0]))
-
-    def check_rows(self, X: Any) -> Any:
-        return check_dense_or_sparse(self, X)
 
 
 @dataclass(frozen=True)
@@ -124,8 +99,6 @@ class MaskedNeighbors(Neighbors):
     shares: Any = None
 
     def find_neighbors(self, X: Any) -> NeighborLists:
-        from .knn.search import EXACT_LIMIT, NeighborLists, to_seed, warn_of_low_recall
-
         seed = to_seed(self.random_state)
         found = NeighborLists(*find_masked_neighbors(X, self.shares, self.n_neighbors, EXACT_LIMIT, seed, self.n_jobs))
         warn_of_low_recall(found.recall)
@@ -138,38 +111,6 @@ class MaskedNeighbors(Neighbors):
 def default_neighbors(n: int) -> int:
     """Return how many neighbours each of n rows gets unless a number is asked for: 15, or a sixth of fewer than 90 rows."""
     return min(N_NEIGHBORS, max(FEWEST_NEIGHBORS, n // SHARE_OF_ROWS))
-
-
-def local_density(distances: Floats) -> LocalDensity | None:
-    """Estimate the log density around each row; None where no distance is above 0."""
-    if distances.shape[1] == 0:
-        return None
-    furthest = distances[:, -1]
-    positive = furthest[furthest > 0]
-    if len(positive) == 0:
-        return None
-    tied = TIED * float(np.median(positive))
-    dimension = _dimension(distances, tied)
-    return LocalDensity(-dimension * np.log(np.maximum(furthest, tied)), dimension)
-
-
-def lies_along_curves(distances: Floats) -> bool:
-    """Return whether few rows lie along thin curves, by the growth of the distances to their nearest neighbours, (n, k)."""
-    if not CURVE_NEIGHBORS < len(distances) <= CURVE_ROWS or distances.shape[1] < CURVE_NEIGHBORS:
-        return False
-    return _dimension(distances[:, :CURVE_NEIGHBORS], TIED * float(np.median(distances[:, -1]))) < CURVE_DIMENSION
-
-
-def _dimension(distances: Floats, tied: float) -> float:
-    """Estimate the intrinsic dimension from distances to neighbours (Levina & Bickel 2005), pooled over rows; at least 1."""
-    k = distances.shape[1]
-    nearer = distances[:, :-1]
-    counted = nearer > tied
-    if k < 3 or not counted.any():
-        return 1.0
-    rows, _ = np.nonzero(counted)
-    growth = float(np.log(np.maximum(distances[rows, -1], tied) / nearer[counted]).mean())
-    return float(max(1.0, (k - 2) / (k - 1) / max(growth, TIED)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,28 +171,23 @@ class Auto(Metric):
     takes_missing = True
     has_neighbors = True
 
-    def similarity(self, X: Any, weights: Floats | None = None) -> Similarity:
-        rows = self.check_rows(X)
-        self.warn(rows)
-        n = rows.shape[0]
-        return self._deduplicate(rows, np.ones(n) if weights is None else check_weights(weights, n))
-
     def describe(self, similarity: Similarity) -> str:
         scaled: ScaledRows = similarity.source
         rows = "sparse rows as they are" if scaled.scaling is None else scaled.scaling.why
         gaps = "" if scaled.scaling is None else describe_missing(scaled.rows)
         is_fewer = self.n_neighbors is None and scaled.n_neighbors == CURVE_NEIGHBORS
         curves = f"{CURVE_NEIGHBORS} neighbours of each row, since rows lie along curves" if is_fewer else ""
-        return "; ".join(filter(None, [rows, gaps, curves, describe_recall(similarity)]))
+        return "; ".join(filter(None, [rows, gaps, curves, super().describe(similarity)]))
 
     def warn(self, X: Any) -> None:
         warn_of_square_rows(X)
 
     def build(self, X: Any) -> Similarity:
-        return self._deduplicate(X, np.ones(X.shape[0]))
+        return self.build_weighted(X, np.ones(X.shape[0]))
 
-    def _deduplicate(self, X: Any, weights: Floats) -> Blend:
-        """Build the blend with equal rows as one leaf while neighbours are searched: a row of weight 2 equals two rows."""
+    def build_weighted(self, X: Any, weights: Floats) -> Blend:
+        """Return the blend; equal rows are one leaf while neighbours are searched, and a row of weight 2 equals two rows."""
+        weights = check_weights(weights, X.shape[0])
         if not 0.0 <= self.background < np.inf:
             raise ValueError(f"background={self.background} must be a finite number of at least 0.")
         group = group_equal_rows(_comparable(X), X.shape[0])
@@ -302,7 +238,6 @@ class Auto(Metric):
         if n == 1 or rows.shape[1] == 0:
             return Graph(sp.csr_array((n, n)), sizes=sizes), wanted
         metric = self._neighbors(min(wanted, n - 1), scaled)
-        metric.check_settings()
         found = metric.find_neighbors(rows)
         if self.n_neighbors is None and rows.shape[1] > 1 and lies_along_curves(found.distances):
             wanted, nearest = CURVE_NEIGHBORS, np.s_[:, :CURVE_NEIGHBORS]
@@ -322,10 +257,9 @@ class Auto(Metric):
     def rows(self, fitted: Similarity, new: Any) -> BlendRows:
         scaled: ScaledRows = fitted.source
         found = scaled.transform(check_width(self.check_rows(new), fitted))
-        n, width = scaled.rows.shape
-        if width == 0:
-            return BlendRows(sp.csr_array((found.shape[0], n)), scaled.background_features(found))
-        edges = self._neighbors(scaled.n_neighbors, scaled, found).edges_to_fitted(fitted, scaled.rows, found)
+        edges = sp.csr_array((found.shape[0], scaled.rows.shape[0]))
+        if scaled.rows.shape[1] > 0:
+            edges = self._neighbors(scaled.n_neighbors, scaled, found).edges_to_fitted(fitted, scaled.rows, found)
         return BlendRows(edges, scaled.background_features(found))
 
     def extend(self, fitted: Similarity, new: Any) -> Similarity:
@@ -337,25 +271,16 @@ class Auto(Metric):
         return self._blend(whole, np.append(fitted.sizes, np.ones(found.shape[0])), fitted.background)
 
     def check_rows(self, X: Any) -> Any:
-        rows = X if isinstance(X, MixedTable) else to_table(X) if has_categories(X) else self._check_numbers(X)
+        rows = X if isinstance(X, MixedTable) else to_table(X) if has_categories(X) else super().check_rows(X)
         if rows.shape[0] == 0:
             raise ValueError("A similarity needs at least one point; got none.")
-        return rows
-
-    def _check_numbers(self, X: Any) -> Any:
-        if sp.issparse(X):
-            return check_dense_or_sparse(self, X)
-        rows = as_rows(X)
-        require_not_infinite(rows)
         return rows
 
     def validate(self, X: Any, new: bool = False) -> Any:
         rows = self.check_rows(X)
         values = rows.values if isinstance(rows, MixedTable) else rows
         if isinstance(values, np.ndarray) and has_missing(values):
-            require_values(values)
-            if not new:
-                require_values_below(values, rows.columns if isinstance(rows, MixedTable) else None)
+            require_values(values, getattr(rows, "columns", None), in_columns=not new)
         return rows
 
 
@@ -365,21 +290,6 @@ def _comparable(X: Any) -> Callable[[Ints], Any]:
     if isinstance(values, np.ndarray) and has_missing(values):
         return lambda index: np.hstack([np.nan_to_num(values[index]), np.isnan(values[index])])
     return lambda index: values[index]
-
-
-def check_dense_or_sparse(metric: Metric, X: Any) -> Any:
-    """Return dense rows checked, sparse ones as CSR."""
-    if not sp.issparse(X):
-        return Metric.check_rows(metric, X)
-    rows: Any = X
-    converted = sp.csr_array(rows, dtype=np.float64)
-    require_finite_entries(converted, "X")
-    return converted
-
-
-def describe_recall(similarity: Similarity) -> str:
-    """Describe the recall of the neighbour search; empty if it is 1."""
-    return f"about {similarity.recall_:.1%} of the nearest neighbours found" if similarity.recall_ < 1 else ""
 
 
 def repeat_leaves(blend: Blend, group: Ints, weights: Floats) -> Blend:
@@ -398,11 +308,8 @@ def repeat_leaves(blend: Blend, group: Ints, weights: Floats) -> Blend:
     kept = {"slope": background.slope, "level": background.level}
     scattered = Background(features * weights[:, None], squares=squares * weights, sizes=weights, **kept)
     whole = Blend(Graph(copies, sizes=weights), scattered)
-    if blend.graph.local_density is not None:
-        whole.graph.local_density = LocalDensity(
-            blend.graph.local_density.density[group], blend.graph.local_density.dimension
-        )
+    local = blend.graph.local_density
+    whole.graph.local_density = local and replace(local, density=local.density[group])
     whole.graph.recall_ = blend.graph.recall_
-    whole.metric = blend.metric
-    whole.source = replace(blend.source, rows=blend.source.rows[group])
+    whole.metric, whole.source = blend.metric, replace(blend.source, rows=blend.source.rows[group])
     return whole

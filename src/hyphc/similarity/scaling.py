@@ -124,10 +124,8 @@ class Moments:
 
     def select(self, columns: npt.NDArray[np.bool_]) -> Moments:
         """Return the moments of some of the columns."""
-        centre, squares, smallest, largest = (
-            part[columns] for part in (self.centre, self.squares, self.smallest, self.largest)
-        )
-        return Moments(self.n_points, centre, squares, smallest, largest, self.binary[columns])
+        parts: tuple[npt.NDArray[Any], ...] = (self.centre, self.squares, self.smallest, self.largest, self.binary)
+        return Moments(self.n_points, *(part[columns] for part in parts))
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of the rows of both."""
@@ -199,13 +197,10 @@ def requested_decision(scaled: bool, varies: npt.NDArray[np.bool_]) -> Decision:
 def describe_decision(decision: Decision, varies: npt.NDArray[np.bool_]) -> str:
     """Describe what is done to columns and why; columns are numbered from 0."""
     own = np.flatnonzero(varies)[decision.own].tolist()
-    note = f", but for {_list_columns(own)} of another unit, scaled to the median standard deviation" if own else ""
+    listed = f"column{'s' * (len(own) > 1)} {', '.join(map(str, own))} (from 0)"
+    note = f", but for {listed} of another unit, scaled to the median standard deviation" if own else ""
     dropped = f", {(~varies).sum()} constant left out" if not varies.all() else ""
     return f"columns {'scaled' if decision.scaled else 'as they are'}: {decision.why}{note}{dropped}"
-
-
-def _list_columns(columns: list[int]) -> str:
-    return f"column{'s' * (len(columns) > 1)} {', '.join(map(str, columns))} (from 0)"
 
 
 def decide(moments: Moments) -> Decision:

@@ -48,14 +48,11 @@ def _holds_numbers(column: Any) -> bool:
 def _require_not_infinite(column: Any, name: str, c: int) -> None:
     if str(column.dtype).lower().startswith(("int", "uint", "bool")):
         return
-    values = (
-        np.asarray(column.to_numpy(), dtype=np.float64)
-        if not hasattr(column, "isna")
-        else column.to_numpy(np.float64, na_value=np.nan)
-    )
-    infinite = np.flatnonzero(np.isinf(values))
-    if len(infinite):
-        i = int(infinite[0])
+    is_pandas = hasattr(column, "isna")
+    values = column.to_numpy(np.float64, na_value=np.nan) if is_pandas else np.asarray(column.to_numpy(), np.float64)
+    infinite = np.isinf(values)
+    if infinite.any():
+        i = int(infinite.argmax())
         raise ValueError(
             f"column {name!r}, row {i} is {values[i]} (X[{i}, {c}]); correct infinite values first, or put NaN where a value is "
             "missing."
@@ -106,10 +103,8 @@ def _is_grouping(column: Any) -> bool:
 def _numbers(column: Any, name: str) -> Floats:
     """Return the column as floats, NaN where it is missing."""
     try:
-        if getattr(column.dtype, "kind", "") in (
-            "m",
-            "M",
-        ):  # a difference of times is a number to Python, of unknown unit
+        # a difference of times is a number to Python, of unknown unit
+        if getattr(column.dtype, "kind", "") in ("m", "M"):
             raise TypeError
         return np.array([np.nan if is_missing_value(value) else float(value) for value in column])
     except (TypeError, ValueError):

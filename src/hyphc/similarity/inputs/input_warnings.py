@@ -72,15 +72,17 @@ def _identifies(name: str, values: npt.NDArray[Any]) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):  # NaN of the signalling kind; counts beyond a float16
         if np.array_equal(values, values[0] + np.arange(len(values))):
             return True
-        whole = bool((values == np.round(values)).all())
-    return bool(_IDENTIFIER.search(name)) and whole and len(np.unique(values)) == len(values)
+    return bool(_IDENTIFIER.search(name)) and _is_whole(values) and len(np.unique(values)) == len(values)
 
 
 def _holds_codes(values: npt.NDArray[Any]) -> bool:
     present = values[~np.isnan(values)]
+    return _is_whole(present) and 2 <= len(np.unique(present)) <= len(present) / 2
+
+
+def _is_whole(values: npt.NDArray[Any]) -> bool:
     with np.errstate(invalid="ignore"):
-        whole = bool((present == np.round(present)).all())
-    return whole and 2 <= len(np.unique(present)) <= len(present) / 2
+        return bool((values == np.round(values)).all())
 
 
 def warn_of_one_wide_column(X: Any) -> None:
@@ -91,11 +93,9 @@ def warn_of_one_wide_column(X: Any) -> None:
     variances = np.ldexp(X, -exponent).var(axis=0, dtype=np.float64)  # the square of 1e200 would overflow
     share = float(variances.max() / variances.sum()) if variances.sum() > 0 else 0.0
     if share > WIDE_SHARE:
-        warn(
+        _warn(
             f"Column {int(variances.argmax())} carries {share:.0%} of the variance and decides the similarity nearly alone; if "
-            "columns have units of their own, use metric='auto' or hyphc.similarity.standardize.",
-            UserWarning,
-            stacklevel=4,
+            "columns have units of their own, use metric='auto' or hyphc.similarity.standardize."
         )
 
 
@@ -111,12 +111,14 @@ def warn_of_square_rows(X: Any) -> None:
         kind = "matrix with an empty diagonal"
     else:
         return
-    warn(
+    _warn(
         f"X is a {kind} of {n} rows and columns but is taken as features; pass metric='precomputed' if it holds similarities, "
-        "metric='precomputed_distances' if it holds distances.",
-        UserWarning,
-        stacklevel=4,
+        "metric='precomputed_distances' if it holds distances."
     )
+
+
+def _warn(message: str) -> None:
+    warn(message, UserWarning, stacklevel=5)  # at the caller of the metric
 
 
 def _is_symmetric(X: Any) -> bool:
@@ -129,29 +131,21 @@ def warn_of_named_columns(names: Sequence[str], X: npt.NDArray[Any], source: str
     nuisances = [names[c] for c in nuisance_columns(names, X) if names[c] not in identifiers]
     if len(identifiers) + len(nuisances) in (0, len(names)):
         return
-    what = [f"only number the rows ({_quote_names(identifiers)})"] * bool(identifiers)
-    what += [f"say how rows were measured and not what ({_quote_names(nuisances)})"] * bool(nuisances)
+    what = [f"only number the rows ({', '.join(map(repr, identifiers))})"] * bool(identifiers)
+    what += [f"say how rows were measured and not what ({', '.join(map(repr, nuisances))})"] * bool(nuisances)
     remedy = f"with X.drop(columns={identifiers + nuisances})" if source is None else f"of {source!r}"
-    warn(
+    _warn(
         f"Rows are also clustered by columns that seem to {' and to '.join(what)}; leave them out {remedy}, or ignore this "
-        "warning.",
-        UserWarning,
-        stacklevel=4,
+        "warning."
     )
-
-
-def _quote_names(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))
 
 
 def warn_of_distances(W: Any) -> None:
     """Warn if precomputed similarities look like distances."""
     if isinstance(W, np.ndarray) and W.ndim == 2 and looks_like_distances(W):
-        warn(
+        _warn(
             "X looks like distances: its diagonal is 0, it obeys the triangle inequality, and rows with small entries between "
-            "them are alike. Similarities are large for alike points; pass metric='precomputed_distances' for distances.",
-            UserWarning,
-            stacklevel=4,
+            "them are alike. Similarities are large for alike points; pass metric='precomputed_distances' for distances."
         )
 
 
@@ -161,11 +155,9 @@ def warn_of_similarities(D: Any) -> None:
         return
     own = np.diagonal(D)
     if (own > 0).all() and (own >= D.max(axis=1)).all() and (own > D.mean(axis=1)).all():
-        warn(
+        _warn(
             "X looks like similarities: every row is largest on the diagonal, where distances are 0; pass metric='precomputed' "
-            "for similarities.",
-            UserWarning,
-            stacklevel=4,
+            "for similarities."
         )
 
 

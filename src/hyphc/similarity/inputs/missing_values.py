@@ -18,19 +18,14 @@ from ..._runtime.validation import row_chunks
 CANDIDATES = 6
 
 
-def require_values(X: npt.NDArray[Any]) -> None:
-    """Raise for the first row without any value."""
-    empty = np.flatnonzero(np.isnan(X).all(axis=1))
-    if len(empty):
-        raise ValueError(f"Row {empty[0]} of X has no value at all; leave it out.")
-
-
-def require_values_below(X: npt.NDArray[Any], columns: tuple[str, ...] | None) -> None:
-    """Raise for the first column without any value."""
-    empty = np.flatnonzero(np.isnan(X).all(axis=0))
-    if len(empty):
-        called = empty[0] if columns is None else repr(columns[int(empty[0])])
-        raise ValueError(f"Column {called} of X has no value at all; leave it out.")
+def require_values(X: npt.NDArray[Any], columns: tuple[str, ...] | None = None, *, in_columns: bool = True) -> None:
+    """Raise for the first row without any value and, if ``in_columns``, for the first such column, named by ``columns``."""
+    missing = np.isnan(X)
+    if missing.all(axis=1).any():
+        raise ValueError(f"Row {missing.all(axis=1).argmax()} of X has no value at all; leave it out.")
+    if in_columns and missing.all(axis=0).any():
+        c = int(missing.all(axis=0).argmax())
+        raise ValueError(f"Column {c if columns is None else repr(columns[c])} of X has no value at all; leave it out.")
 
 
 def require_not_infinite(X: npt.NDArray[Any]) -> None:

@@ -124,16 +124,13 @@ def mixed_scaling(moments: Moments, categories: Categories, scale: str | bool) -
     # of n points two differ in the square by twice the variance, of indicators by twice the sum of theirs
     deviations = np.sqrt(np.bincount(blocks, moments.deviations**2))
     factor = np.zeros(len(categories))
-    if scale is False:
-        decision = requested_decision(False, varies)
-        factor[varies] = np.where(grouped, MISMATCH / np.sqrt(2.0), 1.0)[varies]
+    if scale == "auto":
+        decision = _decide(moments, grouped[varies], (varies & ~grouped)[blocks])
     else:
-        decision = (
-            _decide(moments, grouped[varies], (varies & ~grouped)[blocks])
-            if scale == "auto"
-            else requested_decision(True, varies)
-        )
-        factor[varies] = decision.factor(deviations[varies])
+        decision = requested_decision(bool(scale), varies)
+    factor[varies] = decision.factor(deviations[varies])
+    if not scale:
+        factor[varies] = np.where(grouped, MISMATCH / np.sqrt(2.0), 1.0)[varies]
     return ColumnScaling(moments.centre, factor[blocks], describe_decision(decision, varies))
 
 

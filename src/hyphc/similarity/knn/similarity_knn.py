@@ -9,7 +9,8 @@ from ..._runtime.arrays import Floats, Ints
 from ..base import Similarity, by_kind
 from ..features import Features
 from ..graph import Graph
-from ..neighbor_metrics import default_neighbors, local_density
+from ..local_density import estimate_local_density
+from ..neighbor_metrics import default_neighbors
 from .edge_weights import knn_to_graph
 
 FAINTEST = 1e-12  # similarities below this share of the largest are all alike
@@ -24,7 +25,7 @@ def knn_graph(similarity: Similarity) -> Graph:
     neighbours, distances = nearest_by_similarity(similarity, min(default_neighbors(n), n - 1))
     graph = Graph(knn_to_graph(neighbours, distances, "fuzzy"))
     weighted = graph if (sizes == 1).all() else graph.combined(sp.diags_array(sizes).tocsr(), sizes)
-    weighted.local_density = local_density(distances)
+    weighted.local_density = estimate_local_density(distances)
     return weighted
 
 
