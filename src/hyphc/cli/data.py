@@ -122,7 +122,7 @@ def _edge_rows(adjacency: Any) -> tuple[list[str], Iterable[Any]]:
 
 def run_demo(arguments: argparse.Namespace) -> None:
     """Cluster the digits, write the tree and its explorer, and compare what trees of several methods cost."""
-    folder: Path = arguments.output
+    folder: Path = arguments.output or Path("hyphc-demo")
     require_writable_folder(folder)
     digits = datasets.load("digits")
     model = HypHC(random_state=arguments.seed, verbose=int(sys.stderr.isatty())).fit(digits.data)
