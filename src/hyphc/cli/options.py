@@ -96,7 +96,7 @@ _CHOICES: dict[str, Iterable[str]] = {
     "--criterion": Choices(criteria),
     "--outliers": ("join", "label"),
     "--resample": ("columns", "rows", "edges"),
-    "--kind": ("both", "disk", "dendrogram", "clustermap"),
+    "--kind": ("both", "disk", "dendrogram", "condensed_tree", "clustermap"),
 }
 _DEFAULTS = {"--sequence-distance": "p", "--outliers": "join", "--kind": "both", "--effort": 1.0, "--differences": 5}
 _DEFAULTS |= {"--seed": 0}

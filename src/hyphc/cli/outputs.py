@@ -92,7 +92,7 @@ def report_kept_checkpoint(place: str | Path | None) -> Iterator[None]:
         size = 0 if place is None or is_address(str(place)) else _folder_size(Path(place))
         if str(interrupt) or place is None or not (size or is_address(str(place))):
             raise
-        large = f" ({_human_size(size)})" if size else ""
+        large = f" ({human_size(size)})" if size else ""
         raise type(interrupt)(
             f"no result was written, but the checkpoint was kept in {place}{large}: the same command goes on from there"
         ) from None
@@ -102,7 +102,8 @@ def _folder_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _human_size(n_bytes: int) -> str:
+def human_size(n_bytes: int) -> str:
+    """Return a number of bytes in a unit that suits it."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if n_bytes >= size:
             return f"{n_bytes / size:.1f} {unit}"

@@ -190,12 +190,17 @@ _PLOT = Command(
     "plot",
     "pictures",
     "draw a tree (needs matplotlib)",
-    """Draw a tree in the Poincaré disk, as a dendrogram, or both side by side, or
-the table DATA beside it (clustermap), to PNG, SVG or PDF. Colours are the
-labels if DATA and --labels are given, else flat clusters.""",
+    """Draw a tree to PNG, SVG or PDF. --kind selects the picture:
+  both            the disk and the dendrogram side by side (the default)
+  disk            the tree in the Poincaré disk
+  dendrogram      merges at their heights
+  condensed_tree  groups as icicles, as wide as the points still in them
+  clustermap      the table DATA in leaf order beside the tree
+Colours are the labels if DATA and --labels are given, else flat clusters.""",
     (
         *_FIRST,
         "hyphc plot iris-hyphc/tree.npz --kind disk --n-clusters 3 --output disk.png",
+        "hyphc plot iris-hyphc/tree.npz --kind condensed_tree --output condensed.png",
         "hyphc plot iris-hyphc/tree.npz iris.csv --labels label --output iris.svg",
         "hyphc plot iris-hyphc/tree.npz iris.csv --annotate label --kind clustermap --output map.png",
     ),
@@ -266,7 +271,19 @@ several methods under the cosine similarity of the HypHC paper.""",
     ("hyphc demo",),
     ({"--output DIR": "folder for the results (default: hyphc-demo)"}, SEED),
 )
-COMMANDS = (_FIT, _SCORE, _COMPARE, _CUT, _PLOT, _EXPLORE, _CONVERT, _DATASETS, _DEMO)
+_CLEAR_CACHE = Command(
+    "clear-cache",
+    "cache",
+    "remove compiled kernels, which are compiled again when needed",
+    """Remove the compiled kernels of hyphc that numba keeps on disk: beside the sources,
+in NUMBA_CACHE_DIR, and in the user's cache folder. The next fit compiles them
+again, which takes some ten seconds. Use it after an update of a checkout: numba
+does not notice when a function that a kernel calls has changed, and a fit with old
+kernels can end with an error, such as AttributeError. Other packages keep theirs.""",
+    ("hyphc clear-cache",),
+    (),
+)
+COMMANDS = (_FIT, _SCORE, _COMPARE, _CUT, _PLOT, _EXPLORE, _CONVERT, _DATASETS, _DEMO, _CLEAR_CACHE)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -59,7 +59,7 @@ def run_plot(arguments: argparse.Namespace) -> None:
         assert points is not None
         draw_clustermap(tree, path, points, read_annotations(arguments, arguments.data), **colours)
     else:
-        draw(tree, path, kind=arguments.kind, **colours)
+        draw(tree, path, kind=arguments.kind, min_size=arguments.min_size, **colours)
     print(f"wrote {path}")
 
 
@@ -68,6 +68,8 @@ def _check_colours(arguments: argparse.Namespace) -> None:
     error = arguments.parser.error
     if arguments.kind == "clustermap":
         return
+    if arguments.kind == "condensed_tree" and arguments.labels is not None:
+        error("--labels is about colours of leaves, and --kind condensed_tree shows clusters; leave out one of them")
     if arguments.annotate:
         error("--annotate goes with --kind clustermap, which shows columns beside the tree; leave it out")
     for option, flag in given_options(arguments).items():
@@ -123,10 +125,11 @@ def draw(
     clusters: npt.ArrayLike | None = None,
     embedding: npt.ArrayLike | None = None,
     kind: str = "both",
+    min_size: int | None = None,
     title: str | None = None,
     label_name: str = "label",
 ) -> None:
-    """Draw the tree in the disk, as a dendrogram, or both, into a file of the extension's format; atomically.
+    """Draw the tree in the disk, as a dendrogram, both, or condensed, into a file of the extension's format; atomically.
 
     Colours are ``labels`` if they are given, else ``clusters``; the legend, one for both pictures, says which. Rows without names
     are numbered from 1, as in every file of the command line.
@@ -141,9 +144,11 @@ def draw(
     figure = Figure(figsize=(14, 6.5) if kind == "both" else (8, 7), layout="constrained")
     axes = figure.subplots(1, 2 if kind == "both" else 1, squeeze=False)[0]
     clustered = _Clustered(tree, clusters)
-    if kind != "dendrogram":
+    if kind == "condensed_tree":
+        plot.condensed_tree(clustered, min_size=min_size, ax=axes[0])
+    if kind in ("both", "disk"):
         plot.disk(clustered, embedding=embedding, labels=labels, ax=axes[0])
-    if kind != "disk":
+    if kind in ("both", "dendrogram"):
         plot.dendrogram(clustered, labels=labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
     legends = [legend for legend in (ax.get_legend() for ax in axes) if legend is not None]
     for legend in legends[:-1]:
