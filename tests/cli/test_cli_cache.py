@@ -18,7 +18,7 @@ def package(tmp_path, monkeypatch):
     (package / "kernels" / "sums.py").write_text("")
     monkeypatch.setattr(cache, "PACKAGE", package)
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "shared"))
-    monkeypatch.setattr(cache, "AppDirs", lambda **_: type("Places", (), {"user_cache_dir": str(tmp_path / "user")}))
+    monkeypatch.setattr("numba.misc.appdirs.user_cache_dir", lambda *_, **__: str(tmp_path / "user"))
     return package
 
 

@@ -466,8 +466,7 @@ def test_a_package_that_is_not_there_is_named_with_its_extra(write, monkeypatch,
         "zstandard": b"\x28\xb5\x2f\xfd" + b"\0" * 20,
         "networkx": b"<?xml version='1.0'?><graphml/>",
     }
-    for module in ("cell_values", "arrow", "h5ad", "compressed", "graphs"):
-        monkeypatch.setattr(f"hyphc.io.{module}.find_spec", lambda _: None)
+    monkeypatch.setattr("hyphc.io.sources.find_spec", lambda _: None)
     with pytest.raises(ValueError, match=rf"needs {package}; run: pip install 'hyphc\[{extra}\]'"):
         read_points(write(name, heads[package]))
 

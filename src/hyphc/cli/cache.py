@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
-from numba import config
-from numba.core.caching import _CacheLocator
-from numba.misc.appdirs import AppDirs
+import numba.core.caching
+import numba.misc.appdirs
 
 from .outputs import human_size
 
+NUMBA: Any = numba  # its functions have no types
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".nbi", ".nbc")  # numba's index of a function, and its machine code
 
@@ -31,8 +32,9 @@ def cache_folders(package: Path) -> dict[Path, list[Path]]:
     Places that packages share have a folder for each folder of sources, named after its path.
     """
     sources = sorted({path.parent for path in package.rglob("*.py")})
-    shared = [config.CACHE_DIR, AppDirs(appname="numba", appauthor=False).user_cache_dir]  # type: ignore[attr-defined]
-    names = [_CacheLocator.get_suitable_cache_subpath(str(folder / "module.py")) for folder in sources]
+    shared = [NUMBA.config.CACHE_DIR, NUMBA.misc.appdirs.user_cache_dir("numba", appauthor=False)]
+    subpath = NUMBA.core.caching._CacheLocator.get_suitable_cache_subpath
+    names = [subpath(str(folder / "module.py")) for folder in sources]
     found = {package: sorted(package.rglob("__pycache__"))}
     return found | {Path(place): [Path(place, name) for name in names] for place in shared if place}
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..io import Points
-from ..io.missing import dense_values
+from ..io.points import dense_values
 from ..scores.differences import Difference, Differences, differences
 from ..similarity.inputs.mixed_types import MixedTable
 from ..tree import Tree

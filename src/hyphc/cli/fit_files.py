@@ -13,7 +13,7 @@ from .._runtime.arrays import Ints
 from ..estimator import HypHC
 from ..fit.constraints import Constraints
 from ..io import Points, write_tree
-from ..io.missing import numeric_columns
+from ..io.points import numeric_columns
 from ..similarity import Similarity
 from ..stability import Support
 from ..tree import Tree

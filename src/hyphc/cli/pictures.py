@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._runtime.atomic_write import atomic_write
 from ..io import Points, read_tree
-from ..io.missing import numeric_columns
+from ..io.points import numeric_columns
 from ..io.trees import row_numbers
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters

@@ -6,13 +6,12 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 from .._runtime.numpy_files import require_plausible_zip
-from .arrays import explain_damage
 from .columns import find_column
-from .sources import InputFile, decode
+from .points import explain_damage
+from .sources import InputFile, decode, require_package
 from .text_lines import NumberedRow
 
 MOST_ROWS = 1 << 20  # of a sheet
@@ -25,13 +24,13 @@ def read_excel_rows(
 
     Rows above the ``header``, a number from 1, are passed over.
     """
-    if find_spec("openpyxl") is None:
-        raise ValueError(f"{source.label} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
+    require_package(source.label, "an Excel file", "openpyxl", "excel")
     from openpyxl import load_workbook
 
     with source.open() as file:
         content = io.BytesIO(file.read())
-    _require_unpackable(source, content)
+    with explain_damage(source, "excel"), zipfile.ZipFile(content) as archive:
+        require_plausible_zip(archive, len(content.getvalue()))
     with explain_damage(source, "excel"):
         book = load_workbook(content, read_only=True, data_only=True)
     sheets = list(book.sheetnames)
@@ -57,12 +56,6 @@ def _nonempty_rows(sheet: Any) -> list[NumberedRow]:
     return rows
 
 
-def _require_unpackable(source: InputFile, content: io.BytesIO) -> None:
-    """Raise for a workbook that decompresses to more than a table of its size may hold."""
-    with explain_damage(source, "excel"), zipfile.ZipFile(content) as archive:
-        require_plausible_zip(archive, len(content.getvalue()))
-
-
 def _trim(rows: list[NumberedRow]) -> list[NumberedRow]:
     """Return the rows without empty rows and without empty columns at the right."""
     filled = [(number, cells) for number, cells in rows if any(cells)]
@@ -72,11 +65,7 @@ def _trim(rows: list[NumberedRow]) -> list[NumberedRow]:
 
 def _text(cell: Any) -> str:
     """Return a cell as it would stand in a text table."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(int(cell))
-    return str(cell)
+    return "" if cell is None else str(int(cell) if isinstance(cell, bool) else cell)
 
 
 def read_json_rows(source: InputFile) -> Iterator[NumberedRow]:
@@ -101,12 +90,8 @@ def _records(source: InputFile, file: Any) -> Iterator[tuple[int, Any]]:
             raise ValueError(f"{source.label}, line {number}: not JSON ({reason}); write one object a line.") from None
         kind = kind or type(record)
         values = record.values() if isinstance(record, dict) else record
-        if (
-            not isinstance(record, dict | list)
-            or type(record) is not kind
-            or any(isinstance(v, dict | list) for v in values)
-        ):
-            raise ValueError(
-                f"{source.label}, line {number}: not an object of plain values like the first; write one row of the table a line."
-            )
+        rows_alike = isinstance(record, dict | list) and type(record) is kind
+        if not rows_alike or any(isinstance(value, dict | list) for value in values):
+            what = "not an object of plain values like the first; write one row of the table a line"
+            raise ValueError(f"{source.label}, line {number}: {what}.")
         yield number, record

@@ -7,8 +7,7 @@ import zipfile
 from typing import Literal
 
 from .._runtime.numpy_files import damage_as_value_error
-from .compressed import is_compressed
-from .sources import FORMAT_NAMES, InputFile
+from .sources import FORMAT_NAMES, InputFile, is_compressed
 
 Format = Literal[
     "npy", "npz", "parquet", "feather", "mtx", "excel", "jsonl", "h5ad", "graphml", "fasta", "phylip", "edges", "text"
@@ -20,31 +19,21 @@ _MAGIC: dict[bytes, Format] = {
     b"ARROW1": "feather",
     b"%%MatrixMarket": "mtx",
 }
-_SUFFIXES: dict[str, Format] = {
-    ".npy": "npy",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".mtx": "mtx",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".h5ad": "h5ad",
-    ".graphml": "graphml",
-    ".fasta": "fasta",
-    ".fa": "fasta",
-    ".fas": "fasta",
-    ".fna": "fasta",
-    ".faa": "fasta",
-    ".aln": "fasta",
-    ".phy": "phylip",
-    ".phylip": "phylip",
-    ".edges": "edges",
-    ".edgelist": "edges",
+_EXTENSIONS: dict[Format, str] = {
+    "npy": ".npy",
+    "npz": ".npz",
+    "parquet": ".parquet .pq",
+    "feather": ".feather .arrow",
+    "mtx": ".mtx",
+    "excel": ".xlsx .xlsm",
+    "jsonl": ".jsonl .ndjson",
+    "h5ad": ".h5ad",
+    "graphml": ".graphml",
+    "fasta": ".fasta .fa .fas .fna .faa .aln",
+    "phylip": ".phy .phylip",
+    "edges": ".edges .edgelist",
 }
+_SUFFIXES: dict[str, Format] = {suffix: found for found, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
 # Formats with magic bytes: a file with the extension but other first bytes is not in this format.
 _BINARY = ("npy", "npz", "parquet", "feather", "mtx", "excel", "h5ad")
 
