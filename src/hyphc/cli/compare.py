@@ -6,12 +6,11 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from .._runtime.atomic_write import atomic_write
 from .._runtime.sanitize import truncate, visible
-from ..io.trees import read_tree
+from ..io.trees import read_tree, row_numbers
 from ..tree import Tree
 from ..tree.compare import Difference, compare, matched
-from .pictures import require_picture
+from .pictures import require_picture, save_figure
 
 DRAWN_UP_TO = 5_000  # leaves: lines of more are a solid block
 _NAMED = 4  # leaves of a cluster that are called by name
@@ -56,9 +55,7 @@ def _draw(tree: Tree, other: Tree, path: Path, titles: tuple[str, str]) -> None:
 
     from .. import plot
 
-    names = tree.names or tuple(str(row) for row in range(1, tree.n_leaves + 1))  # as the lists above count
-
+    names = tree.names or row_numbers(tree.n_leaves)  # as the lists above count
     figure = Figure(figsize=(9, min(14.0, max(4.0, 0.14 * tree.n_leaves))), layout="constrained")
     plot.tanglegram(tree, other, names=names, titles=titles, mark_differences=True, ax=figure.subplots())
-    with atomic_write(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    save_figure(figure, path)

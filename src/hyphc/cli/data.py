@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -27,7 +25,7 @@ from ..scores.bounds import cost_bounds
 from ..scores.costs import dasgupta_cost, dendrogram_purity
 from ..similarity import Similarity, as_similarity, standardize
 from ..tree import Tree
-from .outputs import require_writable_file, require_writable_folder
+from .outputs import require_suffix, require_writable_file, require_writable_folder, write_csv
 from .report import describe_cluster_number
 
 
@@ -68,17 +66,12 @@ def _at_hand(name: str) -> str:
 
 def _write(name: str, file: str) -> None:
     path = Path(file)
-    if path.suffix.lower() not in _DELIMITERS:
-        raise ValueError(f"{file} ends in {path.suffix or 'no extension'}; end it in .csv or .tsv.")
+    require_suffix(path, *_DELIMITERS)
     require_writable_file(path)
     dataset = _load(name)
     header, rows = _edge_rows(dataset.data) if sp.issparse(dataset.data) else _table_rows(dataset)
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
     with atomic_write(path) as target:
-        target.write(text.getvalue().encode())
+        target.write(write_csv(header, rows, _DELIMITERS[path.suffix.lower()]).encode())
     hint = " --graph" if sp.issparse(dataset.data) else ""
     print(f"wrote {file}: {', '.join(header[:3])}{', …' if len(header) > 3 else ''}")
     print(f"next: hyphc fit {file}{hint}")

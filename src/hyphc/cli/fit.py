@@ -14,13 +14,12 @@ from ..estimator import HypHC
 from ..fit.constraints import Constraints
 from ..similarity import Similarity
 from ..tree.prunings import CONDENSED
-from .annotations import read_annotations
 from .common import build_similarity, check_usage, nuisance_notes, print_note, print_notes, print_warning, read_data
 from .constraints import build_constraints, constraint_columns, constraint_note
 from .fit_files import Assessment, Fitted, assess, assess_cost, write_all, write_tree_alone
 from .fit_out_of_core import run_fit_out_of_core
-from .h5ad_output import check_h5ad_output, write_h5ad_output
-from .outputs import report_kept_checkpoint, require_writable_folder
+from .outputs import report_kept_checkpoint, require_suffix, require_writable_file, require_writable_folder
+from .pictures import read_annotations
 from .report import describe_cluster_number, describe_joined, print_rows
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -33,7 +32,8 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
         arguments.parser.error("--resample is about --support; say how many refits, for instance --support 100")
     folder = arguments.output or Path(_default_folder(arguments.file))
     require_writable_folder(folder)
-    check_h5ad_output(arguments)
+    if arguments.h5ad is not None:
+        _check_h5ad(arguments)
     if arguments.scheduler or arguments.workers or arguments.memory:
         run_fit_out_of_core(arguments, folder)
         return None
@@ -42,10 +42,10 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     _check_clusters(arguments, points.n)
     known = build_constraints(arguments, points)
     similarity, notes = build_similarity(points, arguments)
-    notes += (
-        () if arguments.features or points.kind != "features" else tuple(nuisance_notes(points.columns, points.data))
-    )
-    notes += () if known is None else (constraint_note(known, points.n),)
+    if points.kind == "features" and not arguments.features:
+        notes += tuple(nuisance_notes(points.columns, points.data))
+    if known is not None:
+        notes += (constraint_note(known, points.n),)
     print_notes(points, notes)
     with report_kept_checkpoint(arguments.checkpoint):
         model = _fit_model(arguments, similarity, known)
@@ -87,7 +87,6 @@ def _write_and_report(fitted: Fitted, assessment: Assessment, folder: Path) -> N
     print()
     print_rows(assessment.rows)
     names = write_all(fitted, assessment, folder)
-    write_h5ad_output(fitted.arguments, fitted.model, fitted.tree(assessment.sure))
     print(f"\nwrote {folder}: {', '.join(names)}")
     print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
 
@@ -100,6 +99,16 @@ def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
     if least * (k or 1) > n:
         clusters = f"{k or 1} cluster{'s' * ((k or 1) > 1)}"
         raise ValueError(f"--min-size {least} is too large for {clusters} of {n} rows; give at most {n // (k or 1)}.")
+
+
+def _check_h5ad(arguments: argparse.Namespace) -> None:
+    """Exit or raise before the fit if the copy of an AnnData file cannot be written."""
+    if not arguments.file.lower().endswith(".h5ad"):
+        arguments.parser.error("--h5ad writes a copy of an AnnData FILE, which ends in .h5ad")
+    if arguments.drop_missing or arguments.transpose:
+        arguments.parser.error("--h5ad has a place for each row of FILE; leave out --drop-missing and --transpose")
+    require_suffix(arguments.h5ad, ".h5ad")
+    require_writable_file(arguments.h5ad)
 
 
 def _fit_model(arguments: argparse.Namespace, similarity: Similarity, known: Constraints | None) -> HypHC:

@@ -1,8 +1,9 @@
-"""Output files of ``hyphc fit``: all of them, or the tree alone where time or memory is short."""
+"""Assessment and output files of ``hyphc fit``: all of them, or the tree alone where time or memory is short."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,32 +11,23 @@ from typing import Any
 import numpy as np
 
 from .._runtime.arrays import Ints
+from .._runtime.user_warnings import collect_warnings
 from ..estimator import HypHC
 from ..fit.constraints import Constraints
 from ..io import Points, write_tree
+from ..io.h5ad import KEY, write_h5ad
 from ..io.points import numeric_columns
-from ..similarity import Similarity
-from ..stability import Support
+from ..similarity import Similarity, standardize
+from ..stability import Resample, Support, support
 from ..tree import Tree
-from .annotations import as_classes, column_label
-from .common import leaf_names
+from . import report
+from .common import auto_parameters, leaf_names
 from .differences import cluster_differences
 from .outputs import format_csv, staging_folder
-from .pictures import PLOT_REMEDY, can_plot, draw, draw_clustermap, write_explorer
-from .report import (
-    FlatClusters,
-    agreement_rows,
-    compare,
-    comparison_row,
-    cost_rows,
-    describe_cluster_number,
-    describe_joined,
-    markdown_report,
-    score,
-    score_rows,
-)
-from .support import compute_support, support_row
+from .pictures import PLOT_REMEDY, as_classes, can_plot, column_label, draw, draw_clustermap, write_explorer
 
+STABLE = 0.8  # transfer support from which on the report calls a cluster stable
+_WAYS: dict[str, Resample] = {"features": "columns", "graph": "edges"}
 Rows = list[tuple[str, str, str]]
 _TREE_FILES = {
     "tree.npz": "the tree, for hyphc.Tree.load and the other commands",
@@ -75,18 +67,52 @@ def assess(fitted: Fitted, similarity: Similarity) -> Assessment:
     """Compute support if requested, certificate and comparison: all that may take as long as a fit."""
     arguments, model, points = fitted.arguments, fitted.model, fitted.points
     sure = compute_support(arguments, model.tree_, points, similarity, fitted.known) if arguments.support else None
-    result = score(fitted.tree(sure), similarity, points.labels, arguments.seed, arguments.effort)
-    rows = [*score_rows(result), *agreement_rows(model.labels_, points.labels)]
-    rows += [comparison_row(result.cost, compare(similarity, points.labels))]
-    rows += [] if sure is None else [support_row(sure, _cluster_nodes(model))]
+    result = report.score(fitted.tree(sure), similarity, points.labels, arguments.seed, arguments.effort)
+    rows = [*report.score_rows(result), *report.agreement_rows(model.labels_, points.labels)]
+    rows += [report.comparison_row(result.cost, report.compare(similarity, points.labels))]
+    if sure is not None:
+        nodes = _cluster_nodes(model)
+        stable = f"{sure.n_stable(nodes, STABLE)} of {len(nodes)}"
+        rows += [("stable", stable, f"flat clusters with a transfer support of at least {STABLE}; {sure}")]
     return Assessment(rows, sure)
+
+
+def compute_support(
+    arguments: argparse.Namespace, tree: Tree, points: Points, similarity: Similarity, known: Constraints | None
+) -> Support:
+    """Return the support of the tree's clusters, resampled as requested or as fits the data, under the constraints."""
+    usual: Resample = _WAYS.get(points.kind, "rows")
+    data, parameters = _fit_arguments(arguments, points, similarity)
+    with collect_warnings(lambda message: None):  # the number of refits says that there was an interrupt
+        return support(
+            tree,
+            data,
+            resample=arguments.resample or usual,
+            n_resamples=arguments.support,
+            random_state=arguments.seed,
+            n_jobs=-1,
+            verbose=int(sys.stderr.isatty()),
+            effort=arguments.effort,
+            constraints=known,
+            **parameters,
+        )
+
+
+def _fit_arguments(arguments: argparse.Namespace, points: Points, similarity: Similarity) -> tuple[Any, dict[str, Any]]:
+    """Return the arguments of HypHC for the same fit: rows with the metric's settings, or the similarity itself."""
+    if points.kind != "features":
+        return similarity, {}
+    if (arguments.metric or "auto") == "auto":
+        return points.data, auto_parameters(arguments)
+    rows = standardize(points.data) if arguments.standardize else points.data
+    return rows, {"metric": arguments.metric, "n_neighbors": arguments.n_neighbors}
 
 
 def assess_cost(fitted: Fitted) -> Assessment:
     """Return the cost alone."""
     model, labels = fitted.model, fitted.points.labels
     left_out = ("gap", "left out", "hyphc score makes up for it")
-    return Assessment([*cost_rows(model.cost_), left_out, *agreement_rows(model.labels_, labels)])
+    return Assessment([*report.cost_rows(model.cost_), left_out, *report.agreement_rows(model.labels_, labels)])
 
 
 def write_tree_alone(fitted: Fitted, folder: Path) -> None:
@@ -106,14 +132,21 @@ def write_all(fitted: Fitted, assessment: Assessment, folder: Path) -> list[str]
         if differ is not None:
             (stage / "differences.csv").write_text(differ.csv(), encoding="utf-8", newline="")
             files += [("differences.csv", "the columns by which clusters, and the parts of splits, differ most")]
-        facts = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *fitted.notes, fitted.plan]
-        facts += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
-        flat = FlatClusters(
-            model.labels_, f"{describe_cluster_number(model)}{describe_joined(model)}", points.labels, differ
+        about = [f"{points.n} {'nodes' if points.kind == 'graph' else 'rows'}", *fitted.notes, fitted.plan]
+        about += ["interrupted: this is the best tree found until then"] if model.interrupted_ else []
+        flat = report.FlatClusters(
+            model.labels_,
+            f"{report.describe_cluster_number(model)}{report.describe_joined(model)}",
+            points.labels,
+            differ,
         )
         title, command = f"A tree of {points.source}", fitted.arguments.command_line
-        report = markdown_report(title, facts, assessment.rows, flat, files, command)
-        (stage / "report.md").write_text(report, encoding="utf-8")
+        text = report.markdown_report(title, about, assessment.rows, flat, files, command)
+        (stage / "report.md").write_text(text, encoding="utf-8")
+    if fitted.arguments.h5ad is not None:
+        facts = {"cost": model.cost_, "n_clusters": model.n_clusters_, "command": fitted.arguments.command_line}
+        write_h5ad(fitted.arguments.h5ad, fitted.arguments.file, model.labels_, tree, facts)
+        print(f"\nwrote {fitted.arguments.h5ad}: clusters in obs[{KEY!r}], the tree as linkage in uns[{KEY!r}]")
     return [*(name for name, _ in files), "report.md"]
 
 

@@ -16,7 +16,7 @@ from ..io.block_columns import BlockColumns, read_block_columns
 from ..io.columns import ColumnSelection
 from ..out_of_core.job import METRICS
 from ..tree.prunings import CONDENSED
-from .common import name_options, nuisance_notes, print_note
+from .common import auto_parameters, name_options, nuisance_notes, print_note
 from .options import given_options
 from .outputs import report_kept_checkpoint
 from .report import agreement_row, print_rows
@@ -34,7 +34,6 @@ _REASONS = {
     "impute": "write the file with the values filled in",
 }
 _OTHERWISE = "leave it out, or fit in memory, without --workers, --memory and --scheduler"
-SCALES: dict[str | None, str | bool] = {None: "auto", "auto": "auto", "yes": True, "no": False}
 
 
 def run_fit_out_of_core(arguments: argparse.Namespace, folder: Path) -> None:
@@ -73,11 +72,10 @@ def check_out_of_core(arguments: argparse.Namespace) -> None:
 
 def _print_columns(arguments: argparse.Namespace, chosen: BlockColumns) -> None:
     print(f"{arguments.file}: {chosen.rows.shape[0]} rows")
-    asked = arguments.features is not None
-    notes = (
-        () if asked else nuisance_notes(chosen.columns, chosen.head(), " or compare the clusters with it by --labels")
-    )
-    for note in (*chosen.notes, *notes):
+    notes = list(chosen.notes)
+    if arguments.features is None:
+        notes += nuisance_notes(chosen.columns, chosen.head(), " or compare the clusters with it by --labels")
+    for note in notes:
         print_note(note)
 
 
@@ -87,9 +85,7 @@ def _fit_model(arguments: argparse.Namespace, chosen: BlockColumns, storage: str
     return DaskHypHC(
         arguments.n_clusters,
         metric=arguments.metric or "auto",
-        n_neighbors=arguments.n_neighbors,
-        scale=True if arguments.standardize else SCALES[arguments.scale],
-        background=arguments.background,
+        **auto_parameters(arguments),
         criterion=arguments.criterion or CONDENSED,
         min_size=arguments.min_size,
         outliers=arguments.outliers,

@@ -8,9 +8,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from .._runtime.folder_lock import FolderLock
 from .._runtime.sanitize import cell, visible
 from .._runtime.storage import is_address
+from ..io.sources import require_package
 
 STAGE = ".new."  # prefix of staging folders
 WAIT = 60.0  # seconds to wait for another process that moves its files to the same folder
@@ -114,13 +114,19 @@ _WHOLE = re.compile("0|[1-9][0-9]{0,14}")  # more digits than 15 are lost in a s
 _NO_TEXT = (".xls", ".ods", ".parquet", ".feather", ".npy", ".npz", ".h5ad", ".json")  # formats that CSV is not
 
 
+def require_suffix(path: Path, *allowed: str) -> None:
+    """Raise unless the extension is one of these."""
+    if path.suffix.lower() not in allowed:
+        one_of = f"one of {', '.join(allowed)}" if len(allowed) > 2 else " or ".join(allowed)
+        raise ValueError(f"{path} ends in {path.suffix or 'no extension'}; end it in {one_of}.")
+
+
 def require_table_suffix(path: Path) -> None:
-    """Raise unless the extension is that of CSV or of Excel's .xlsx."""
-    suffix = path.suffix.lower()
-    if suffix in _NO_TEXT:
-        raise ValueError(f"{path} ends in {suffix}; end it in .csv or .xlsx.")
-    if suffix == ".xlsx" and find_spec("openpyxl") is None:
-        raise ValueError(f"{path} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
+    """Raise unless the extension may be that of CSV, or is that of Excel's .xlsx."""
+    if path.suffix.lower() in _NO_TEXT:
+        require_suffix(path, ".csv", ".xlsx")
+    if path.suffix.lower() == ".xlsx":
+        require_package(str(path), "an Excel file", "openpyxl", "excel")
 
 
 def format_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> bytes:
@@ -157,14 +163,19 @@ def format_csv(
     apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known. ``numbers`` are
     further columns.
     """
-    sure = None if support is None else _format_number(support)
     called, groups = (None if texts is None else tuple(map(cell, texts)) for texts in (names, labels))
-    present = _columns(clusters, called, groups, sure, rows)
-    present |= {title: _format_number(values) for title, values in numbers.items()}
+    columns = _columns(clusters, called, rows) | ({} if groups is None else {"label": groups})
+    figures = numbers if support is None else {"support": support, **numbers}
+    columns |= {title: _format_number(values) for title, values in figures.items()}
+    return write_csv(columns, zip(*columns.values(), strict=True))
+
+
+def write_csv(header: Iterable[str], rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
+    """Return a header and rows as CSV, or with another delimiter."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(present)
-    writer.writerows(zip(*present.values(), strict=True))
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
     return text.getvalue()
 
 
@@ -174,17 +185,7 @@ def _format_number(numbers: npt.NDArray[np.float64]) -> list[str]:
 
 
 def _columns(
-    clusters: npt.NDArray[np.int64],
-    names: Sequence[str] | None,
-    labels: Sequence[str] | None = None,
-    support: Sequence[str] | None = None,
-    rows: Sequence[int] | None = None,
+    clusters: npt.NDArray[np.int64], names: Sequence[str] | None, rows: Sequence[int] | None = None
 ) -> dict[str, Sequence[int] | Sequence[str]]:
-    columns = {
-        "row": range(1, len(clusters) + 1) if rows is None else rows,
-        "name": names,
-        "cluster": clusters.tolist(),
-        "label": labels,
-        "support": support,
-    }
+    columns = {"row": rows or range(1, len(clusters) + 1), "name": names, "cluster": clusters.tolist()}
     return {title: values for title, values in columns.items() if values is not None}

@@ -99,7 +99,7 @@ is then 130, or 143 after SIGTERM.""",
 )
 _SCORE = Command(
     "score",
-    "score",
+    "report",
     "cost of a tree, and its certified gap to the optimum",
     f"""Print Dasgupta's cost of a tree in the three units in use, the bounds that
 hold for every tree, and the certified gap to the optimum. The tree may be of

@@ -1,4 +1,4 @@
-"""``hyphc plot`` and ``hyphc explore``: plots and the explorer page of a tree."""
+"""``hyphc plot`` and ``hyphc explore``: plots and the explorer page of a tree, and columns shown beside it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .._runtime.atomic_write import atomic_write
-from ..io import Points, read_tree
+from ..io import Points, read_points, read_tree
 from ..io.points import numeric_columns
 from ..io.trees import row_numbers
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
-from .annotations import as_classes, column_label, read_annotations
-from .common import leaf_names, read_data, tree_for
+from .common import leaf_names, read_data, read_settings, tree_for
 from .options import data_options, given_options
-from .outputs import require_writable_file
+from .outputs import require_suffix, require_writable_file
 from .trees import require_weights
 
 PLOT_REMEDY = "pictures need matplotlib; run: pip install 'hyphc[plot]'"
@@ -35,8 +34,7 @@ def can_plot() -> bool:
 
 def require_picture(path: Path) -> None:
     """Raise before the work if the plot cannot be written or drawn."""
-    if path.suffix.lower() not in _PICTURES:
-        raise ValueError(f"{path} ends in {path.suffix or 'no extension'}; end it in one of {', '.join(_PICTURES)}.")
+    require_suffix(path, *_PICTURES)
     require_writable_file(path)
     if not can_plot():
         raise ValueError(f"{PLOT_REMEDY}.")
@@ -158,7 +156,7 @@ def draw(
     if title is not None:
         (shown,), style = printable([title])
         figure.suptitle(shown, **style)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def draw_clustermap(
@@ -190,10 +188,11 @@ def draw_clustermap(
         title=title,
         ax=figure.add_axes((0.015, 0.015, 0.97, 0.97)),
     )
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def _save(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure in the format of the extension, atomically."""
     with atomic_write(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
@@ -234,3 +233,35 @@ def _features(points: Points) -> _Frame | None:
     numbers, columns = values
     d = min(numbers.shape[1], MAX_VALUES // min(points.n, MAX_LEAVES))
     return _Frame(numbers[:, :d], columns[:d])
+
+
+def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]:
+    """Return the columns of ``--annotate`` by name: numeric where all values are numbers, else text. Each is read like labels."""
+    wanted: Sequence[str] = arguments.annotate or ()
+    if wanted and path == "-":
+        raise ValueError("--annotate reads the file once more, and standard input is gone; give the name of a file.")
+    found = {}
+    for column in wanted:
+        points = read_points(path, **read_settings(arguments), labels=column)
+        if points.labels is None:
+            raise ValueError(f"{points.source} has no column {column!r} to annotate with.")
+        found[column_label(column)] = _values(points.labels)
+    return found
+
+
+def column_label(column: str) -> str:
+    """Return the legend title of a column chosen by name, or by its number."""
+    return f"column {column}" if column.isdecimal() else column
+
+
+def _values(texts: Sequence[str]) -> Any:
+    """Return numbers, NaN where missing, if every other cell is one; else texts, None where missing."""
+    try:
+        return np.array([float(text) if text else np.nan for text in texts])
+    except ValueError:
+        return as_classes(texts)
+
+
+def as_classes(labels: Sequence[str]) -> npt.NDArray[np.object_]:
+    """Return labels for a picture: None where one is missing, which is drawn in grey and is no class."""
+    return np.array([label or None for label in labels], dtype=object)
