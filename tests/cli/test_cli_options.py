@@ -250,7 +250,7 @@ LINES = {
 ELSEWHERE = {"workers", "memory", "scheduler"}  # read where a fit becomes one out of core, see above
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"demo"}))
+@pytest.mark.parametrize("command", sorted(LINES))
 def test_every_option_of_a_command_is_read_when_it_runs(small, monkeypatch, command):
     tree = Tree(np.column_stack([[0, 8, 9, 10, 11, 12, 13], range(1, 8)]), names=[f"r{i}" for i in range(8)])
     tree.save("tree.npz")
@@ -265,6 +265,11 @@ def test_every_option_of_a_command_is_read_when_it_runs(small, monkeypatch, comm
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", watched)
     assert main(LINES[command].split()) == 0
     assert {action.dest for action in COMMANDS[command]._actions} - {"help"} - ELSEWHERE <= read
+
+
+def test_commands_that_are_not_run_here_are_the_demo_and_one_without_options():
+    assert set(COMMANDS) - set(LINES) == {"demo", "clear-cache"}
+    assert options_of("clear-cache") == []
 
 
 def test_every_option_of_the_demo_is_read():

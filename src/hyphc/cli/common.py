@@ -1,19 +1,16 @@
-"""Steps that several commands share: option checks, reading data, building the similarity, printing notes."""
+"""Steps that several commands share: option checks, reading data, building the similarity."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._runtime.sanitize import truncate, visible
 from .._runtime.user_warnings import collect_warnings
 from ..io import ColumnsError, Points, match_leaves, read_points, read_tree, unique_names
 from ..io.points import Missing
@@ -24,14 +21,15 @@ from ..similarity.metrics import METRICS, NEIGHBOR_METRICS
 from ..similarity.neighbor_metrics import Auto
 from ..similarity.symmetrize import DIRECTED
 from ..tree import Tree
+from ..tree.prunings import CONDENSED
 from .options import given_options
+from .outputs import print_warning
 
 NEWICK_SUFFIXES = (".nwk", ".newick")
 _OF_ROWS = ("metric", "n_neighbors", "scale", "background", "standardize")
-LONGEST_LABEL = (
-    1_000  # characters: what is longer is no group, and arrays of text have room for the longest in every row
-)
-_NOTE_WIDTH = 106  # characters; with the column before it, a line of 120
+# Options that are parameters of ``read_points``, and not of reading annotations.
+_READ_BY_DATA = ("labels", "names", "precomputed", "distances", "graph", "directed", "transpose", "sequence_distance")
+LONGEST_LABEL = 1_000  # characters: what is longer is no group; arrays of text have room for the longest in every row
 
 
 def check_usage(arguments: argparse.Namespace) -> None:
@@ -80,19 +78,7 @@ def name_options() -> Iterator[None]:
 def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str] | None = None) -> Points:
     """Return the points of a file, with usable labels, and the columns that hold constraints."""
     with name_options():
-        points = read_points(
-            path,
-            **read_settings(arguments),
-            known=known,
-            labels=arguments.labels,
-            names=arguments.names,
-            precomputed=arguments.precomputed,
-            distances=arguments.distances,
-            graph=arguments.graph,
-            directed=arguments.directed,
-            transpose=arguments.transpose,
-            sequence_distance=arguments.sequence_distance,
-        )
+        points = read_points(path, known=known, **read_settings(arguments), **_values(arguments, _READ_BY_DATA))
     labels = [label for label in points.labels or () if label]
     longest = max(map(len, labels), default=0)
     for bad, trouble in (
@@ -107,20 +93,19 @@ def read_data(arguments: argparse.Namespace, path: str, known: Mapping[str, str]
 
 def read_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of ``read_points`` that choose rows and columns; annotation columns are excluded."""
+    beside = getattr(arguments, "annotate", None) or ()
+    takes_missing = METRICS[getattr(arguments, "metric", None) or "auto"].takes_missing
+    by_default: Missing = "keep" if takes_missing else "refuse"  # only the default metric accepts missing values
     return {
-        "features": arguments.features,
-        "exclude": (*(arguments.exclude or ()), *(getattr(arguments, "annotate", None) or ())) or None,
-        "categories": arguments.categories,
-        "missing": "drop" if arguments.drop_missing else "impute" if arguments.impute else _default_missing(arguments),
+        **_values(arguments, ("features", "categories", "sheet", "header")),
         "embedding": arguments.obsm,
-        "sheet": arguments.sheet,
-        "header": arguments.header,
+        "exclude": (*(arguments.exclude or ()), *beside) or None,
+        "missing": "drop" if arguments.drop_missing else "impute" if arguments.impute else by_default,
     }
 
 
-def _default_missing(arguments: argparse.Namespace) -> Missing:
-    """Return the default treatment of missing values: only the default metric accepts them."""
-    return "keep" if METRICS[getattr(arguments, "metric", None) or "auto"].takes_missing else "refuse"
+def _values(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(arguments, name) for name in names}
 
 
 def build_similarity(points: Points, arguments: argparse.Namespace) -> tuple[Similarity, tuple[str, ...]]:
@@ -144,6 +129,12 @@ def build_similarity(points: Points, arguments: argparse.Namespace) -> tuple[Sim
             return build(points, arguments)
         except ValueError as error:
             raise ValueError(f"{points.source}: {error}") from None
+
+
+def cluster_parameters(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of an estimator that do not concern the similarity."""
+    parameters = _values(arguments, ("n_clusters", "min_size", "outliers", "effort"))
+    return {**parameters, "criterion": arguments.criterion or CONDENSED, "random_state": arguments.seed}
 
 
 def auto_parameters(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -193,11 +184,6 @@ def _build_given(points: Points, directed: str | None) -> tuple[Similarity, tupl
     except ValueError as error:
         problem = None if distances or directed is not None else _diagnose_matrix(points)
         raise ValueError(problem or f"{points.source}: {error}") from None
-
-
-def print_warning(message: str) -> None:
-    """Print a warning to standard error."""
-    print(f"hyphc: {visible(message)}", file=sys.stderr)
 
 
 _OPTIONS = {
@@ -261,17 +247,3 @@ def nuisance_notes(
         f"--exclude {columns[c]},{also} {columns[c]}"
         for c in nuisance_columns(columns, X)
     ]
-
-
-def print_notes(points: Points, notes: Sequence[str]) -> None:
-    """Print what was read and what was inferred."""
-    print(f"{visible(points.source)}: {points.n} {'nodes' if points.kind == 'graph' else 'rows'}")
-    for note in (*points.notes, *notes):
-        print_note(note)
-
-
-def print_note(note: str) -> None:
-    """Print a note in two columns, its subject and its text."""
-    what, _, text = visible(truncate(note)).partition(": ")
-    lines = textwrap.wrap(text, _NOTE_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
-    print(f"  {what:<11} " + f"\n{'':14}".join(lines))

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from .._runtime.sanitize import is_blank
 from ..fit.constraints import Constraints, groups_of
-from ..io import ColumnsError, Points
-from ..io.trees import read_multifurcating
+from ..io import Points
+from ..io.trees import find_rows, read_multifurcating
 from .common import leaf_names, name_options
 
 # Options that name a column.
@@ -111,16 +111,8 @@ def _read_required(path: str, points: Points) -> list[list[int]]:
 
 
 def _rows_named(path: str, points: Points, leaves: Sequence[str]) -> list[int]:
-    names = leaf_names(points)
-    if names is None:
-        what = "calls its leaves by names and the data has none; choose the column that has them as names"
-        raise ColumnsError(f"{path} {what}.", "names")
-    row = {name: i for i, name in enumerate(names)}
-    odd = next((leaf for leaf in leaves if leaf not in row), None)
-    if odd is not None:
-        what = f"has a leaf {odd!r} that the data does not name; choose another column as names"
-        raise ColumnsError(f"{path} {what}.", "names")
+    rows = find_rows(path, leaves, leaf_names(points))
     if len(set(leaves)) < len(leaves):
         twice = next(leaf for k, leaf in enumerate(leaves) if leaf in leaves[:k])
         raise ValueError(f"{path} has two leaves called {twice!r}; each row can be in it once.")
-    return [row[leaf] for leaf in leaves]
+    return rows

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import scipy.sparse as sp
 from .. import baselines, datasets
 from .._runtime.atomic_write import atomic_write
 from ..datasets.catalogue import BUNDLED, GRAPHS, TABLES
-from ..datasets.load import DATA_VARIABLE, homes
+from ..datasets.load import DATA_VARIABLE, files_of, find_home
 from ..estimator import HypHC
 from ..io import write_tree
 from ..scores.bounds import cost_bounds
@@ -54,14 +53,14 @@ def _shape(name: str) -> tuple[int, str]:
 def _at_hand(name: str) -> str:
     if name in BUNDLED:
         return "yes, with scikit-learn"
-    for home in homes(None):
-        if all((home / file).is_file() for file in _files(name)):
-            return f"yes, in {home}"
+    home = find_home(name)
+    if home is not None:
+        return f"yes, in {home}"
     if name == "iris":
         return "yes, with scikit-learn"
     if name in TABLES:
         return "no, fetched from OpenML when asked for"
-    return f"no, put {_files(name)[0]} into a folder and set {DATA_VARIABLE} to it"
+    return f"no, put {files_of(name)[0]} into a folder and set {DATA_VARIABLE} to it"
 
 
 def _write(name: str, file: str) -> None:
@@ -84,27 +83,21 @@ def _load(name: str) -> datasets.Dataset:
     try:
         return datasets.load(name)
     except FileNotFoundError:
-        files = " and ".join(_files(name))
-        raise ValueError(
-            f"data set {name} is not at hand and could not be fetched; set {DATA_VARIABLE} to a folder with {files}."
-        ) from None
-
-
-def _files(name: str) -> list[str]:
-    return [f"graphs/{name}.npz"] if name in GRAPHS else [f"{name}/{file}" for file in TABLES[name].files]
+        remedy = f"set {DATA_VARIABLE} to a folder with {' and '.join(files_of(name))}"
+        raise ValueError(f"data set {name} is not at hand and could not be fetched; {remedy}.") from None
 
 
 def _table_rows(dataset: datasets.Dataset) -> tuple[list[str], Iterable[Any]]:
-    """Yield names if there are any, features, and the label as text."""
-    features = dataset.data.tolist()
-    header, columns = list(dataset.feature_names or map(str, range(1, dataset.data.shape[1] + 1))), [features]
+    """Return a header and rows: names if there are any, features, and the label as text."""
+    header = list(dataset.feature_names or map(str, range(1, dataset.data.shape[1] + 1)))
+    columns = dataset.data.T.tolist()
     if dataset.names is not None:
-        header, columns = ["name", *header], [[[name] for name in dataset.names], *columns]
+        header, columns = ["name", *header], [dataset.names, *columns]
     if dataset.labels is not None:
-        _, codes = np.unique(dataset.labels, return_inverse=True)
-        words = dataset.class_names or tuple(map(str, np.unique(dataset.labels).tolist()))
-        header, columns = [*header, "label"], [*columns, [[words[code]] for code in codes.tolist()]]
-    return header, (list(chain.from_iterable(parts)) for parts in zip(*columns, strict=True))
+        classes, codes = np.unique(dataset.labels, return_inverse=True)
+        words = dataset.class_names or tuple(map(str, classes.tolist()))
+        header, columns = [*header, "label"], [*columns, [words[code] for code in codes.tolist()]]
+    return header, zip(*columns, strict=True)
 
 
 def _edge_rows(adjacency: Any) -> tuple[list[str], Iterable[Any]]:

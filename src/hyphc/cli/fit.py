@@ -13,12 +13,11 @@ from .._runtime.user_warnings import collect_warnings
 from ..estimator import HypHC
 from ..fit.constraints import Constraints
 from ..similarity import Similarity
-from ..tree.prunings import CONDENSED
-from .common import build_similarity, check_usage, nuisance_notes, print_note, print_notes, print_warning, read_data
+from .common import build_similarity, check_usage, cluster_parameters, nuisance_notes, read_data
 from .constraints import build_constraints, constraint_columns, constraint_note
-from .fit_files import Assessment, Fitted, assess, assess_cost, write_all, write_tree_alone
+from .fit_files import Assessment, Fitted, assess, assess_cost, check_h5ad, write_all, write_tree_alone
 from .fit_out_of_core import run_fit_out_of_core
-from .outputs import report_kept_checkpoint, require_suffix, require_writable_file, require_writable_folder
+from .outputs import print_note, print_notes, print_warning, report_kept_checkpoint, require_writable_folder
 from .pictures import read_annotations
 from .report import describe_cluster_number, describe_joined, print_rows
 
@@ -33,7 +32,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     folder = arguments.output or Path(_default_folder(arguments.file))
     require_writable_folder(folder)
     if arguments.h5ad is not None:
-        _check_h5ad(arguments)
+        check_h5ad(arguments)
     if arguments.scheduler or arguments.workers or arguments.memory:
         run_fit_out_of_core(arguments, folder)
         return None
@@ -101,29 +100,13 @@ def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
         raise ValueError(f"--min-size {least} is too large for {clusters} of {n} rows; give at most {n // (k or 1)}.")
 
 
-def _check_h5ad(arguments: argparse.Namespace) -> None:
-    """Exit or raise before the fit if the copy of an AnnData file cannot be written."""
-    if not arguments.file.lower().endswith(".h5ad"):
-        arguments.parser.error("--h5ad writes a copy of an AnnData FILE, which ends in .h5ad")
-    if arguments.drop_missing or arguments.transpose:
-        arguments.parser.error("--h5ad has a place for each row of FILE; leave out --drop-missing and --transpose")
-    require_suffix(arguments.h5ad, ".h5ad")
-    require_writable_file(arguments.h5ad)
-
-
 def _fit_model(arguments: argparse.Namespace, similarity: Similarity, known: Constraints | None) -> HypHC:
-    verbose = int(sys.stderr.isatty())
     model = HypHC(
-        arguments.n_clusters,
-        criterion=arguments.criterion or CONDENSED,
-        min_size=arguments.min_size,
-        outliers=arguments.outliers,
         constraints=known,
-        effort=arguments.effort,
         time_budget=arguments.time_budget,
         checkpoint=arguments.checkpoint,
-        random_state=arguments.seed,
-        verbose=verbose,
+        verbose=int(sys.stderr.isatty()),
+        **cluster_parameters(arguments),
     )
     with collect_warnings(_report_unless_interrupted):
         return model.fit(similarity)

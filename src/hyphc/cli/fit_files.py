@@ -23,8 +23,8 @@ from ..tree import Tree
 from . import report
 from .common import auto_parameters, leaf_names
 from .differences import cluster_differences
-from .outputs import format_csv, staging_folder
-from .pictures import PLOT_REMEDY, as_classes, can_plot, column_label, draw, draw_clustermap, write_explorer
+from .outputs import format_csv, require_suffix, require_writable_file, staging_folder
+from .pictures import PLOT_REMEDY, Look, as_classes, can_plot, column_label, draw, draw_clustermap, write_explorer
 
 STABLE = 0.8  # transfer support from which on the report calls a cluster stable
 _WAYS: dict[str, Resample] = {"features": "columns", "graph": "edges"}
@@ -66,7 +66,7 @@ class Assessment:
 def assess(fitted: Fitted, similarity: Similarity) -> Assessment:
     """Compute support if requested, certificate and comparison: all that may take as long as a fit."""
     arguments, model, points = fitted.arguments, fitted.model, fitted.points
-    sure = compute_support(arguments, model.tree_, points, similarity, fitted.known) if arguments.support else None
+    sure = compute_support(fitted, similarity) if arguments.support else None
     result = report.score(fitted.tree(sure), similarity, points.labels, arguments.seed, arguments.effort)
     rows = [*report.score_rows(result), *report.agreement_rows(model.labels_, points.labels)]
     rows += [report.comparison_row(result.cost, report.compare(similarity, points.labels))]
@@ -77,23 +77,21 @@ def assess(fitted: Fitted, similarity: Similarity) -> Assessment:
     return Assessment(rows, sure)
 
 
-def compute_support(
-    arguments: argparse.Namespace, tree: Tree, points: Points, similarity: Similarity, known: Constraints | None
-) -> Support:
+def compute_support(fitted: Fitted, similarity: Similarity) -> Support:
     """Return the support of the tree's clusters, resampled as requested or as fits the data, under the constraints."""
-    usual: Resample = _WAYS.get(points.kind, "rows")
+    arguments, points = fitted.arguments, fitted.points
     data, parameters = _fit_arguments(arguments, points, similarity)
     with collect_warnings(lambda message: None):  # the number of refits says that there was an interrupt
         return support(
-            tree,
+            fitted.model.tree_,
             data,
-            resample=arguments.resample or usual,
+            resample=arguments.resample or _WAYS.get(points.kind, "rows"),
             n_resamples=arguments.support,
             random_state=arguments.seed,
             n_jobs=-1,
             verbose=int(sys.stderr.isatty()),
             effort=arguments.effort,
-            constraints=known,
+            constraints=fitted.known,
             **parameters,
         )
 
@@ -124,7 +122,8 @@ def write_tree_alone(fitted: Fitted, folder: Path) -> None:
 
 def write_all(fitted: Fitted, assessment: Assessment, folder: Path) -> list[str]:
     """Write tree, plots, clusters and report; return the names of the files."""
-    points, model, tree = fitted.points, fitted.model, fitted.tree(assessment.sure)
+    points, model, arguments = fitted.points, fitted.model, fitted.arguments
+    tree = fitted.tree(assessment.sure)
     with staging_folder(folder) as stage:
         files = _write_trees(stage, tree) + _write_pictures(stage, tree, fitted)
         files += [_write_clusters(stage / "clusters.csv", points, model, assessment.sure)]
@@ -140,13 +139,13 @@ def write_all(fitted: Fitted, assessment: Assessment, folder: Path) -> list[str]
             points.labels,
             differ,
         )
-        title, command = f"A tree of {points.source}", fitted.arguments.command_line
+        title, command = f"A tree of {points.source}", arguments.command_line
         text = report.markdown_report(title, about, assessment.rows, flat, files, command)
         (stage / "report.md").write_text(text, encoding="utf-8")
-    if fitted.arguments.h5ad is not None:
-        facts = {"cost": model.cost_, "n_clusters": model.n_clusters_, "command": fitted.arguments.command_line}
-        write_h5ad(fitted.arguments.h5ad, fitted.arguments.file, model.labels_, tree, facts)
-        print(f"\nwrote {fitted.arguments.h5ad}: clusters in obs[{KEY!r}], the tree as linkage in uns[{KEY!r}]")
+    if arguments.h5ad is not None:
+        facts = {"cost": model.cost_, "n_clusters": model.n_clusters_, "command": arguments.command_line}
+        write_h5ad(arguments.h5ad, arguments.file, model.labels_, tree, facts)
+        print(f"\nwrote {arguments.h5ad}: clusters in obs[{KEY!r}], the tree as linkage in uns[{KEY!r}]")
     return [*(name for name, _ in files), "report.md"]
 
 
@@ -160,17 +159,13 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
     """Write the plots, or a note with the reason where they cannot be drawn, and the explorer."""
     files, model, points = [], fitted.model, fitted.points
     label_name = column_label(fitted.arguments.labels or "label")
-    given: dict[str, Any] = {
-        "labels": None if points.labels is None else as_classes(points.labels),
-        "clusters": model.labels_,
-        "title": points.source,
-        "label_name": label_name,
-    }
+    groups = None if points.labels is None else as_classes(points.labels)
+    look = Look(points.source, model.labels_, groups, label_name)
     if can_plot():
-        draw(tree, stage / "tree.png", embedding=model.embedding_, **given)
+        draw(tree, stage / "tree.png", look, embedding=model.embedding_)
         files.append(("tree.png", "a picture of it"))
         if numeric_columns(points) is not None:
-            draw_clustermap(tree, stage / "clustermap.png", points, fitted.beside, **given)
+            draw_clustermap(tree, stage / "clustermap.png", look, points, fitted.beside)
             files.append(("clustermap.png", "the table beside the tree"))
     else:
         print(f"\ntree.png was left out: {PLOT_REMEDY}")
@@ -202,3 +197,13 @@ def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | No
     path.write_text(text, encoding="utf-8", newline="")
     about = "" if sure is None else ", how sure that cluster is"
     return path.name, f"the flat cluster of each row, numbered from 0{about}, and how firmly the row belongs to it"
+
+
+def check_h5ad(arguments: argparse.Namespace) -> None:
+    """Exit or raise before the fit if the copy of an AnnData file cannot be written."""
+    if not arguments.file.lower().endswith(".h5ad"):
+        arguments.parser.error("--h5ad writes a copy of an AnnData FILE, which ends in .h5ad")
+    if arguments.drop_missing or arguments.transpose:
+        arguments.parser.error("--h5ad has a place for each row of FILE; leave out --drop-missing and --transpose")
+    require_suffix(arguments.h5ad, ".h5ad")
+    require_writable_file(arguments.h5ad)

@@ -15,10 +15,9 @@ from .._runtime.memory import n_bytes
 from ..io.block_columns import BlockColumns, read_block_columns
 from ..io.columns import ColumnSelection
 from ..out_of_core.job import METRICS
-from ..tree.prunings import CONDENSED
-from .common import auto_parameters, name_options, nuisance_notes, print_note
+from .common import auto_parameters, cluster_parameters, name_options, nuisance_notes
 from .options import given_options
-from .outputs import report_kept_checkpoint
+from .outputs import print_note, report_kept_checkpoint
 from .report import agreement_row, print_rows
 
 # Options that an out-of-core fit supports. Every other option of the parser is refused, so that none is ignored.
@@ -83,17 +82,12 @@ def _fit_model(arguments: argparse.Namespace, chosen: BlockColumns, storage: str
     from ..dask import DaskHypHC
 
     return DaskHypHC(
-        arguments.n_clusters,
         metric=arguments.metric or "auto",
-        **auto_parameters(arguments),
-        criterion=arguments.criterion or CONDENSED,
-        min_size=arguments.min_size,
-        outliers=arguments.outliers,
-        effort=arguments.effort,
-        random_state=arguments.seed,
         storage=storage,
         verbose=1,
         client=client,
+        **auto_parameters(arguments),
+        **cluster_parameters(arguments),
     ).fit(chosen.rows)
 
 

@@ -1,4 +1,4 @@
-"""Output files of commands: checks that they can be written, staging, and flat clusters as CSV or Excel."""
+"""Output of commands: checks that files can be written, staging, flat clusters as CSV or Excel, notes and warnings."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ import io
 import os
 import re
 import shutil
+import sys
 import tempfile
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from .._runtime.folder_lock import FolderLock
-from .._runtime.sanitize import cell, visible
+from .._runtime.sanitize import cell, truncate, visible
 from .._runtime.storage import is_address
 from ..io.sources import require_package
 
+if TYPE_CHECKING:
+    from ..io import Points
+
 STAGE = ".new."  # prefix of staging folders
 WAIT = 60.0  # seconds to wait for another process that moves its files to the same folder
+_NOTE_WIDTH = 106  # characters; with the column before it, a line of 120
 
 
 def require_writable_folder(folder: Path) -> None:
@@ -189,3 +196,22 @@ def _columns(
 ) -> dict[str, Sequence[int] | Sequence[str]]:
     columns = {"row": rows or range(1, len(clusters) + 1), "name": names, "cluster": clusters.tolist()}
     return {title: values for title, values in columns.items() if values is not None}
+
+
+def print_warning(message: str) -> None:
+    """Print a warning to standard error."""
+    print(f"hyphc: {visible(message)}", file=sys.stderr)
+
+
+def print_notes(points: Points, notes: Sequence[str]) -> None:
+    """Print what was read and what was inferred."""
+    print(f"{visible(points.source)}: {points.n} {'nodes' if points.kind == 'graph' else 'rows'}")
+    for note in (*points.notes, *notes):
+        print_note(note)
+
+
+def print_note(note: str) -> None:
+    """Print a note in two columns, its subject and its text."""
+    what, _, text = visible(truncate(note)).partition(": ")
+    lines = textwrap.wrap(text, _NOTE_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    print(f"  {what:<11} " + f"\n{'':14}".join(lines))

@@ -126,7 +126,7 @@ DATA is {_FORMATS}""",
 )
 _COMPARE = Command(
     "compare",
-    "compare",
+    "trees",
     "how much two trees have in common, and where they differ",
     """Compare two trees of the same leaves: clusters in common, Robinson-Foulds,
 triplet, transfer and cophenetic agreement, and the largest clusters that are in

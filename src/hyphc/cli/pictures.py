@@ -48,16 +48,16 @@ def run_plot(arguments: argparse.Namespace) -> None:
         arguments.parser.error("--kind clustermap shows DATA beside the tree; name that file after the tree")
     _check_colours(arguments)
     tree, points = _tree_and_points(arguments)
-    colours: dict[str, Any] = {"title": Path(arguments.tree).name if points is None else points.source}
+    look = Look(Path(arguments.tree).name if points is None else points.source)
     if points is not None and points.labels is not None:
-        colours |= {"labels": as_classes(points.labels), "label_name": column_label(arguments.labels)}
+        look = look._replace(labels=as_classes(points.labels), label_name=column_label(arguments.labels))
     if arguments.labels is None or arguments.kind == "clustermap":
-        colours |= {"clusters": _clusters(tree, arguments)}
+        look = look._replace(clusters=_clusters(tree, arguments))
     if arguments.kind == "clustermap":
         assert points is not None
-        draw_clustermap(tree, path, points, read_annotations(arguments, arguments.data), **colours)
+        draw_clustermap(tree, path, look, points, read_annotations(arguments, arguments.data))
     else:
-        draw(tree, path, kind=arguments.kind, min_size=arguments.min_size, **colours)
+        draw(tree, path, look, kind=arguments.kind, min_size=arguments.min_size)
     print(f"wrote {path}")
 
 
@@ -115,22 +115,28 @@ def _clusters(tree: Tree, arguments: argparse.Namespace) -> npt.NDArray[np.int64
     return tree.cut(n_clusters, criterion=criterion, min_size=arguments.min_size)
 
 
+class Look(NamedTuple):
+    """Title and colours of a picture: ``labels`` if they are given, else ``clusters``."""
+
+    title: str
+    clusters: npt.ArrayLike | None = None
+    labels: npt.ArrayLike | None = None
+    label_name: str = "label"
+
+
 def draw(
     tree: Tree,
     path: Path,
+    look: Look,
     *,
-    labels: npt.ArrayLike | None = None,
-    clusters: npt.ArrayLike | None = None,
     embedding: npt.ArrayLike | None = None,
     kind: str = "both",
     min_size: int | None = None,
-    title: str | None = None,
-    label_name: str = "label",
 ) -> None:
     """Draw the tree in the disk, as a dendrogram, both, or condensed, into a file of the extension's format; atomically.
 
-    Colours are ``labels`` if they are given, else ``clusters``; the legend, one for both pictures, says which. Rows without names
-    are numbered from 1, as in every file of the command line.
+    The legend, one for both pictures, says what the colours are. Rows without names are numbered from 1, as in every file of the
+    command line.
     """
     from matplotlib.figure import Figure  # without pyplot: no display, no state
 
@@ -141,35 +147,24 @@ def draw(
         kind = "dendrogram"
     figure = Figure(figsize=(14, 6.5) if kind == "both" else (8, 7), layout="constrained")
     axes = figure.subplots(1, 2 if kind == "both" else 1, squeeze=False)[0]
-    clustered = _Clustered(tree, clusters)
+    clustered = _Clustered(tree, look.clusters)
     if kind == "condensed_tree":
         plot.condensed_tree(clustered, min_size=min_size, ax=axes[0])
     if kind in ("both", "disk"):
-        plot.disk(clustered, embedding=embedding, labels=labels, ax=axes[0])
+        plot.disk(clustered, embedding=embedding, labels=look.labels, ax=axes[0])
     if kind in ("both", "dendrogram"):
-        plot.dendrogram(clustered, labels=labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
+        plot.dendrogram(clustered, labels=look.labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
     legends = [legend for legend in (ax.get_legend() for ax in axes) if legend is not None]
     for legend in legends[:-1]:
         legend.remove()
     for legend in legends:
-        legend.set_title("cluster" if labels is None else printable([label_name])[0][0].replace("$", r"\$"))
-    if title is not None:
-        (shown,), style = printable([title])
-        figure.suptitle(shown, **style)
+        legend.set_title("cluster" if look.labels is None else printable([look.label_name])[0][0].replace("$", r"\$"))
+    (shown,), style = printable([look.title])
+    figure.suptitle(shown, **style)
     save_figure(figure, path)
 
 
-def draw_clustermap(
-    tree: Tree,
-    path: Path,
-    points: Points,
-    annotations: dict[str, Any],
-    *,
-    labels: npt.ArrayLike | None = None,
-    clusters: npt.ArrayLike | None = None,
-    title: str | None = None,
-    label_name: str = "label",
-) -> None:
+def draw_clustermap(tree: Tree, path: Path, look: Look, points: Points, annotations: dict[str, Any]) -> None:
     """Draw the table beside the tree; labels are one strip more, beside the clusters."""
     from matplotlib.figure import Figure
 
@@ -179,13 +174,13 @@ def draw_clustermap(
     if table is None:
         raise ValueError(f"{points.source} holds no table of numbers to draw; choose another --kind.")
     figure = Figure(figsize=(12, 8.5))
-    strips = annotations if labels is None else {label_name: labels, **annotations}
+    strips = annotations if look.labels is None else {look.label_name: look.labels, **annotations}
     plot.clustermap(
         table,
-        _Clustered(tree, clusters),
+        _Clustered(tree, look.clusters),
         annotations=strips or None,
         names=tree.names or row_numbers(tree.n_leaves),
-        title=title,
+        title=look.title,
         ax=figure.add_axes((0.015, 0.015, 0.97, 0.97)),
     )
     save_figure(figure, path)

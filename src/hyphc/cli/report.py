@@ -19,8 +19,9 @@ from ..scores.costs import dasgupta_cost, dendrogram_purity, in_units
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.transfer_distance import restricted
-from .common import build_similarity, check_usage, print_notes, read_data, tree_for
+from .common import build_similarity, check_usage, read_data, tree_for
 from .differences import ClusterDifferences
+from .outputs import print_notes
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
 CERTIFICATE_EFFORT = 0.02  # of the default of optimality_gap: a second or two instead of a minute

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from .._runtime.atomic_write import max_unpacked_bytes
 from ..out_of_core.row_sources import is_number_type
 from .columns import Column, ColumnSelection, assign_roles
-from .number_formats import infer_unit
 from .points import Points, build_points, check_numbers, explain_damage, missing_value
 from .sources import FORMAT_NAMES, InputFile, require_package
+from .text_cells import infer_unit
 
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows
 TIMES = 10  # run-length encoding: a file may hold so many times what another compressed file may

@@ -12,7 +12,7 @@ from .._runtime.numpy_files import require_plausible_zip
 from .columns import find_column
 from .points import explain_damage
 from .sources import InputFile, decode, require_package
-from .text_lines import NumberedRow
+from .text_cells import NumberedRow
 
 MOST_ROWS = 1 << 20  # of a sheet
 

@@ -15,10 +15,9 @@ import numpy as np
 from .._runtime.arrays import Floats
 from .._runtime.sanitize import is_blank, is_number
 from .columns import Column, ColumnSelection, ColumnsError, Kind, assign_roles
-from .number_formats import AmbiguousNumbers, Notation, infer_notation, infer_unit, uses_commas
 from .points import LARGEST, Points, build_points, missing_value
 from .sources import InputFile, decode
-from .text_lines import COMMENT, NumberedRow, split_rows
+from .text_cells import COMMENT, Notation, NumberedRow, infer_notation, infer_unit, split_rows, uses_commas
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
 
@@ -118,7 +117,7 @@ def _notation(source: InputFile, first: CellRows) -> tuple[Notation | None, list
     cells = [cell for c in commas for cell in values[c] if "," in cell]
     try:
         return (infer_notation(cells), commas) if cells else (None, [])
-    except AmbiguousNumbers as error:
+    except ValueError as error:
         name = first.cells[0][commas[0]].strip()
         raise ValueError(f"{source.label}, column {name!r}: {error}.") from None
 

@@ -15,7 +15,7 @@ from ..similarity.symmetrize import DIRECTED
 from .columns import ColumnsError
 from .points import LARGEST, Points, explain_damage
 from .sources import InputFile, decode, require_package
-from .text_lines import delimiter_in
+from .text_cells import delimiter_in
 
 _COMMENTS = ("#", "%")
 _DIGITS = 100  # what is longer is a name: Python refuses to make numbers of thousands of digits
