@@ -29,7 +29,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     check_usage(arguments)
     if arguments.resample is not None and arguments.support is None:
         arguments.parser.error("--resample is about --support; say how many refits, for instance --support 100")
-    folder = arguments.output or Path(_default_folder(arguments.file))
+    folder = arguments.output or Path("hyphc-output" if arguments.file == "-" else f"{Path(arguments.file).stem}-hyphc")
     require_writable_folder(folder)
     if arguments.h5ad is not None:
         check_h5ad(arguments)
@@ -48,7 +48,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     print_notes(points, notes)
     with report_kept_checkpoint(arguments.checkpoint):
         model = _fit_model(arguments, similarity, known)
-    plan = replace(model.plan_, rows="")  # the notes have said it
+    plan = replace(model.plan_, rows="")  # in the notes already
     fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {plan}", model, beside, known)
     print_note(fitted.plan)
     print_note(f"clusters: {describe_cluster_number(model)}{describe_joined(model)}")
@@ -116,7 +116,3 @@ def _report_unless_interrupted(message: str) -> None:
     """Print a warning, unless it is the interrupt that ``_write_results`` reports itself."""
     if not message.startswith("Interrupted"):
         print_warning(message)
-
-
-def _default_folder(file: str) -> str:
-    return "hyphc-output" if file == "-" else f"{Path(file).stem}-hyphc"

@@ -81,7 +81,7 @@ def compute_support(fitted: Fitted, similarity: Similarity) -> Support:
     """Return the support of the tree's clusters, resampled as requested or as fits the data, under the constraints."""
     arguments, points = fitted.arguments, fitted.points
     data, parameters = _fit_arguments(arguments, points, similarity)
-    with collect_warnings(lambda message: None):  # the number of refits says that there was an interrupt
+    with collect_warnings(lambda message: None):  # an interrupt is reported by the number of refits
         return support(
             fitted.model.tree_,
             data,

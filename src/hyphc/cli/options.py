@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
-# Options with their placeholders to help texts; a name without either leads to options of which only one may be given.
+# Options with their placeholders to help texts; a title to options under it; another name to options of which one may be given.
 Options: TypeAlias = Mapping[str, "str | Options"]
 
 
@@ -101,7 +100,16 @@ _CHOICES: dict[str, Iterable[str]] = {
 _DEFAULTS = {"--sequence-distance": "p", "--outliers": "join", "--kind": "both", "--effort": 1.0, "--differences": 5}
 _DEFAULTS |= {"--seed": 0}
 
-COLUMNS: Options = {
+# Headings of options in help texts, with what stands below them.
+TITLES = {
+    "what the file holds": None,
+    "similarity of rows": None,
+    "constraints": "Empty cells constrain nothing. Contradictions are reported with their rows.",
+    "rows beyond memory or one machine": "NPY, Parquet or Zarr files are then fitted out of core with Dask (pip install "
+    "'hyphc[dask]').\nThe results are labels.npy and checkpoint/tree. An interrupt keeps the checkpoint: the same\n"
+    "command with the same --output resumes the fit. Unsupported options are an error.",
+}
+COLUMNS: dict[str, str | Options] = {
     "--features COL,COL": "columns to cluster by, as names, numbers, ranges such as 2-61 or patterns such as 'sample_*' "
     "(default: all columns of numbers)",
     "--exclude COL,COL": "columns not to cluster by, in the same form",
@@ -146,7 +154,7 @@ WORKERS: Options = {
     "--memory SIZE": "memory of each worker, such as 2GB; without --workers there is one",
     "--scheduler ADDRESS": "address of a Dask scheduler, such as tcp://head:8786",
 }
-ANNOTATE: Options = {
+ANNOTATE: dict[str, str | Options] = {
     "--annotate COLUMNS": "columns shown beside the tree but not used for clustering: classes or numbers; not from standard "
     "input"
 }
@@ -158,11 +166,13 @@ SEED: Options = {"--seed SEED": "seed of all random choices (default: %(default)
 TREE: Options = {"tree TREE": "NPZ, Newick, JSON or linkage NPY"}
 
 
-def add_options(parser: argparse._ActionsContainer, *tables: Options) -> None:
+def add_options(parser: argparse._ActionsContainer, options: Options) -> None:
     """Add options to a parser or to a group of its options."""
-    for name, about in chain.from_iterable(table.items() for table in tables):
+    for name, about in options.items():
         if isinstance(about, str):
             parser.add_argument(name.split()[0], help=about, **_settings(*name.split()))
+        elif name in TITLES:
+            add_options(parser.add_argument_group(name, TITLES[name]), about)
         else:
             add_options(parser.add_mutually_exclusive_group(), about)
 
@@ -183,7 +193,7 @@ def _settings(name: str, *shown: str) -> dict[str, Any]:
 def data_options() -> list[str]:
     """Return the names of all options that describe how DATA is read."""
     parser = argparse.ArgumentParser(add_help=False)
-    add_options(parser, COLUMNS, ANNOTATE)
+    add_options(parser, COLUMNS | ANNOTATE)
     return [action.dest for action in parser._actions]
 
 

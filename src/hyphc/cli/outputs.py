@@ -96,17 +96,14 @@ def report_kept_checkpoint(place: str | Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        size = 0 if place is None or is_address(str(place)) else _folder_size(Path(place))
+        files = [] if place is None or is_address(str(place)) else Path(place).rglob("*")
+        size = sum(path.stat().st_size for path in files if path.is_file())
         if str(interrupt) or place is None or not (size or is_address(str(place))):
             raise
         large = f" ({human_size(size)})" if size else ""
         raise type(interrupt)(
             f"no result was written, but the checkpoint was kept in {place}{large}: the same command goes on from there"
         ) from None
-
-
-def _folder_size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def human_size(n_bytes: int) -> str:

@@ -24,14 +24,6 @@ PHYLIP distances, also compressed (.gz, .bz2, .xz, .zst); "-" reads standard
 input. Columns are given by name, or by number from 1."""
 
 
-_OUT_OF_CORE = """NPY, Parquet or Zarr files are then fitted out of core with Dask (pip install 'hyphc[dask]').
-The results are labels.npy and checkpoint/tree. An interrupt keeps the checkpoint: the same
-command with the same --output resumes the fit. Unsupported options are an error."""
-
-_FILE_COLUMNS = ("what the file holds", None, COLUMNS)
-_ROW_SIMILARITY = ("similarity of rows", None, SIMILARITY)
-
-
 class Command(NamedTuple):
     """A command, the module with its function ``run_<name>``, its help texts, and its options in sections."""
 
@@ -40,7 +32,7 @@ class Command(NamedTuple):
     summary: str
     description: str
     examples: tuple[str, ...]
-    options: tuple[Options | tuple[str, str | None, Options], ...]  # some under a title, with a description
+    options: Options
 
 
 _FIT = Command(
@@ -69,33 +61,26 @@ is then 130, or 143 after SIGTERM.""",
         "hyphc fit iris.csv --classes label --output pure",
         "hyphc fit - --n-neighbors 10 --scale yes --output piped < iris.csv",
     ),
-    (
-        {"file FILE": "what to cluster"},
-        _FILE_COLUMNS,
-        ANNOTATE,
-        _ROW_SIMILARITY,
-        {"--n-clusters K": "number of flat clusters (default: found from the tree)"},
-        CRITERION,
-        {
-            "--outliers": "rows that split off above the core of a cluster join it, or get the label -1 (default: %(default)s)",
-            "--effort X": "X times the default effort of the search and of the gap's certificate (default: 1)",
-            "--time-budget SECONDS": "time limit of the search (default: until it gains little)",
-            "--checkpoint DIR": "save the state of the fit in DIR; the same command resumes from it; with --workers or "
-            "--scheduler also an address, such as s3://bucket/fit",
-        },
-        ("constraints", "Empty cells constrain nothing. Contradictions are reported with their rows.", CONSTRAINTS),
-        {
-            "--support N": "refit N times on resampled data, and report how often each cluster recurs; 100 is usual",
-            "--resample": "for --support: what is resampled (default: columns; edges of a graph; rows of a table of "
-            "similarities)",
-        },
-        SEED,
-        ("rows beyond memory or one machine", _OUT_OF_CORE, WORKERS),
-        {
-            "--output DIR": "folder for the results (default: FILE's name less its extension + -hyphc)",
-            "--h5ad COPY": "of an AnnData FILE: a copy with clusters in obs and the tree in uns",
-        },
-    ),
+    {
+        "file FILE": "what to cluster",
+        "what the file holds": COLUMNS,
+        **ANNOTATE,
+        "similarity of rows": SIMILARITY,
+        "--n-clusters K": "number of flat clusters (default: found from the tree)",
+        **CRITERION,
+        "--outliers": "rows that split off above the core of a cluster join it, or get the label -1 (default: %(default)s)",
+        "--effort X": "X times the default effort of the search and of the gap's certificate (default: 1)",
+        "--time-budget SECONDS": "time limit of the search (default: until it gains little)",
+        "--checkpoint DIR": "save the state of the fit in DIR; the same command resumes from it; with --workers or --scheduler "
+        "also an address, such as s3://bucket/fit",
+        "constraints": CONSTRAINTS,
+        "--support N": "refit N times on resampled data, and report how often each cluster recurs; 100 is usual",
+        "--resample": "for --support: what is resampled (default: columns; edges of a graph; rows of a table of similarities)",
+        **SEED,
+        "rows beyond memory or one machine": WORKERS,
+        "--output DIR": "folder for the results (default: FILE's name less its extension + -hyphc)",
+        "--h5ad COPY": "of an AnnData FILE: a copy with clusters in obs and the tree in uns",
+    },
 )
 _SCORE = Command(
     "score",
@@ -113,16 +98,14 @@ DATA is {_FORMATS}""",
         "hyphc score iris-hyphc/tree.nwk iris.csv",
         "hyphc score iris-hyphc/linkage.npy iris.csv --labels label --effort 50",
     ),
-    (
-        {"tree TREE": "the tree", "data DATA": "the points or the graph"},
-        _FILE_COLUMNS,
-        _ROW_SIMILARITY,
-        {
-            "--effort X": "X times the default effort for the gap of a graph: 50 takes up to a minute (default: 1, a second or "
-            "two)"
-        },
-        SEED,
-    ),
+    {
+        "tree TREE": "the tree",
+        "data DATA": "the points or the graph",
+        "what the file holds": COLUMNS,
+        "similarity of rows": SIMILARITY,
+        "--effort X": "X times the default effort for the gap of a graph: 50 takes up to a minute (default: 1, a second or two)",
+        **SEED,
+    },
 )
 _COMPARE = Command(
     "compare",
@@ -139,14 +122,12 @@ clusters that the other lacks in red.""",
         "hyphc fit iris.csv --metric cosine --standardize --output cosine",
         "hyphc compare iris-hyphc/tree.npz cosine/tree.nwk --output both.png",
     ),
-    (
-        TREE,
-        {
-            "other OTHER": "another tree of the same leaves",
-            "--differences N": "clusters listed of each tree (default: 5)",
-            "--output FILE": "draw both into this PNG, SVG or PDF",
-        },
-    ),
+    {
+        **TREE,
+        "other OTHER": "another tree of the same leaves",
+        "--differences N": "clusters listed of each tree (default: 5)",
+        "--output FILE": "draw both into this PNG, SVG or PDF",
+    },
 )
 _CUT = Command(
     "cut",
@@ -173,18 +154,16 @@ tree.npz and tree.json.""",
         "hyphc cut iris-hyphc/tree.npz --n-clusters 3 --criterion modularity --min-size 5",
         "hyphc cut iris-hyphc/tree.nwk --max-size 10 --output small.csv",
     ),
-    (
-        TREE,
-        {
-            "which clusters": {
-                "--n-clusters K": "number of clusters",
-                "--height H": "undo all merges above this height",
-                "--max-size N": "maximum number of leaves of a cluster",
-            }
+    {
+        **TREE,
+        "which clusters": {
+            "--n-clusters K": "number of clusters",
+            "--height H": "undo all merges above this height",
+            "--max-size N": "maximum number of leaves of a cluster",
         },
-        CRITERION,
-        {"--output FILE": "write to this file, CSV or .xlsx, instead of standard output"},
-    ),
+        **CRITERION,
+        "--output FILE": "write to this file, CSV or .xlsx, instead of standard output",
+    },
 )
 _PLOT = Command(
     "plot",
@@ -204,18 +183,16 @@ Colours are the labels if DATA and --labels are given, else flat clusters.""",
         "hyphc plot iris-hyphc/tree.npz iris.csv --labels label --output iris.svg",
         "hyphc plot iris-hyphc/tree.npz iris.csv --annotate label --kind clustermap --output map.png",
     ),
-    (
-        TREE,
-        {"data [DATA]": "the file that the tree was fitted to, for names and labels"},
-        _FILE_COLUMNS,
-        ANNOTATE,
-        {
-            "--kind": "what to draw (default: %(default)s)",
-            "--n-clusters K": "number of colours (default: as of hyphc cut)",
-        },
-        CRITERION,
-        {"--output FILE": "the picture (default: TREE with the extension .png)"},
-    ),
+    {
+        **TREE,
+        "data [DATA]": "the file that the tree was fitted to, for names and labels",
+        "what the file holds": COLUMNS,
+        **ANNOTATE,
+        "--kind": "what to draw (default: %(default)s)",
+        "--n-clusters K": "number of colours (default: as of hyphc cut)",
+        **CRITERION,
+        "--output FILE": "the picture (default: TREE with the extension .png)",
+    },
 )
 _EXPLORE = Command(
     "explore",
@@ -230,14 +207,14 @@ hyphc cut prints without K, and its slider cuts as hyphc cut does.""",
         "hyphc explore iris-hyphc/tree.npz --output plain.html",
         "hyphc explore iris-hyphc/tree.npz iris.csv --labels label --output iris.html",
     ),
-    (
-        TREE,
-        {"data [DATA]": "the file that the tree was fitted to"},
-        _FILE_COLUMNS,
-        ANNOTATE,
-        CRITERION,
-        {"--output FILE": "the page (default: TREE with the extension .html)"},
-    ),
+    {
+        **TREE,
+        "data [DATA]": "the file that the tree was fitted to",
+        "what the file holds": COLUMNS,
+        **ANNOTATE,
+        **CRITERION,
+        "--output FILE": "the page (default: TREE with the extension .html)",
+    },
 )
 _CONVERT = Command(
     "convert",
@@ -246,7 +223,7 @@ _CONVERT = Command(
     """Read a tree and write it in the format of the new file's extension: .npz, .nwk
 or .newick, .json, or .npy (SciPy's linkage matrix, without names).""",
     (*_FIRST, "hyphc convert iris-hyphc/tree.npz iris.nwk", "hyphc convert iris.nwk iris.json"),
-    ({"tree IN": "NPZ, Newick, JSON or linkage NPY", "output OUT": "the file to write"},),
+    {"tree IN": "NPZ, Newick, JSON or linkage NPY", "output OUT": "the file to write"},
 )
 _DATASETS = Command(
     "datasets",
@@ -259,7 +236,7 @@ one to a file. A graph is written as a list of edges.""",
         "hyphc datasets --write wine wine.csv",
         "hyphc fit wine.csv --labels label --output wine",
     ),
-    ({"--write NAME FILE": "write a data set as CSV (or TSV, by the extension)"},),
+    {"--write NAME FILE": "write a data set as CSV (or TSV, by the extension)"},
 )
 _DEMO = Command(
     "demo",
@@ -269,7 +246,7 @@ _DEMO = Command(
 write a page to explore it in a browser; then compare the costs of the trees of
 several methods under the cosine similarity of the HypHC paper.""",
     ("hyphc demo",),
-    ({"--output DIR": "folder for the results (default: hyphc-demo)"}, SEED),
+    {"--output DIR": "folder for the results (default: hyphc-demo)", **SEED},
 )
 _CLEAR_CACHE = Command(
     "clear-cache",
@@ -281,7 +258,7 @@ again, which takes some ten seconds. Use it after an update of a checkout: numba
 does not notice when a function that a kernel calls has changed, and a fit with old
 kernels can end with an error, such as AttributeError. Other packages keep theirs.""",
     ("hyphc clear-cache",),
-    (),
+    {},
 )
 COMMANDS = (_FIT, _SCORE, _COMPARE, _CUT, _PLOT, _EXPLORE, _CONVERT, _DATASETS, _DEMO, _CLEAR_CACHE)
 
@@ -293,12 +270,7 @@ def build_parser() -> argparse.ArgumentParser:
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         own = parsers.add_parser(command.name, help=command.summary, **_texts(command.description, command.examples))
-        for table in command.options:
-            if isinstance(table, tuple):
-                title, description, options = table
-                add_options(own.add_argument_group(title, description), options)
-            else:
-                add_options(own, table)
+        add_options(own, command.options)
         function = f"run_{command.name.replace('-', '_')}"
         own.set_defaults(module=command.module, function=function, parser=own)
     return parser

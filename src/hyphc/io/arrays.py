@@ -81,7 +81,7 @@ def _read_npz(source: InputFile, wanted: ColumnSelection) -> Points:
         with explain_damage(source, "npz"), source.open() as file:
             matrix: Any = sp.load_npz(file)
             if matrix.format in ("csr", "csc", "bsr"):
-                matrix.check_format(full_check=True)  # SciPy would follow any index it is given
+                matrix.check_format(full_check=True)  # SciPy does not check indices when it reads them
             _require_rows(matrix.shape, source)
         return _sparse(source, matrix, wanted)
     if {"children", "heights"} <= set(keys):

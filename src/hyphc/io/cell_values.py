@@ -45,8 +45,8 @@ def read_excel_rows(
 
 
 def _nonempty_rows(sheet: Any) -> list[NumberedRow]:
-    """Yield the rows that are not empty, with their numbers."""
-    sheet.reset_dimensions()  # what a sheet says of its size is often wrong, and may be a million rows of nothing
+    """Return the rows that are not empty, with their numbers."""
+    sheet.reset_dimensions()  # the size that a sheet declares is often wrong, and may be a million empty rows
     rows: list[NumberedRow] = []
     for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > MOST_ROWS:  # openpyxl makes all the rows up to the number that a damaged one claims
@@ -69,7 +69,7 @@ def _text(cell: Any) -> str:
 
 
 def read_json_rows(source: InputFile) -> Iterator[NumberedRow]:
-    """Yield a header of all keys, then a row for each line, which holds an object of plain values or a list of them."""
+    """Return a header of all keys, then a row for each line, which holds an object of plain values or a list of them."""
     records, _ = decode(source, lambda file: list(_records(source, file)))
     if records and isinstance(records[0][1], list):
         return iter([(number, [_text(cell) for cell in record]) for number, record in records])

@@ -73,7 +73,8 @@ def _node_names(graph: Any) -> dict[Any, str]:
 
 def _cells(source: InputFile, file: Any) -> Iterator[tuple[int, list[str]]]:
     """Yield line numbers and cells, split at the file's delimiter or at blanks."""
-    numbered = [(number, line) for number, line in enumerate(file, start=1) if _is_data(line)]
+    numbered = [(number, line) for number, line in enumerate(file, start=1) if line.strip()]
+    numbered = [(number, line) for number, line in numbered if not line.lstrip().startswith(_COMMENTS)]
     if not numbered:
         raise ValueError(f"{source.label} {_NO_EDGE}.")
     delimiter = delimiter_in(numbered[0][1])
@@ -81,10 +82,6 @@ def _cells(source: InputFile, file: Any) -> Iterator[tuple[int, list[str]]]:
     for number, line in numbered:
         cells = line.split() if by_blanks else next(csv.reader([line], delimiter=delimiter))
         yield number, [cell.strip() for cell in cells]
-
-
-def _is_data(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
 
 
 def _parse(source: InputFile, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Edge]:

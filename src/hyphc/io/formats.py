@@ -96,7 +96,7 @@ def _detect_archive(source: InputFile) -> Format:
         try:
             with damage_as_value_error(), zipfile.ZipFile(content) as archive:
                 inside = archive.namelist()
-        except ValueError:  # its reader says more
+        except ValueError:  # the error of its reader names the damage
             return _SUFFIXES.get(source.suffix, "npz")
     if "xl/workbook.xml" in inside:
         return "excel"

@@ -33,7 +33,7 @@ def read_h5ad(source: InputFile, wanted: ColumnSelection, embedding: str | None)
         _require_claims(source.plain_path)
         data: Any = anndata.read_h5ad(source.plain_path)
         if (matrix := _sparse(data.X)) is not None:
-            matrix.check_format(full_check=True)  # SciPy would follow any index it is given
+            matrix.check_format(full_check=True)  # SciPy does not check indices when it reads them
     if wanted.names is not None or wanted.categories is not None:
         chosen = "names" if wanted.names is not None else "categories"
         raise ColumnsError(f"{source.label} has names of its own and no categories to cluster by.", chosen)

@@ -14,7 +14,7 @@ from .points import LARGEST, Points
 from .sources import InputFile, decode
 
 SEQUENCE_DISTANCES = ("p", "jukes-cantor")
-# Gaps, and letters that say nothing. N is no gap in proteins.
+# Gaps and unknown letters; in proteins N is an amino acid.
 _UNKNOWN = b"-.?NX*"
 _MOST_DIGITS = 18  # of a number of rows; Python refuses to read thousands of them
 _NUCLEOTIDES = frozenset(b"ACGTUN-.?")

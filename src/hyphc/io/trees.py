@@ -38,7 +38,7 @@ def read_multifurcating(path: PathLike) -> Tree | MultiTree:
 
 
 def _read(path: PathLike, parse: Callable[[str], T]) -> Tree | T:
-    """Return a tree, of Newick text what ``parse`` makes of it."""
+    """Read a tree; Newick text is converted by ``parse``."""
     source = open_source(os.fspath(path))
     head = source.head().removeprefix(codecs.BOM_UTF8).lstrip()
     try:
