@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hyphc import Tree
-from hyphc.cli import fit_out_of_core, main
+from hyphc.cli import fit_out_of_core, main, options
 from hyphc.cli.common import build_similarity, check_usage, read_data
 from hyphc.cli.fit_out_of_core import CARRIED_OUT
 from hyphc.cli.options import data_options
@@ -53,6 +53,14 @@ def parquet(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table(table()), "x.parquet")
     return tmp_path
+
+
+def test_types_choices_and_defaults_are_those_of_options_that_exist():
+    names = {name for parser in COMMANDS.values() for action in parser._actions for name in action.option_strings}
+    names |= {action.dest for parser in COMMANDS.values() for action in parser._actions if not action.option_strings}
+    typed = [name for several in options._TYPES.values() for name in several.split()]
+    assert len(set(typed)) == len(typed)
+    assert {*typed, *options._CHOICES, *options._DEFAULTS} <= names
 
 
 # --- out-of-core fits -------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,10 +156,9 @@ def _write_demo(model: HypHC, digits: datasets.Dataset, folder: Path) -> None:
 
 
 def _methods(seed: int) -> dict[str, Callable[[Similarity], Tree]]:
-    verbose = int(sys.stderr.isatty())
-
-    def hyphc(similarity: Similarity, refine: bool) -> Tree:
-        return HypHC(refine=refine, random_state=seed, verbose=verbose).fit(similarity).tree_
+    def fit(refine: bool) -> Callable[[Similarity], Tree]:
+        model = HypHC(refine=refine, random_state=seed, verbose=int(sys.stderr.isatty()))
+        return lambda similarity: model.fit(similarity).tree_
 
     return {
         "random tree": lambda similarity: baselines.random_tree(similarity, random_state=seed),
@@ -168,8 +166,8 @@ def _methods(seed: int) -> dict[str, Callable[[Similarity], Tree]]:
         "complete linkage": baselines.complete_linkage,
         "Ward linkage": baselines.ward_linkage,
         "average linkage": baselines.average_linkage,
-        "HypHC, continuous": partial(hyphc, refine=False),
-        "HypHC": partial(hyphc, refine=True),
+        "HypHC, continuous": fit(refine=False),
+        "HypHC": fit(refine=True),
     }
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +124,10 @@ class Look(NamedTuple):
     labels: npt.ArrayLike | None = None
     label_name: str = "label"
 
+    def fitted(self, tree: Tree) -> SimpleNamespace:
+        """Return the attributes of a fitted model that plots use."""
+        return SimpleNamespace(tree_=tree, labels_=self.clusters)
+
 
 def draw(
     tree: Tree,
@@ -147,13 +152,13 @@ def draw(
         kind = "dendrogram"
     figure = Figure(figsize=(14, 6.5) if kind == "both" else (8, 7), layout="constrained")
     axes = figure.subplots(1, 2 if kind == "both" else 1, squeeze=False)[0]
-    clustered = _Clustered(tree, look.clusters)
+    fitted = look.fitted(tree)
     if kind == "condensed_tree":
-        plot.condensed_tree(clustered, min_size=min_size, ax=axes[0])
+        plot.condensed_tree(fitted, min_size=min_size, ax=axes[0])
     if kind in ("both", "disk"):
-        plot.disk(clustered, embedding=embedding, labels=look.labels, ax=axes[0])
+        plot.disk(fitted, embedding=embedding, labels=look.labels, ax=axes[0])
     if kind in ("both", "dendrogram"):
-        plot.dendrogram(clustered, labels=look.labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
+        plot.dendrogram(fitted, labels=look.labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
     legends = [legend for legend in (ax.get_legend() for ax in axes) if legend is not None]
     for legend in legends[:-1]:
         legend.remove()
@@ -177,7 +182,7 @@ def draw_clustermap(tree: Tree, path: Path, look: Look, points: Points, annotati
     strips = annotations if look.labels is None else {look.label_name: look.labels, **annotations}
     plot.clustermap(
         table,
-        _Clustered(tree, look.clusters),
+        look.fitted(tree),
         annotations=strips or None,
         names=tree.names or row_numbers(tree.n_leaves),
         title=look.title,
@@ -199,13 +204,6 @@ def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any
     if points is not None:
         options |= {"labels": points.labels, "features": _features(points), "title": f"Tree of {points.source}"}
     explore(tree, path, rows_from=1, **options)
-
-
-class _Clustered(NamedTuple):
-    """A tree with its flat clusters: the attributes of a fitted model that plots use."""
-
-    tree_: Tree
-    labels_: npt.ArrayLike | None
 
 
 class _Frame:

@@ -103,14 +103,9 @@ def score_rows(result: Score) -> list[tuple[str, str, str]]:
     rows = cost_rows(result.cost)
     if result.mean is not None:
         rows.append(("", f"{result.mean:.10g}", "divided by the total similarity, as in scikit-network"))
-    bounds = result.bounds
-    rows += [
-        _bound_row("lower bound", bounds.lower, bounds.lower_error, bounds.lower_certified, "no tree costs less"),
-        _bound_row(
-            "upper bound", bounds.upper, bounds.upper_error, bounds.upper_certified, "no binary tree costs more"
-        ),
-        *([_ALIKE] if result.alike else [gap_row(result.gap), *room_rows(result.gap)]),
-    ]
+    rows += [_bound_row(result.bounds, "lower", "no tree costs less")]
+    rows += [_bound_row(result.bounds, "upper", "no binary tree costs more")]
+    rows += [_ALIKE] if result.alike else [gap_row(result.gap), *room_rows(result.gap)]
     if result.purity is not None:
         rows.append(("purity", f"{result.purity:.4f}", "dendrogram purity of the labels; 1 is perfect"))
     return rows
@@ -142,12 +137,17 @@ def room_rows(gap: OptimalityGap) -> list[tuple[str, str, str]]:
     return [("most room", f"size {level.t:.6g}", text)]
 
 
-def _bound_row(what: str, value: float, error: float, certified: bool, meaning: str) -> tuple[str, str, str]:
-    """Return a bound and its meaning, or that there is none: a value within its error is no proof."""
-    if not certified:
+def _bound_row(bounds: CostBounds, side: str, meaning: str) -> tuple[str, str, str]:
+    """Return the lower or upper bound and its meaning, or that there is none: a value within its error is no proof."""
+    what, error = f"{side} bound", getattr(bounds, f"{side}_error")
+    if not getattr(bounds, f"{side}_certified"):
         why = "the sampled triplets leave an error as large as the bound" if error else "the bound is below 0"
         return (what, UNKNOWN, f"nothing could be certified: {why}")
-    return (what, f"{value:.6g}", meaning + (f" (estimate, standard error {error:.2g})" if error else ""))
+    return (
+        what,
+        f"{getattr(bounds, side):.6g}",
+        meaning + (f" (estimate, standard error {error:.2g})" if error else ""),
+    )
 
 
 def comparison_row(cost: float, other: Comparison | None) -> tuple[str, str, str]:

@@ -120,14 +120,11 @@ def _assemble(
     names, number = _number_nodes([node for _, a, b, _ in edges for node in (a, b)])
     total: dict[tuple[int, int], float] = {}
     first_line: dict[tuple[int, int], int] = {}
-    n_loops = n_repeated = 0
-    for line, a, b, weight in edges:
-        pair = number[a], number[b]
-        n_loops += a == b
-        n_repeated += pair in total
-        if a != b:
-            total[pair] = total.get(pair, 0.0) + weight
-            first_line.setdefault(pair, line)
+    between = [(line, (number[a], number[b]), weight) for line, a, b, weight in edges if a != b]
+    for line, pair, weight in between:
+        total[pair] = total.get(pair, 0.0) + weight
+        first_line.setdefault(pair, line)
+    n_loops, n_repeated = len(edges) - len(between), len(between) - len(total)
     if is_directed is None:
         is_directed = directed is not None or any((j, i) in total for i, j in total)
     if is_directed and directed is None:
