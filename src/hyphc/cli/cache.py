@@ -12,7 +12,7 @@ import numba.misc.appdirs
 from .outputs import human_size
 
 NUMBA: Any = numba  # its functions have no types
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).absolute().parents[1]  # links are not resolved: numba names folders after the path of import
 SUFFIXES = (".nbi", ".nbc")  # numba's index of a function, and its machine code
 
 
