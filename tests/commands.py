@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hyphc.cli import main
 
-COMMANDS = ["fit", "score", "compare", "cut", "plot", "explore", "convert", "datasets", "demo"]
+COMMANDS = ["fit", "score", "compare", "cut", "plot", "explore", "convert", "datasets", "demo", "clear-cache"]
 
 
 class Run:

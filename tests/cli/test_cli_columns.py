@@ -13,8 +13,8 @@ from hyphc import Tree
 from hyphc._runtime.sanitize import MISSING
 from hyphc._runtime.table_columns import as_column
 from hyphc.cli import main
-from hyphc.cli.annotations import as_classes, read_annotations
 from hyphc.cli.parsers import build_parser
+from hyphc.cli.pictures import as_classes, read_annotations
 from hyphc.cli.report import agreement_rows, compute_purity
 from hyphc.io import ColumnsError, read_points
 from hyphc.plot.common import groups_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hyphc import Tree
-from hyphc.cli import fit_out_of_core, main
+from hyphc.cli import fit_out_of_core, main, options
 from hyphc.cli.common import build_similarity, check_usage, read_data
 from hyphc.cli.fit_out_of_core import CARRIED_OUT
 from hyphc.cli.options import data_options
@@ -53,6 +53,14 @@ def parquet(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table(table()), "x.parquet")
     return tmp_path
+
+
+def test_types_choices_and_defaults_are_those_of_options_that_exist():
+    names = {name for parser in COMMANDS.values() for action in parser._actions for name in action.option_strings}
+    names |= {action.dest for parser in COMMANDS.values() for action in parser._actions if not action.option_strings}
+    typed = [name for several in options._TYPES.values() for name in several.split()]
+    assert len(set(typed)) == len(typed)
+    assert {*typed, *options._CHOICES, *options._DEFAULTS} <= names
 
 
 # --- out-of-core fits -------------------------------------------------------------------------------------------------
@@ -250,7 +258,7 @@ LINES = {
 ELSEWHERE = {"workers", "memory", "scheduler"}  # read where a fit becomes one out of core, see above
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"demo"}))
+@pytest.mark.parametrize("command", sorted(LINES))
 def test_every_option_of_a_command_is_read_when_it_runs(small, monkeypatch, command):
     tree = Tree(np.column_stack([[0, 8, 9, 10, 11, 12, 13], range(1, 8)]), names=[f"r{i}" for i in range(8)])
     tree.save("tree.npz")
@@ -265,6 +273,11 @@ def test_every_option_of_a_command_is_read_when_it_runs(small, monkeypatch, comm
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", watched)
     assert main(LINES[command].split()) == 0
     assert {action.dest for action in COMMANDS[command]._actions} - {"help"} - ELSEWHERE <= read
+
+
+def test_commands_that_are_not_run_here_are_the_demo_and_one_without_options():
+    assert set(COMMANDS) - set(LINES) == {"demo", "clear-cache"}
+    assert options_of("clear-cache") == []
 
 
 def test_every_option_of_the_demo_is_read():

@@ -66,6 +66,19 @@ def test_a_clustermap_and_an_explorer_are_drawn_from_a_stored_tree(folder):
     assert [column["name"] for column in data["annotations"]] == ["dose"]
 
 
+def test_a_condensed_tree_is_drawn_with_the_clusters_of_the_cut(folder):
+    def icicles(*words):
+        assert not main(["plot", "out/tree.npz", "--kind", "condensed_tree", "--output", "condensed.svg", *words])
+        drawn = (folder / "condensed.svg").read_text(encoding="utf-8")
+        assert {"width: points (40 at the top)", "cluster"} < set(re.findall(r"<!-- (.*?) -->", drawn))
+        shapes = re.search(r'id="PolyCollection_1">(.*?)</g>', drawn, re.DOTALL)[1]
+        return re.findall(r"fill: (#\w+);", shapes)
+
+    fine, coarse = icicles("--n-clusters", "3"), icicles("--n-clusters", "2", "--min-size", "15")
+    assert len(set(fine)) == 4  # three clusters, and grey above them
+    assert len(coarse) == 3 < len(fine)
+
+
 def test_mistakes_are_one_sentence(folder, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["plot", "out/tree.npz", "--kind", "clustermap"])
@@ -75,3 +88,6 @@ def test_mistakes_are_one_sentence(folder, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["plot", "out/tree.npz", "--annotate", "dose"])
     assert "--annotate goes with --kind clustermap" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["plot", "out/tree.npz", "x.csv", "--labels", "site", "--kind", "condensed_tree"])
+    assert "--kind condensed_tree shows clusters; leave out one" in capsys.readouterr().err

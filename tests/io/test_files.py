@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from hyphc.cli import main
 from hyphc.io import ColumnsError, read_points
-from hyphc.io.formats import _FOREIGN_HEADS, _FOREIGN_SUFFIXES
+from hyphc.io.formats import _FOREIGN
 from hyphc.similarity.inputs.mixed_types import MixedTable
 from scipy.spatial.distance import pdist, squareform
 
@@ -420,18 +420,20 @@ def test_columns_are_clustered_when_transposed(write):
 # --- formats that are not read, and packages that are not there -------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", _FOREIGN_SUFFIXES)
-def test_a_format_that_is_not_read_is_called_by_its_name(write, suffix):
-    what, remedy = _FOREIGN_SUFFIXES[suffix]
+@pytest.mark.parametrize(
+    ("suffix", "what", "remedy"),
+    [(suffix, what, remedy) for what, remedy, _, suffixes in _FOREIGN for suffix in suffixes.split()],
+)
+def test_a_format_that_is_not_read_is_called_by_its_name(write, suffix, what, remedy):
     with pytest.raises(ValueError, match="not read by hyphc") as caught:
         read_points(write(f"x{suffix}", "a,b\n1,2\n3,4\n"))
     assert what in str(caught.value)
     assert remedy in str(caught.value)
 
 
-@pytest.mark.parametrize("head", _FOREIGN_HEADS)
-def test_a_format_that_is_not_read_is_known_by_its_first_bytes(write, head):
-    with pytest.raises(ValueError, match="not read by hyphc"):
+@pytest.mark.parametrize(("head", "what"), [(head, what) for what, _, heads, _ in _FOREIGN for head in heads])
+def test_a_format_that_is_not_read_is_known_by_its_first_bytes(write, head, what):
+    with pytest.raises(ValueError, match=f"is {what} and not read by hyphc"):
         read_points(write("x.csv", head + b"\0" * 80))
 
 
@@ -466,8 +468,7 @@ def test_a_package_that_is_not_there_is_named_with_its_extra(write, monkeypatch,
         "zstandard": b"\x28\xb5\x2f\xfd" + b"\0" * 20,
         "networkx": b"<?xml version='1.0'?><graphml/>",
     }
-    for module in ("cell_values", "arrow", "h5ad", "compressed", "graphs"):
-        monkeypatch.setattr(f"hyphc.io.{module}.find_spec", lambda _: None)
+    monkeypatch.setattr("hyphc.io.sources.find_spec", lambda _: None)
     with pytest.raises(ValueError, match=rf"needs {package}; run: pip install 'hyphc\[{extra}\]'"):
         read_points(write(name, heads[package]))
 

@@ -111,7 +111,7 @@ def test_a_hop_that_is_no_call_is_refused(hop):
             "tree/cut.py",
             "cut",
         ),  # a function that a parameter's class has as a method
-        ("cli/__init__.py", "_run", "cli/score.py", "run_score"),  # by the name that the parser gives
+        ("cli/__init__.py", "_run", "cli/report.py", "run_score"),  # by the name that the parser gives
         ("tree/core.py", "explore", "_runtime/lazy_import.py", "import_lazily"),
     ],
     ids=":".join,

@@ -177,6 +177,6 @@ def test_cut_refuses_extensions_that_promise_something_else(tmp_path, capsys, mo
     Tree([[0, 1]]).save(tmp_path / "t.npz")
     assert main(["cut", str(tmp_path / "t.npz"), "--output", str(tmp_path / "c.ods")]) == 1
     assert "end it in .csv or .xlsx" in capsys.readouterr().err
-    monkeypatch.setattr("hyphc.cli.outputs.find_spec", lambda _: None)
+    monkeypatch.setattr("hyphc.io.sources.find_spec", lambda _: None)
     assert main(["cut", str(tmp_path / "t.npz"), "--output", str(tmp_path / "c.xlsx")]) == 1
     assert "pip install 'hyphc[excel]'" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hyphc import HypHC, Tree, dendrogram_purity
+from hyphc.cli import cache
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
@@ -18,6 +19,12 @@ pytestmark = pytest.mark.usefixtures("quick_certificate")
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Run:
     return Run(tmp_path_factory.mktemp("examples"))
+
+
+@pytest.fixture(autouse=True)
+def _keep_kernels(tmp_path, monkeypatch):
+    """``hyphc clear-cache`` finds an empty package, so that the other tests need not compile again."""
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path)
 
 
 @pytest.mark.parametrize(

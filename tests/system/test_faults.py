@@ -170,7 +170,7 @@ def pressed_during_the_fit(monkeypatch, *numbers: int) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_ended_fit_writes_its_tree_and_makes_no_certificate(number, code, scene, monkeypatch, capsys):
     pressed_during_the_fit(monkeypatch, number)
-    monkeypatch.setattr("hyphc.cli.fit_files.score", None)
+    monkeypatch.setattr("hyphc.cli.report.score", None)
     with default_interrupts():
         assert fit() == code
     assert "the best tree found until then was written" in capsys.readouterr().err

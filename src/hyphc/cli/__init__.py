@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _handle_sigterm():
             return _run(arguments)
     except BrokenPipeError:
-        # Python would complain once more when it flushes at exit
+        # otherwise Python prints another error when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
     except KeyboardInterrupt as interrupt:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from .._runtime.sanitize import is_blank
 from ..fit.constraints import Constraints, groups_of
-from ..io import ColumnsError, Points
-from ..io.trees import read_multifurcating
+from ..io import Points
+from ..io.trees import find_rows, read_multifurcating
 from .common import leaf_names, name_options
 
 # Options that name a column.
@@ -55,14 +55,13 @@ def constraint_note(constraints: Constraints, n: int) -> str:
     """Return one line on the constraints of the tree and its clusters."""
     known = constraints.resolve(n)
     n_classes, n_known = len(np.unique(known.classes[known.classes >= 0])), int((known.classes >= 0).sum())
+    n_required = known.constraint_tree.n_inner - 1
     together = [group for group in known.together if len(group) > 1]
     parts = [
         f"{_many(len(together), 'group')} of rows that stay together" if together else "",
         f"{_many(len(known.apart), 'group')} of rows that are kept apart" if known.apart else "",
         f"{_many(n_known, 'row')} of {_many(n_classes, 'class')} that never mix" if n_known else "",
-        f"{_many(max(0, known.constraint_tree.n_inner - 1), 'required cluster')}"
-        if known.constraint_tree.n_inner > 1
-        else "",
+        _many(n_required, "required cluster") if n_required > 0 else "",
         "an order of the rows that all clusters keep" if known.order is not None else "",
     ]
     return f"known: {'; '.join(filter(None, parts)) or 'nothing, the cells are empty'}"
@@ -97,9 +96,8 @@ def _order(points: Points, values: list[str]) -> npt.NDArray[np.generic]:
             return np.array(values).astype(kind)
         except ValueError:
             continue
-    raise ValueError(
-        f"{points.source}: --order needs a column of numbers or of dates such as 2024-05-31; got {values[0]!r}."
-    )
+    needed = "--order needs a column of numbers or of dates such as 2024-05-31"
+    raise ValueError(f"{points.source}: {needed}; got {values[0]!r}.")
 
 
 def _read_required(path: str, points: Points) -> list[list[int]]:
@@ -107,26 +105,14 @@ def _read_required(path: str, points: Points) -> list[list[int]]:
     family = read_multifurcating(path)
     rows = list(range(points.n)) if family.names is None else _rows_named(path, points, family.names)
     if family.names is None and family.n_leaves != points.n:
-        raise ValueError(
-            f"{path} has {family.n_leaves} leaves without names and {points.source} {points.n} rows; they must be as many."
-        )
+        counts = f"{family.n_leaves} leaves without names and {points.source} {points.n} rows"
+        raise ValueError(f"{path} has {counts}; they must be as many.")
     return [[rows[leaf] for leaf in group] for group in groups_of(family)]
 
 
 def _rows_named(path: str, points: Points, leaves: Sequence[str]) -> list[int]:
-    names = leaf_names(points)
-    if names is None:
-        raise ColumnsError(
-            f"{path} calls its leaves by names and the data has none; choose the column that has them as names.",
-            "names",
-        )
-    row = {name: i for i, name in enumerate(names)}
-    odd = next((leaf for leaf in leaves if leaf not in row), None)
-    if odd is not None:
-        raise ColumnsError(
-            f"{path} has a leaf {odd!r} that the data does not name; choose another column as names.", "names"
-        )
+    rows = find_rows(path, leaves, leaf_names(points))
     if len(set(leaves)) < len(leaves):
         twice = next(leaf for k, leaf in enumerate(leaves) if leaf in leaves[:k])
         raise ValueError(f"{path} has two leaves called {twice!r}; each row can be in it once.")
-    return [row[leaf] for leaf in leaves]
+    return rows

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +16,14 @@ import scipy.sparse as sp
 from .. import baselines, datasets
 from .._runtime.atomic_write import atomic_write
 from ..datasets.catalogue import BUNDLED, GRAPHS, TABLES
-from ..datasets.load import DATA_VARIABLE, homes
+from ..datasets.load import DATA_VARIABLE, files_of, find_home
 from ..estimator import HypHC
 from ..io import write_tree
 from ..scores.bounds import cost_bounds
 from ..scores.costs import dasgupta_cost, dendrogram_purity
 from ..similarity import Similarity, as_similarity, standardize
 from ..tree import Tree
-from .outputs import require_writable_file, require_writable_folder
+from .outputs import require_suffix, require_writable_file, require_writable_folder, write_csv
 from .report import describe_cluster_number
 
 
@@ -56,29 +52,24 @@ def _shape(name: str) -> tuple[int, str]:
 def _at_hand(name: str) -> str:
     if name in BUNDLED:
         return "yes, with scikit-learn"
-    for home in homes(None):
-        if all((home / file).is_file() for file in _files(name)):
-            return f"yes, in {home}"
+    home = find_home(name)
+    if home is not None:
+        return f"yes, in {home}"
     if name == "iris":
         return "yes, with scikit-learn"
     if name in TABLES:
         return "no, fetched from OpenML when asked for"
-    return f"no, put {_files(name)[0]} into a folder and set {DATA_VARIABLE} to it"
+    return f"no, put {files_of(name)[0]} into a folder and set {DATA_VARIABLE} to it"
 
 
 def _write(name: str, file: str) -> None:
     path = Path(file)
-    if path.suffix.lower() not in _DELIMITERS:
-        raise ValueError(f"{file} ends in {path.suffix or 'no extension'}; end it in .csv or .tsv.")
+    require_suffix(path, *_DELIMITERS)
     require_writable_file(path)
     dataset = _load(name)
     header, rows = _edge_rows(dataset.data) if sp.issparse(dataset.data) else _table_rows(dataset)
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
     with atomic_write(path) as target:
-        target.write(text.getvalue().encode())
+        target.write(write_csv(header, rows, _DELIMITERS[path.suffix.lower()]).encode())
     hint = " --graph" if sp.issparse(dataset.data) else ""
     print(f"wrote {file}: {', '.join(header[:3])}{', …' if len(header) > 3 else ''}")
     print(f"next: hyphc fit {file}{hint}")
@@ -91,27 +82,21 @@ def _load(name: str) -> datasets.Dataset:
     try:
         return datasets.load(name)
     except FileNotFoundError:
-        files = " and ".join(_files(name))
-        raise ValueError(
-            f"data set {name} is not at hand and could not be fetched; set {DATA_VARIABLE} to a folder with {files}."
-        ) from None
-
-
-def _files(name: str) -> list[str]:
-    return [f"graphs/{name}.npz"] if name in GRAPHS else [f"{name}/{file}" for file in TABLES[name].files]
+        remedy = f"set {DATA_VARIABLE} to a folder with {' and '.join(files_of(name))}"
+        raise ValueError(f"data set {name} is not at hand and could not be fetched; {remedy}.") from None
 
 
 def _table_rows(dataset: datasets.Dataset) -> tuple[list[str], Iterable[Any]]:
-    """Yield names if there are any, features, and the label as text."""
-    features = dataset.data.tolist()
-    header, columns = list(dataset.feature_names or map(str, range(1, dataset.data.shape[1] + 1))), [features]
+    """Return a header and rows: names if there are any, features, and the label as text."""
+    header = list(dataset.feature_names or map(str, range(1, dataset.data.shape[1] + 1)))
+    columns = dataset.data.T.tolist()
     if dataset.names is not None:
-        header, columns = ["name", *header], [[[name] for name in dataset.names], *columns]
+        header, columns = ["name", *header], [dataset.names, *columns]
     if dataset.labels is not None:
-        _, codes = np.unique(dataset.labels, return_inverse=True)
-        words = dataset.class_names or tuple(map(str, np.unique(dataset.labels).tolist()))
-        header, columns = [*header, "label"], [*columns, [[words[code]] for code in codes.tolist()]]
-    return header, (list(chain.from_iterable(parts)) for parts in zip(*columns, strict=True))
+        classes, codes = np.unique(dataset.labels, return_inverse=True)
+        words = dataset.class_names or tuple(map(str, classes.tolist()))
+        header, columns = [*header, "label"], [*columns, [words[code] for code in codes.tolist()]]
+    return header, zip(*columns, strict=True)
 
 
 def _edge_rows(adjacency: Any) -> tuple[list[str], Iterable[Any]]:
@@ -122,7 +107,7 @@ def _edge_rows(adjacency: Any) -> tuple[list[str], Iterable[Any]]:
 
 def run_demo(arguments: argparse.Namespace) -> None:
     """Cluster the digits, write the tree and its explorer, and compare what trees of several methods cost."""
-    folder: Path = arguments.output
+    folder: Path = arguments.output or Path("hyphc-demo")
     require_writable_folder(folder)
     digits = datasets.load("digits")
     model = HypHC(random_state=arguments.seed, verbose=int(sys.stderr.isatty())).fit(digits.data)
@@ -171,10 +156,9 @@ def _write_demo(model: HypHC, digits: datasets.Dataset, folder: Path) -> None:
 
 
 def _methods(seed: int) -> dict[str, Callable[[Similarity], Tree]]:
-    verbose = int(sys.stderr.isatty())
-
-    def hyphc(similarity: Similarity, refine: bool) -> Tree:
-        return HypHC(refine=refine, random_state=seed, verbose=verbose).fit(similarity).tree_
+    def fit(refine: bool) -> Callable[[Similarity], Tree]:
+        model = HypHC(refine=refine, random_state=seed, verbose=int(sys.stderr.isatty()))
+        return lambda similarity: model.fit(similarity).tree_
 
     return {
         "random tree": lambda similarity: baselines.random_tree(similarity, random_state=seed),
@@ -182,8 +166,8 @@ def _methods(seed: int) -> dict[str, Callable[[Similarity], Tree]]:
         "complete linkage": baselines.complete_linkage,
         "Ward linkage": baselines.ward_linkage,
         "average linkage": baselines.average_linkage,
-        "HypHC, continuous": partial(hyphc, refine=False),
-        "HypHC": partial(hyphc, refine=True),
+        "HypHC, continuous": fit(refine=False),
+        "HypHC": fit(refine=True),
     }
 
 

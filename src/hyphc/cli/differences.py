@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..io import Points
-from ..io.missing import dense_values
+from ..io.points import dense_values
 from ..scores.differences import Difference, Differences, differences
 from ..similarity.inputs.mixed_types import MixedTable
 from ..tree import Tree
+from .outputs import write_csv
 
 UP_TO = 20_000_000  # values of the table: some ten seconds
 TOP_COLUMNS = 3
 
 
+@dataclass(frozen=True, eq=False)
 class ClusterDifferences:
     """Columns by which each cluster of a cut differs from all other rows, and those that separate the sides of splits."""
 
-    def __init__(self, tree: Tree, points: Points, clusters: Sequence[int]) -> None:
-        names = points.columns or [f"column {c + 1}" for c in range(points.data.shape[1])]
-        if len(set(names)) < len(names):
-            names = [f"feature {c}" for c in range(len(names))]
-        table = dict(zip(names, _columns(points.data), strict=True))
-        self.tree, self.clusters = tree, list(clusters)
-        self.from_rest: Differences = differences(tree, table, compare="rest")
-        self.of_parts: Differences = differences(tree, table, compare="parts")
+    tree: Tree
+    clusters: Sequence[int]
+    from_rest: Differences
+    of_parts: Differences
 
     def describe(self) -> list[str]:
         """Describe each cluster by its most distinctive columns; a star marks a significant difference."""
-        return [
-            ", ".join(map(_describe_difference, self.from_rest.of(node)[:TOP_COLUMNS])) or "–" for node in self.clusters
-        ]
+        found = [self.from_rest.of(node)[:TOP_COLUMNS] for node in self.clusters]
+        return [", ".join(map(_describe_difference, most)) or "–" for most in found]
 
     def note(self) -> str:
         """Return the meaning of the star."""
@@ -47,23 +43,22 @@ class ClusterDifferences:
 
     def csv(self) -> str:
         """Return a row for each pair of a cluster, or a split above them, and a column."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["compared", "cluster", "node", "rows", "other_rows", "rank", *Difference._fields])
-        sizes, n = self.tree.sizes, self.tree.n_leaves
+        tree, n = self.tree, self.tree.n_leaves
+        rows: list[list[object]] = []
         for cluster, node in enumerate(self.clusters):
-            counts = [sizes[node], n - sizes[node]]
-            self._write(writer, ["cluster and rest", cluster], counts, self.from_rest, node)
-        for node in _above(self.tree, self.clusters):
-            one, other = self.tree.children[node - n]
-            self._write(writer, ["parts of a split", ""], [sizes[one], sizes[other]], self.of_parts, node)
-        return text.getvalue()
+            size = int(tree.sizes[node])
+            rows += _rows(["cluster and rest", cluster, node, size, n - size], self.from_rest, node)
+        for node in _above(tree, self.clusters):
+            rows += _rows(
+                ["parts of a split", "", node, *tree.sizes[tree.children[node - n]].tolist()], self.of_parts, node
+            )
+        return write_csv(["compared", "cluster", "node", "rows", "other_rows", "rank", *Difference._fields], rows)
 
-    @staticmethod
-    def _write(writer: object, first: list[object], counts: list[int], found: Differences, node: int) -> None:
-        for row in found.rows([node]):
-            figures = [f"{value:.6g}" if isinstance(value, float) else value for value in list(row.values())[2:]]
-            writer.writerow([*first, node, *map(int, counts), row["rank"], *figures])  # type: ignore[attr-defined]
+
+def _rows(first: list[object], found: Differences, node: int) -> Iterator[list[object]]:
+    for row in found.rows([node]):
+        figures = [f"{value:.6g}" if isinstance(value, float) else value for value in list(row.values())[2:]]
+        yield [*first, row["rank"], *figures]
 
 
 def cluster_differences(tree: Tree, points: Points, clusters: Sequence[int]) -> ClusterDifferences | None:
@@ -71,7 +66,12 @@ def cluster_differences(tree: Tree, points: Points, clusters: Sequence[int]) -> 
     values = dense_values(points.data)
     if points.kind != "features" or values is None or values.size > UP_TO:
         return None
-    return ClusterDifferences(tree, points, clusters)
+    names = points.columns or [f"column {c + 1}" for c in range(points.data.shape[1])]
+    if len(set(names)) < len(names):
+        names = [f"feature {c}" for c in range(len(names))]
+    table = dict(zip(names, _columns(points.data), strict=True))
+    from_rest, of_parts = differences(tree, table, compare="rest"), differences(tree, table, compare="parts")
+    return ClusterDifferences(tree, list(clusters), from_rest, of_parts)
 
 
 def _columns(data: Any) -> list[Any]:

@@ -13,14 +13,12 @@ from .._runtime.user_warnings import collect_warnings
 from ..estimator import HypHC
 from ..fit.constraints import Constraints
 from ..similarity import Similarity
-from ..tree.prunings import CONDENSED
-from .annotations import read_annotations
-from .common import build_similarity, check_usage, nuisance_notes, print_note, print_notes, print_warning, read_data
+from .common import build_similarity, check_usage, cluster_parameters, nuisance_notes, read_data
 from .constraints import build_constraints, constraint_columns, constraint_note
-from .fit_files import Assessment, Fitted, assess, assess_cost, write_all, write_tree_alone
+from .fit_files import Assessment, Fitted, assess, assess_cost, check_h5ad, write_all, write_tree_alone
 from .fit_out_of_core import run_fit_out_of_core
-from .h5ad_output import check_h5ad_output, write_h5ad_output
-from .outputs import report_kept_checkpoint, require_writable_folder
+from .outputs import print_note, print_notes, print_warning, report_kept_checkpoint, require_writable_folder
+from .pictures import read_annotations
 from .report import describe_cluster_number, describe_joined, print_rows
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -31,9 +29,10 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     check_usage(arguments)
     if arguments.resample is not None and arguments.support is None:
         arguments.parser.error("--resample is about --support; say how many refits, for instance --support 100")
-    folder = arguments.output or Path(_default_folder(arguments.file))
+    folder = arguments.output or Path("hyphc-output" if arguments.file == "-" else f"{Path(arguments.file).stem}-hyphc")
     require_writable_folder(folder)
-    check_h5ad_output(arguments)
+    if arguments.h5ad is not None:
+        check_h5ad(arguments)
     if arguments.scheduler or arguments.workers or arguments.memory:
         run_fit_out_of_core(arguments, folder)
         return None
@@ -42,14 +41,14 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     _check_clusters(arguments, points.n)
     known = build_constraints(arguments, points)
     similarity, notes = build_similarity(points, arguments)
-    notes += (
-        () if arguments.features or points.kind != "features" else tuple(nuisance_notes(points.columns, points.data))
-    )
-    notes += () if known is None else (constraint_note(known, points.n),)
+    if points.kind == "features" and not arguments.features:
+        notes += tuple(nuisance_notes(points.columns, points.data))
+    if known is not None:
+        notes += (constraint_note(known, points.n),)
     print_notes(points, notes)
     with report_kept_checkpoint(arguments.checkpoint):
         model = _fit_model(arguments, similarity, known)
-    plan = replace(model.plan_, rows="")  # the notes have said it
+    plan = replace(model.plan_, rows="")  # in the notes already
     fitted = Fitted(arguments, points, (*points.notes, *notes), f"plan: {plan}", model, beside, known)
     print_note(fitted.plan)
     print_note(f"clusters: {describe_cluster_number(model)}{describe_joined(model)}")
@@ -87,7 +86,6 @@ def _write_and_report(fitted: Fitted, assessment: Assessment, folder: Path) -> N
     print()
     print_rows(assessment.rows)
     names = write_all(fitted, assessment, folder)
-    write_h5ad_output(fitted.arguments, fitted.model, fitted.tree(assessment.sure))
     print(f"\nwrote {folder}: {', '.join(names)}")
     print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
 
@@ -103,18 +101,12 @@ def _check_clusters(arguments: argparse.Namespace, n: int) -> None:
 
 
 def _fit_model(arguments: argparse.Namespace, similarity: Similarity, known: Constraints | None) -> HypHC:
-    verbose = int(sys.stderr.isatty())
     model = HypHC(
-        arguments.n_clusters,
-        criterion=arguments.criterion or CONDENSED,
-        min_size=arguments.min_size,
-        outliers=arguments.outliers,
         constraints=known,
-        effort=arguments.effort,
         time_budget=arguments.time_budget,
         checkpoint=arguments.checkpoint,
-        random_state=arguments.seed,
-        verbose=verbose,
+        verbose=int(sys.stderr.isatty()),
+        **cluster_parameters(arguments),
     )
     with collect_warnings(_report_unless_interrupted):
         return model.fit(similarity)
@@ -124,7 +116,3 @@ def _report_unless_interrupted(message: str) -> None:
     """Print a warning, unless it is the interrupt that ``_write_results`` reports itself."""
     if not message.startswith("Interrupted"):
         print_warning(message)
-
-
-def _default_folder(file: str) -> str:
-    return "hyphc-output" if file == "-" else f"{Path(file).stem}-hyphc"

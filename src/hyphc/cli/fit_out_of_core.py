@@ -15,10 +15,9 @@ from .._runtime.memory import n_bytes
 from ..io.block_columns import BlockColumns, read_block_columns
 from ..io.columns import ColumnSelection
 from ..out_of_core.job import METRICS
-from ..tree.prunings import CONDENSED
-from .common import name_options, nuisance_notes, print_note
+from .common import auto_parameters, cluster_parameters, name_options, nuisance_notes
 from .options import given_options
-from .outputs import report_kept_checkpoint
+from .outputs import print_note, report_kept_checkpoint
 from .report import agreement_row, print_rows
 
 # Options that an out-of-core fit supports. Every other option of the parser is refused, so that none is ignored.
@@ -34,7 +33,6 @@ _REASONS = {
     "impute": "write the file with the values filled in",
 }
 _OTHERWISE = "leave it out, or fit in memory, without --workers, --memory and --scheduler"
-SCALES: dict[str | None, str | bool] = {None: "auto", "auto": "auto", "yes": True, "no": False}
 
 
 def run_fit_out_of_core(arguments: argparse.Namespace, folder: Path) -> None:
@@ -73,11 +71,10 @@ def check_out_of_core(arguments: argparse.Namespace) -> None:
 
 def _print_columns(arguments: argparse.Namespace, chosen: BlockColumns) -> None:
     print(f"{arguments.file}: {chosen.rows.shape[0]} rows")
-    asked = arguments.features is not None
-    notes = (
-        () if asked else nuisance_notes(chosen.columns, chosen.head(), " or compare the clusters with it by --labels")
-    )
-    for note in (*chosen.notes, *notes):
+    notes = list(chosen.notes)
+    if arguments.features is None:
+        notes += nuisance_notes(chosen.columns, chosen.head(), " or compare the clusters with it by --labels")
+    for note in notes:
         print_note(note)
 
 
@@ -85,19 +82,12 @@ def _fit_model(arguments: argparse.Namespace, chosen: BlockColumns, storage: str
     from ..dask import DaskHypHC
 
     return DaskHypHC(
-        arguments.n_clusters,
         metric=arguments.metric or "auto",
-        n_neighbors=arguments.n_neighbors,
-        scale=True if arguments.standardize else SCALES[arguments.scale],
-        background=arguments.background,
-        criterion=arguments.criterion or CONDENSED,
-        min_size=arguments.min_size,
-        outliers=arguments.outliers,
-        effort=arguments.effort,
-        random_state=arguments.seed,
         storage=storage,
         verbose=1,
         client=client,
+        **auto_parameters(arguments),
+        **cluster_parameters(arguments),
     ).fit(chosen.rows)
 
 

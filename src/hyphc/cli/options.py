@@ -1,10 +1,14 @@
-"""Groups of options that several commands share, and the types of their values."""
+"""Tables of options that several commands share, and the types of their values."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+# Options with their placeholders to help texts; a title to options under it; another name to options of which one may be given.
+Options: TypeAlias = Mapping[str, "str | Options"]
 
 
 class Choices:
@@ -41,115 +45,155 @@ def criteria() -> Iterable[str]:
     return CRITERIA
 
 
-def whole(least: int) -> Any:
+def whole(least: int) -> Callable[[str], int]:
+    """Return a converter of whole numbers; argparse uses the name of a converter in its errors."""
+
     def convert(text: str) -> int:
         value = int(text)
         if value < least:
             raise argparse.ArgumentTypeError(f"{value} is too small; give a whole number of at least {least}")
         return value
 
-    convert.__name__ = "whole number"  # argparse names the type in its message about other text
+    convert.__name__ = "whole number"
     return convert
 
 
-def positive(what: str) -> Callable[[str], float]:
-    """Return a converter of numbers above 0; argparse uses its name in errors."""
+def number(what: str, *, zero: bool = False) -> Callable[[str], float]:
+    """Return a converter of finite numbers above 0, or of at least 0 if ``zero``."""
 
     def convert(text: str) -> float:
         value = float(text)
-        if not 0 < value < float("inf"):
-            raise argparse.ArgumentTypeError(f"{text} is not a positive {what}")
+        if not (0 < value < float("inf") or (zero and value == 0)):
+            raise argparse.ArgumentTypeError(f"{text} is not a {what}")
         return value
 
     convert.__name__ = what
     return convert
 
 
-def strength(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a number of at least 0")
-    return value
-
-
 def column_list(text: str) -> tuple[str, ...]:
+    """Return the columns of a list separated by commas."""
     return tuple(column.strip() for column in text.split(","))
 
 
-def add_columns(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what the file holds")
-    group.add_argument(
-        "--features",
-        type=column_list,
-        metavar="COL,COL",
-        help="columns to cluster by, as names, numbers, ranges such as 2-61 or patterns such as 'sample_*' (default: all "
-        "columns of numbers)",
-    )
-    group.add_argument(
-        "--exclude", type=column_list, metavar="COL,COL", help="columns not to cluster by, in the same form"
-    )
-    group.add_argument(
-        "--labels",
-        metavar="COL",
-        help="known groups, for the purity of the tree; not used for clustering; rows without one are not scored",
-    )
-    group.add_argument(
-        "--names", metavar="COL", help="names of the rows (default: the first text column with distinct values)"
-    )
-    group.add_argument(
-        "--categories",
-        type=column_list,
-        metavar="COL,COL",
-        help="categorical columns to cluster by as well, in the same form",
-    )
-    missing = group.add_mutually_exclusive_group()
-    missing.add_argument("--drop-missing", action="store_true", help="leave out rows with missing values")
-    missing.add_argument(
-        "--impute",
-        action="store_true",
-        help="replace missing values by column means, or by the most frequent category (default: the metric auto skips them, "
-        "other metrics raise an error)",
-    )
-    group.add_argument("--transpose", action="store_true", help="cluster the columns, not the rows")
-    group.add_argument("--precomputed", action="store_true", help="the numbers are similarities, a square table")
-    group.add_argument(
-        "--distances", action="store_true", help="the numbers are distances, a square table or SciPy's condensed form"
-    )
-    group.add_argument(
-        "--graph",
-        action="store_true",
-        help="the file lists edges (two nodes and perhaps a weight a line), or is a matrix of them",
-    )
-    group.add_argument(
-        "--directed",
-        metavar="HOW",
-        choices=Choices(directed_choices),
-        help="for directed edges or similarities: combine both weights by %(choices)s (default: an error if they differ)",
-    )
-    group.add_argument(
-        "--sheet", metavar="SHEET", help="sheet of an Excel file, by name or number (default: the first)"
-    )
-    group.add_argument(
-        "--header",
-        type=whole(1),
-        metavar="ROW",
-        help="line with the column names of a text table or an Excel file, from 1; lines above it are skipped (default: the "
-        "first line, if it has names)",
-    )
-    group.add_argument("--obsm", metavar="KEY", help="embedding of an AnnData file, such as X_pca (default: X)")
-    group.add_argument(
-        "--sequence-distance",
-        choices=("p", "jukes-cantor"),
-        default="p",
-        help="distance of aligned FASTA sequences: p-distance or Jukes-Cantor (default: %(default)s)",
-    )
+# Types, choices and defaults of the options; one that is not here and has no placeholder is a flag.
+_TYPES: dict[Callable[[str], Any], str] = {
+    column_list: "--features --exclude --categories --annotate",
+    whole(1): "--header --n-neighbors --n-clusters --max-size --min-size --support --workers",
+    whole(0): "--seed --differences",
+    float: "--height",
+    number("number of at least 0", zero=True): "--background",
+    number("positive number"): "--effort",
+    number("positive number of seconds"): "--time-budget",
+    Path: "--output --h5ad output",
+}
+_CHOICES: dict[str, Iterable[str]] = {
+    "--directed": Choices(directed_choices),
+    "--sequence-distance": ("p", "jukes-cantor"),
+    "--metric": Choices(metrics_of_rows),
+    "--scale": ("yes", "no", "auto"),
+    "--criterion": Choices(criteria),
+    "--outliers": ("join", "label"),
+    "--resample": ("columns", "rows", "edges"),
+    "--kind": ("both", "disk", "dendrogram", "condensed_tree", "clustermap"),
+}
+_DEFAULTS = {"--sequence-distance": "p", "--outliers": "join", "--kind": "both", "--effort": 1.0, "--differences": 5}
+_DEFAULTS |= {"--seed": 0}
+
+# Headings of options in help texts, with what stands below them.
+TITLES = {
+    "what the file holds": None,
+    "similarity of rows": None,
+    "constraints": "Empty cells constrain nothing. Contradictions are reported with their rows.",
+    "rows beyond memory or one machine": "NPY, Parquet or Zarr files are then fitted out of core with Dask (pip install "
+    "'hyphc[dask]').\nThe results are labels.npy and checkpoint/tree. An interrupt keeps the checkpoint: the same\n"
+    "command with the same --output resumes the fit. Unsupported options are an error.",
+}
+COLUMNS: dict[str, str | Options] = {
+    "--features COL,COL": "columns to cluster by, as names, numbers, ranges such as 2-61 or patterns such as 'sample_*' "
+    "(default: all columns of numbers)",
+    "--exclude COL,COL": "columns not to cluster by, in the same form",
+    "--labels COL": "known groups, for the purity of the tree; not used for clustering; rows without one are not scored",
+    "--names COL": "names of the rows (default: the first text column with distinct values)",
+    "--categories COL,COL": "categorical columns to cluster by as well, in the same form",
+    "missing values": {
+        "--drop-missing": "leave out rows with missing values",
+        "--impute": "replace missing values by column means, or by the most frequent category (default: the metric auto skips "
+        "them, other metrics raise an error)",
+    },
+    "--transpose": "cluster the columns, not the rows",
+    "--precomputed": "the numbers are similarities, a square table",
+    "--distances": "the numbers are distances, a square table or SciPy's condensed form",
+    "--graph": "the file lists edges (two nodes and perhaps a weight a line), or is a matrix of them",
+    "--directed HOW": "for directed edges or similarities: combine both weights by %(choices)s (default: an error if they "
+    "differ)",
+    "--sheet SHEET": "sheet of an Excel file, by name or number (default: the first)",
+    "--header ROW": "line with the column names of a text table or an Excel file, from 1; lines above it are skipped (default: "
+    "the first line, if it has names)",
+    "--obsm KEY": "embedding of an AnnData file, such as X_pca (default: X)",
+    "--sequence-distance": "distance of aligned FASTA sequences: p-distance or Jukes-Cantor (default: %(default)s)",
+}
+SIMILARITY: Options = {
+    "--metric METRIC": "one of %(choices)s (default: auto, nearest neighbours with a weak background)",
+    "--n-neighbors K": "neighbours of each row (default of auto: 15); with cosine, a correlation or a distance: cluster their "
+    "graph alone",
+    "--scale": "for auto: standardise columns or not (default: auto, decided from the columns)",
+    "--background B": "for auto: strength of the background, which orders merges of distant groups (default: 0.0001)",
+    "--standardize": "standardise columns to mean 0 and standard deviation 1; with auto the same as --scale yes",
+}
+CONSTRAINTS: Options = {
+    "--must-link COL": "rows with the same value stay together: a cluster, never cut",
+    "--cannot-link COL": "rows with the same value are never in one flat cluster",
+    "--classes COL": "rows with different values are never in one flat cluster",
+    "--order COL": "numbers or dates; every cluster is contiguous in this order",
+    "--constraint-tree FILE": "each cluster of this tree, for instance each pair of parentheses of a Newick file, is one of the "
+    "result; rows that it does not name are in none of them",
+}
+WORKERS: Options = {
+    "--workers N": "number of worker processes on this machine",
+    "--memory SIZE": "memory of each worker, such as 2GB; without --workers there is one",
+    "--scheduler ADDRESS": "address of a Dask scheduler, such as tcp://head:8786",
+}
+ANNOTATE: dict[str, str | Options] = {
+    "--annotate COLUMNS": "columns shown beside the tree but not used for clustering: classes or numbers; not from standard "
+    "input"
+}
+CRITERION: Options = {
+    "--criterion CRITERION": "which K clusters: %(choices)s (default: condensed)",
+    "--min-size M": "minimum cluster size",
+}
+SEED: Options = {"--seed SEED": "seed of all random choices (default: %(default)s)"}
+TREE: Options = {"tree TREE": "NPZ, Newick, JSON or linkage NPY"}
+
+
+def add_options(parser: argparse._ActionsContainer, options: Options) -> None:
+    """Add options to a parser or to a group of its options."""
+    for name, about in options.items():
+        if isinstance(about, str):
+            parser.add_argument(name.split()[0], help=about, **_settings(*name.split()))
+        elif name in TITLES:
+            add_options(parser.add_argument_group(name, TITLES[name]), about)
+        else:
+            add_options(parser.add_mutually_exclusive_group(), about)
+
+
+def _settings(name: str, *shown: str) -> dict[str, Any]:
+    """Return the arguments of ``add_argument`` for an option and its placeholders; that of an optional one is in brackets."""
+    if not shown and name not in _CHOICES:
+        return {"action": "store_true"}
+    settings: dict[str, Any] = {"choices": _CHOICES.get(name), "default": _DEFAULTS.get(name)}
+    settings |= {"type": next((kind for kind, names in _TYPES.items() if name in names.split()), None)}
+    if len(shown) > 1:
+        return settings | {"nargs": len(shown), "metavar": shown}
+    if shown and shown[0].startswith("["):
+        return settings | {"nargs": "?", "metavar": shown[0].strip("[]")}
+    return settings | {"metavar": shown[0] if shown else None}
 
 
 def data_options() -> list[str]:
     """Return the names of all options that describe how DATA is read."""
     parser = argparse.ArgumentParser(add_help=False)
-    add_columns(parser)
-    add_annotations(parser)
+    add_options(parser, COLUMNS | ANNOTATE)
     return [action.dest for action in parser._actions]
 
 
@@ -161,113 +205,3 @@ def given_options(arguments: argparse.Namespace) -> dict[str, str]:
         for action in arguments.parser._actions
         if action.option_strings and values.get(action.dest, action.default) != action.default
     }
-
-
-def add_annotations(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--annotate",
-        type=column_list,
-        metavar="COLUMNS",
-        help="columns shown beside the tree but not used for clustering: classes or numbers; not from standard input",
-    )
-
-
-def add_similarity(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("similarity of rows")
-    group.add_argument(
-        "--metric",
-        metavar="METRIC",
-        choices=Choices(metrics_of_rows),
-        help="one of %(choices)s (default: auto, nearest neighbours with a weak background)",
-    )
-    group.add_argument(
-        "--n-neighbors",
-        type=whole(1),
-        metavar="K",
-        help="neighbours of each row (default of auto: 15); with cosine, a correlation or a distance: cluster their graph alone",
-    )
-    group.add_argument(
-        "--scale",
-        choices=("yes", "no", "auto"),
-        help="for auto: standardise columns or not (default: auto, decided from the columns)",
-    )
-    group.add_argument(
-        "--background",
-        type=strength,
-        metavar="B",
-        help="for auto: strength of the background, which orders merges of distant groups (default: 0.0001)",
-    )
-    group.add_argument(
-        "--standardize",
-        action="store_true",
-        help="standardise columns to mean 0 and standard deviation 1; with auto the same as --scale yes",
-    )
-
-
-def add_criterion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--criterion",
-        metavar="CRITERION",
-        choices=Choices(criteria),
-        help="which K clusters: %(choices)s (default: condensed)",
-    )
-    parser.add_argument("--min-size", type=whole(1), metavar="M", help="minimum cluster size")
-
-
-def add_outliers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--outliers",
-        choices=("join", "label"),
-        default="join",
-        help="rows that split off above the core of a cluster join it, or get the label -1 (default: %(default)s)",
-    )
-
-
-def add_seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=whole(0), default=0, help="seed of all random choices (default: %(default)s)")
-
-
-def add_known(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "constraints", "Empty cells constrain nothing. Contradictions are reported with their rows."
-    )
-    group.add_argument(
-        "--must-link", metavar="COL", help="rows with the same value stay together: a cluster, never cut"
-    )
-    group.add_argument("--cannot-link", metavar="COL", help="rows with the same value are never in one flat cluster")
-    group.add_argument("--classes", metavar="COL", help="rows with different values are never in one flat cluster")
-    group.add_argument("--order", metavar="COL", help="numbers or dates; every cluster is contiguous in this order")
-    group.add_argument(
-        "--constraint-tree",
-        metavar="FILE",
-        help="each cluster of this tree, for instance each pair of parentheses of a Newick file, is one of the result; rows that "
-        "it does not name are in none of them",
-    )
-
-
-def add_support(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--support",
-        type=whole(1),
-        metavar="N",
-        help="refit N times on resampled data, and report how often each cluster recurs; 100 is usual",
-    )
-    parser.add_argument(
-        "--resample",
-        choices=("columns", "rows", "edges"),
-        help="for --support: what is resampled (default: columns; edges of a graph; rows of a table of similarities)",
-    )
-
-
-def add_workers(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "rows beyond memory or one machine",
-        "NPY, Parquet or Zarr files are then fitted out of core with Dask (pip install 'hyphc[dask]').\n"
-        "The results are labels.npy and checkpoint/tree. An interrupt keeps the checkpoint: the same\n"
-        "command with the same --output resumes the fit. Unsupported options are an error.",
-    )
-    group.add_argument("--workers", type=whole(1), metavar="N", help="number of worker processes on this machine")
-    group.add_argument(
-        "--memory", metavar="SIZE", help="memory of each worker, such as 2GB; without --workers there is one"
-    )
-    group.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, such as tcp://head:8786")

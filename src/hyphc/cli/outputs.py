@@ -1,4 +1,4 @@
-"""Output files of commands: checks that they can be written, staging, and flat clusters as CSV or Excel."""
+"""Output of commands: checks that files can be written, staging, flat clusters as CSV or Excel, notes and warnings."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ import io
 import os
 import re
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from .._runtime.folder_lock import FolderLock
-from .._runtime.sanitize import cell, visible
+from .._runtime.sanitize import cell, truncate, visible
 from .._runtime.storage import is_address
+from ..io.sources import require_package
+
+if TYPE_CHECKING:
+    from ..io import Points
 
 STAGE = ".new."  # prefix of staging folders
 WAIT = 60.0  # seconds to wait for another process that moves its files to the same folder
+_NOTE_WIDTH = 106  # characters; with the column before it, a line of 120
 
 
 def require_writable_folder(folder: Path) -> None:
@@ -89,20 +96,18 @@ def report_kept_checkpoint(place: str | Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        size = 0 if place is None or is_address(str(place)) else _folder_size(Path(place))
+        files = [] if place is None or is_address(str(place)) else Path(place).rglob("*")
+        size = sum(path.stat().st_size for path in files if path.is_file())
         if str(interrupt) or place is None or not (size or is_address(str(place))):
             raise
-        large = f" ({_human_size(size)})" if size else ""
+        large = f" ({human_size(size)})" if size else ""
         raise type(interrupt)(
             f"no result was written, but the checkpoint was kept in {place}{large}: the same command goes on from there"
         ) from None
 
 
-def _folder_size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _human_size(n_bytes: int) -> str:
+def human_size(n_bytes: int) -> str:
+    """Return a number of bytes in a unit that suits it."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if n_bytes >= size:
             return f"{n_bytes / size:.1f} {unit}"
@@ -113,13 +118,19 @@ _WHOLE = re.compile("0|[1-9][0-9]{0,14}")  # more digits than 15 are lost in a s
 _NO_TEXT = (".xls", ".ods", ".parquet", ".feather", ".npy", ".npz", ".h5ad", ".json")  # formats that CSV is not
 
 
+def require_suffix(path: Path, *allowed: str) -> None:
+    """Raise unless the extension is one of these."""
+    if path.suffix.lower() not in allowed:
+        one_of = f"one of {', '.join(allowed)}" if len(allowed) > 2 else " or ".join(allowed)
+        raise ValueError(f"{path} ends in {path.suffix or 'no extension'}; end it in {one_of}.")
+
+
 def require_table_suffix(path: Path) -> None:
-    """Raise unless the extension is that of CSV or of Excel's .xlsx."""
-    suffix = path.suffix.lower()
-    if suffix in _NO_TEXT:
-        raise ValueError(f"{path} ends in {suffix}; end it in .csv or .xlsx.")
-    if suffix == ".xlsx" and find_spec("openpyxl") is None:
-        raise ValueError(f"{path} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
+    """Raise unless the extension may be that of CSV, or is that of Excel's .xlsx."""
+    if path.suffix.lower() in _NO_TEXT:
+        require_suffix(path, ".csv", ".xlsx")
+    if path.suffix.lower() == ".xlsx":
+        require_package(str(path), "an Excel file", "openpyxl", "excel")
 
 
 def format_excel(clusters: npt.NDArray[np.int64], names: tuple[str, ...] | None) -> bytes:
@@ -156,14 +167,19 @@ def format_csv(
     apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known. ``numbers`` are
     further columns.
     """
-    sure = None if support is None else _format_number(support)
     called, groups = (None if texts is None else tuple(map(cell, texts)) for texts in (names, labels))
-    present = _columns(clusters, called, groups, sure, rows)
-    present |= {title: _format_number(values) for title, values in numbers.items()}
+    columns = _columns(clusters, called, rows) | ({} if groups is None else {"label": groups})
+    figures = numbers if support is None else {"support": support, **numbers}
+    columns |= {title: _format_number(values) for title, values in figures.items()}
+    return write_csv(columns, zip(*columns.values(), strict=True))
+
+
+def write_csv(header: Iterable[str], rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
+    """Return a header and rows as CSV, or with another delimiter."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(present)
-    writer.writerows(zip(*present.values(), strict=True))
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
     return text.getvalue()
 
 
@@ -173,17 +189,26 @@ def _format_number(numbers: npt.NDArray[np.float64]) -> list[str]:
 
 
 def _columns(
-    clusters: npt.NDArray[np.int64],
-    names: Sequence[str] | None,
-    labels: Sequence[str] | None = None,
-    support: Sequence[str] | None = None,
-    rows: Sequence[int] | None = None,
+    clusters: npt.NDArray[np.int64], names: Sequence[str] | None, rows: Sequence[int] | None = None
 ) -> dict[str, Sequence[int] | Sequence[str]]:
-    columns = {
-        "row": range(1, len(clusters) + 1) if rows is None else rows,
-        "name": names,
-        "cluster": clusters.tolist(),
-        "label": labels,
-        "support": support,
-    }
+    columns = {"row": rows or range(1, len(clusters) + 1), "name": names, "cluster": clusters.tolist()}
     return {title: values for title, values in columns.items() if values is not None}
+
+
+def print_warning(message: str) -> None:
+    """Print a warning to standard error."""
+    print(f"hyphc: {visible(message)}", file=sys.stderr)
+
+
+def print_notes(points: Points, notes: Sequence[str]) -> None:
+    """Print what was read and what was inferred."""
+    print(f"{visible(points.source)}: {points.n} {'nodes' if points.kind == 'graph' else 'rows'}")
+    for note in (*points.notes, *notes):
+        print_note(note)
+
+
+def print_note(note: str) -> None:
+    """Print a note in two columns, its subject and its text."""
+    what, _, text = visible(truncate(note)).partition(": ")
+    lines = textwrap.wrap(text, _NOTE_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    print(f"  {what:<11} " + f"\n{'':14}".join(lines))

@@ -1,4 +1,4 @@
-"""``hyphc plot`` and ``hyphc explore``: plots and the explorer page of a tree."""
+"""``hyphc plot`` and ``hyphc explore``: plots and the explorer page of a tree, and columns shown beside it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import argparse
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .._runtime.atomic_write import atomic_write
-from ..io import Points, read_tree
-from ..io.missing import numeric_columns
+from ..io import Points, read_points, read_tree
+from ..io.points import numeric_columns
 from ..io.trees import row_numbers
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
-from .annotations import as_classes, column_label, read_annotations
-from .common import leaf_names, read_data, tree_for
+from .common import leaf_names, read_data, read_settings, tree_for
 from .options import data_options, given_options
-from .outputs import require_writable_file
+from .outputs import require_suffix, require_writable_file
 from .trees import require_weights
 
 PLOT_REMEDY = "pictures need matplotlib; run: pip install 'hyphc[plot]'"
@@ -35,8 +35,7 @@ def can_plot() -> bool:
 
 def require_picture(path: Path) -> None:
     """Raise before the work if the plot cannot be written or drawn."""
-    if path.suffix.lower() not in _PICTURES:
-        raise ValueError(f"{path} ends in {path.suffix or 'no extension'}; end it in one of {', '.join(_PICTURES)}.")
+    require_suffix(path, *_PICTURES)
     require_writable_file(path)
     if not can_plot():
         raise ValueError(f"{PLOT_REMEDY}.")
@@ -50,16 +49,16 @@ def run_plot(arguments: argparse.Namespace) -> None:
         arguments.parser.error("--kind clustermap shows DATA beside the tree; name that file after the tree")
     _check_colours(arguments)
     tree, points = _tree_and_points(arguments)
-    colours: dict[str, Any] = {"title": Path(arguments.tree).name if points is None else points.source}
+    look = Look(Path(arguments.tree).name if points is None else points.source)
     if points is not None and points.labels is not None:
-        colours |= {"labels": as_classes(points.labels), "label_name": column_label(arguments.labels)}
+        look = look._replace(labels=as_classes(points.labels), label_name=column_label(arguments.labels))
     if arguments.labels is None or arguments.kind == "clustermap":
-        colours |= {"clusters": _clusters(tree, arguments)}
+        look = look._replace(clusters=_clusters(tree, arguments))
     if arguments.kind == "clustermap":
         assert points is not None
-        draw_clustermap(tree, path, points, read_annotations(arguments, arguments.data), **colours)
+        draw_clustermap(tree, path, look, points, read_annotations(arguments, arguments.data))
     else:
-        draw(tree, path, kind=arguments.kind, **colours)
+        draw(tree, path, look, kind=arguments.kind, min_size=arguments.min_size)
     print(f"wrote {path}")
 
 
@@ -68,6 +67,8 @@ def _check_colours(arguments: argparse.Namespace) -> None:
     error = arguments.parser.error
     if arguments.kind == "clustermap":
         return
+    if arguments.kind == "condensed_tree" and arguments.labels is not None:
+        error("--labels is about colours of leaves, and --kind condensed_tree shows clusters; leave out one of them")
     if arguments.annotate:
         error("--annotate goes with --kind clustermap, which shows columns beside the tree; leave it out")
     for option, flag in given_options(arguments).items():
@@ -115,21 +116,32 @@ def _clusters(tree: Tree, arguments: argparse.Namespace) -> npt.NDArray[np.int64
     return tree.cut(n_clusters, criterion=criterion, min_size=arguments.min_size)
 
 
+class Look(NamedTuple):
+    """Title and colours of a picture: ``labels`` if they are given, else ``clusters``."""
+
+    title: str
+    clusters: npt.ArrayLike | None = None
+    labels: npt.ArrayLike | None = None
+    label_name: str = "label"
+
+    def fitted(self, tree: Tree) -> SimpleNamespace:
+        """Return the attributes of a fitted model that plots use."""
+        return SimpleNamespace(tree_=tree, labels_=self.clusters)
+
+
 def draw(
     tree: Tree,
     path: Path,
+    look: Look,
     *,
-    labels: npt.ArrayLike | None = None,
-    clusters: npt.ArrayLike | None = None,
     embedding: npt.ArrayLike | None = None,
     kind: str = "both",
-    title: str | None = None,
-    label_name: str = "label",
+    min_size: int | None = None,
 ) -> None:
-    """Draw the tree in the disk, as a dendrogram, or both, into a file of the extension's format; atomically.
+    """Draw the tree in the disk, as a dendrogram, both, or condensed, into a file of the extension's format; atomically.
 
-    Colours are ``labels`` if they are given, else ``clusters``; the legend, one for both pictures, says which. Rows without names
-    are numbered from 1, as in every file of the command line.
+    The legend, one for both pictures, says what the colours are. Rows without names are numbered from 1, as in every file of the
+    command line.
     """
     from matplotlib.figure import Figure  # without pyplot: no display, no state
 
@@ -140,33 +152,24 @@ def draw(
         kind = "dendrogram"
     figure = Figure(figsize=(14, 6.5) if kind == "both" else (8, 7), layout="constrained")
     axes = figure.subplots(1, 2 if kind == "both" else 1, squeeze=False)[0]
-    clustered = _Clustered(tree, clusters)
-    if kind != "dendrogram":
-        plot.disk(clustered, embedding=embedding, labels=labels, ax=axes[0])
-    if kind != "disk":
-        plot.dendrogram(clustered, labels=labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
+    fitted = look.fitted(tree)
+    if kind == "condensed_tree":
+        plot.condensed_tree(fitted, min_size=min_size, ax=axes[0])
+    if kind in ("both", "disk"):
+        plot.disk(fitted, embedding=embedding, labels=look.labels, ax=axes[0])
+    if kind in ("both", "dendrogram"):
+        plot.dendrogram(fitted, labels=look.labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
     legends = [legend for legend in (ax.get_legend() for ax in axes) if legend is not None]
     for legend in legends[:-1]:
         legend.remove()
     for legend in legends:
-        legend.set_title("cluster" if labels is None else printable([label_name], None)[0][0].replace("$", r"\$"))
-    if title is not None:
-        (shown,), style = printable([title], None)
-        figure.suptitle(shown, **style)
-    _save(figure, path)
+        legend.set_title("cluster" if look.labels is None else printable([look.label_name], None)[0][0].replace("$", r"\$"))
+    (shown,), style = printable([look.title], None)
+    figure.suptitle(shown, **style)
+    save_figure(figure, path)
 
 
-def draw_clustermap(
-    tree: Tree,
-    path: Path,
-    points: Points,
-    annotations: dict[str, Any],
-    *,
-    labels: npt.ArrayLike | None = None,
-    clusters: npt.ArrayLike | None = None,
-    title: str | None = None,
-    label_name: str = "label",
-) -> None:
+def draw_clustermap(tree: Tree, path: Path, look: Look, points: Points, annotations: dict[str, Any]) -> None:
     """Draw the table beside the tree; labels are one strip more, beside the clusters."""
     from matplotlib.figure import Figure
 
@@ -176,19 +179,20 @@ def draw_clustermap(
     if table is None:
         raise ValueError(f"{points.source} holds no table of numbers to draw; choose another --kind.")
     figure = Figure(figsize=(12, 8.5))
-    strips = annotations if labels is None else {label_name: labels, **annotations}
+    strips = annotations if look.labels is None else {look.label_name: look.labels, **annotations}
     plot.clustermap(
         table,
-        _Clustered(tree, clusters),
+        look.fitted(tree),
         annotations=strips or None,
         names=tree.names or row_numbers(tree.n_leaves),
-        title=title,
+        title=look.title,
         ax=figure.add_axes((0.015, 0.015, 0.97, 0.97)),
     )
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def _save(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure in the format of the extension, atomically."""
     with atomic_write(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
@@ -200,13 +204,6 @@ def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any
     if points is not None:
         options |= {"labels": points.labels, "features": _features(points), "title": f"Tree of {points.source}"}
     explore(tree, path, rows_from=1, **options)
-
-
-class _Clustered(NamedTuple):
-    """A tree with its flat clusters: the attributes of a fitted model that plots use."""
-
-    tree_: Tree
-    labels_: npt.ArrayLike | None
 
 
 class _Frame:
@@ -229,3 +226,35 @@ def _features(points: Points) -> _Frame | None:
     numbers, columns = values
     d = min(numbers.shape[1], MAX_VALUES // min(points.n, MAX_LEAVES))
     return _Frame(numbers[:, :d], columns[:d])
+
+
+def read_annotations(arguments: argparse.Namespace, path: str) -> dict[str, Any]:
+    """Return the columns of ``--annotate`` by name: numeric where all values are numbers, else text. Each is read like labels."""
+    wanted: Sequence[str] = arguments.annotate or ()
+    if wanted and path == "-":
+        raise ValueError("--annotate reads the file once more, and standard input is gone; give the name of a file.")
+    found = {}
+    for column in wanted:
+        points = read_points(path, **read_settings(arguments), labels=column)
+        if points.labels is None:
+            raise ValueError(f"{points.source} has no column {column!r} to annotate with.")
+        found[column_label(column)] = _values(points.labels)
+    return found
+
+
+def column_label(column: str) -> str:
+    """Return the legend title of a column chosen by name, or by its number."""
+    return f"column {column}" if column.isdecimal() else column
+
+
+def _values(texts: Sequence[str]) -> Any:
+    """Return numbers, NaN where missing, if every other cell is one; else texts, None where missing."""
+    try:
+        return np.array([float(text) if text else np.nan for text in texts])
+    except ValueError:
+        return as_classes(texts)
+
+
+def as_classes(labels: Sequence[str]) -> npt.NDArray[np.object_]:
+    """Return labels for a picture: None where one is missing, which is drawn in grey and is no class."""
+    return np.array([label or None for label in labels], dtype=object)

@@ -1,7 +1,8 @@
-"""Quality of a tree as text: lines for the terminal, and the one-page report."""
+"""Quality of a tree as text: ``hyphc score``, lines for the terminal, and the one-page report."""
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +19,27 @@ from ..scores.costs import dasgupta_cost, dendrogram_purity, in_units
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.transfer_distance import restricted
+from .common import build_similarity, check_usage, read_data, tree_for
 from .differences import ClusterDifferences
+from .outputs import print_notes
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
 CERTIFICATE_EFFORT = 0.02  # of the default of optimality_gap: a second or two instead of a minute
 _LISTED_CLUSTERS = 20
 UNKNOWN = "unknown"  # in place of a figure that proves nothing
+_ALIKE = ("gap", "0.00 %", "the bounds coincide: all similarities are equal, and every tree costs the same")
 ROUNDING = 1e-10  # costs of one tree, summed in another order, differ by less than this share
+
+
+def run_score(arguments: argparse.Namespace) -> None:
+    """Print the cost of a tree and its certified gap to the optimum."""
+    check_usage(arguments)
+    points = read_data(arguments, arguments.data)
+    tree, how = tree_for(arguments.tree, points)
+    similarity, notes = build_similarity(points, arguments)
+    print_notes(points, notes)
+    print(f"{arguments.tree}: {tree.n_leaves} leaves, matched to the data {how}\n")
+    print_rows(score_rows(score(tree, similarity, points.labels, arguments.seed, arguments.effort)))
 
 
 @dataclass(frozen=True)
@@ -88,14 +103,9 @@ def score_rows(result: Score) -> list[tuple[str, str, str]]:
     rows = cost_rows(result.cost)
     if result.mean is not None:
         rows.append(("", f"{result.mean:.10g}", "divided by the total similarity, as in scikit-network"))
-    bounds = result.bounds
-    rows += [
-        _bound_row("lower bound", bounds.lower, bounds.lower_error, bounds.lower_certified, "no tree costs less"),
-        _bound_row(
-            "upper bound", bounds.upper, bounds.upper_error, bounds.upper_certified, "no binary tree costs more"
-        ),
-        *([_alike_row()] if result.alike else [gap_row(result.gap), *room_rows(result.gap)]),
-    ]
+    rows += [_bound_row(result.bounds, "lower", "no tree costs less")]
+    rows += [_bound_row(result.bounds, "upper", "no binary tree costs more")]
+    rows += [_ALIKE] if result.alike else [gap_row(result.gap), *room_rows(result.gap)]
     if result.purity is not None:
         rows.append(("purity", f"{result.purity:.4f}", "dendrogram purity of the labels; 1 is perfect"))
     return rows
@@ -109,11 +119,6 @@ def cost_rows(cost: float) -> list[tuple[str, str, str]]:
     ]
 
 
-def _alike_row() -> tuple[str, str, str]:
-    text = "the bounds coincide: all similarities are equal, and every tree costs the same"
-    return ("gap", f"{0:.2f} %", text)
-
-
 def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
     """Return the certified gap to the optimum: the upper confidence limit, since the estimate alone is no guarantee."""
     if gap.weak:
@@ -125,25 +130,24 @@ def gap_row(gap: OptimalityGap) -> tuple[str, str, str]:
 
 def room_rows(gap: OptimalityGap) -> list[tuple[str, str, str]]:
     """Return the cluster sizes at which a graph's tree leaves the largest gap to its lower bound."""
-    if gap.weak:
+    if gap.weak or not gap.loose_levels:
         return []
-    text = "clusters up to it leave edges of weight {cut:.6g} between them; every tree leaves {bound:.6g} at least"
-    return [
-        ("most room", f"size {level.t:.6g}", text.format(cut=level.cut, bound=level.bound))
-        for level in gap.loose_levels[:1]
-    ]
+    level, *_ = gap.loose_levels
+    text = f"clusters up to it leave edges of weight {level.cut:.6g} between them; every tree leaves {level.bound:.6g} at least"
+    return [("most room", f"size {level.t:.6g}", text)]
 
 
-def _bound_row(what: str, value: float, error: float, certified: bool, meaning: str) -> tuple[str, str, str]:
-    """Return a bound and its meaning, or that there is none: a value within its error is no proof."""
-    if not certified:
+def _bound_row(bounds: CostBounds, side: str, meaning: str) -> tuple[str, str, str]:
+    """Return the lower or upper bound and its meaning, or that there is none: a value within its error is no proof."""
+    what, error = f"{side} bound", getattr(bounds, f"{side}_error")
+    if not getattr(bounds, f"{side}_certified"):
         why = "the sampled triplets leave an error as large as the bound" if error else "the bound is below 0"
         return (what, UNKNOWN, f"nothing could be certified: {why}")
-    return (what, f"{value:.6g}", meaning + _uncertainty(error))
-
-
-def _uncertainty(error: float) -> str:
-    return f" (estimate, standard error {error:.2g})" if error else ""
+    return (
+        what,
+        f"{getattr(bounds, side):.6g}",
+        meaning + (f" (estimate, standard error {error:.2g})" if error else ""),
+    )
 
 
 def comparison_row(cost: float, other: Comparison | None) -> tuple[str, str, str]:
@@ -251,9 +255,9 @@ def _cluster_table(flat: FlatClusters) -> list[str]:
             members = np.flatnonzero(flat.of == cluster).tolist()
             common = Counter(flat.labels[i] for i in members if flat.labels[i]).most_common(1)
             cells.append("".join(f"{escape_markdown(label)} ({count})" for label, count in common) or "–")
-        lines.append(
-            f"| {' | '.join(cells if descriptions is None else [*cells, escape_markdown(descriptions[cluster])])} |"
-        )
+        if descriptions is not None:
+            cells.append(escape_markdown(descriptions[cluster]))
+        lines.append(f"| {' | '.join(cells)} |")
     if len(sizes) > len(largest):
         lines += ["", f"The {len(sizes) - len(largest)} smaller clusters are in clusters.csv."]
     if flat.differ is not None:

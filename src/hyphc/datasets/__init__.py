@@ -1,6 +1,6 @@
 """Data sets of the paper, and synthetic planted hierarchies."""
 
-from .dataset import Dataset
+from .catalogue import Dataset
 from .load import load, names, paper_similarity
 from .planted import planted, planted_graph
 

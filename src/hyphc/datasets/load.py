@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._runtime.sanitize import is_number
 from ..similarity import Similarity, as_similarity, standardize
-from .catalogue import BUNDLED, GRAPHS, TABLES, TableLayout
-from .dataset import Dataset, class_names_from
+from .catalogue import BUNDLED, GRAPHS, TABLES, Dataset, TableLayout, class_names_from
 
 PathLike = str | os.PathLike[str]
 RandomState = int | np.random.Generator | None
@@ -58,18 +58,27 @@ def load(name: str, *, data_home: PathLike | None = None) -> Dataset:
     """
     if name in BUNDLED:
         return _from_scikit_learn(name)
-    if name in GRAPHS:
-        return _read_graph(name, homes(data_home))
-    if name not in TABLES:
+    if name not in (*TABLES, *GRAPHS):
         close = get_close_matches(str(name).lower(), names(), n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise ValueError(f"Data set {name!r} is unknown{hint}; choose one of {', '.join(names())}.")
-    folders = homes(data_home)
-    for home in folders:
-        paths = [home / name / file for file in TABLES[name].files]
-        if all(path.is_file() for path in paths):
-            return _read_table(name, paths)
-    return _uci_iris() if name == "iris" else _from_openml(name, folders)
+    home = find_home(name, data_home)
+    if home is not None:
+        paths = [home / file for file in files_of(name)]
+        return _read_graph(name, *paths) if name in GRAPHS else _read_table(name, paths)
+    if name in GRAPHS:
+        raise _not_found(name, data_home, "")
+    return _uci_iris() if name == "iris" else _from_openml(name, data_home)
+
+
+def files_of(name: str) -> list[str]:
+    """Return the files of a data set that does not come with scikit-learn, as paths below a home directory."""
+    return [f"graphs/{name}.npz"] if name in GRAPHS else [f"{name}/{file}" for file in TABLES[name].files]
+
+
+def find_home(name: str, data_home: PathLike | None = None) -> Path | None:
+    """Return the first home directory that has all files of a data set."""
+    return next((home for home in homes(data_home) if all((home / file).is_file() for file in files_of(name))), None)
 
 
 def paper_similarity(name: str, *, data_home: PathLike | None = None) -> Similarity:
@@ -89,38 +98,43 @@ def paper_similarity(name: str, *, data_home: PathLike | None = None) -> Similar
 
 
 def homes(data_home: PathLike | None) -> list[Path]:
+    """Return the directories to look in: ``data_home``, and that of the environment variable."""
     given = [data_home, os.environ.get(DATA_VARIABLE)]
     return [Path(home).expanduser() for home in given if home]
 
 
-def _not_found(name: str, files: Sequence[str], homes: Sequence[Path], also: str) -> FileNotFoundError:
-    places = ", ".join(str(home / file) for home in homes for file in files) or "no directory: none was given"
+def _not_found(name: str, data_home: PathLike | None, also: str) -> FileNotFoundError:
+    files = files_of(name)
+    places = ", ".join(str(home / file) for home in homes(data_home) for file in files)
     return FileNotFoundError(
-        f"Data set {name!r} was not found (looked for {places}){also}; pass data_home, or set the environment variable "
-        f"{DATA_VARIABLE}, to a directory that holds {' and '.join(files)}."
+        f"Data set {name!r} was not found (looked for {places or 'no directory: none was given'}){also}; pass data_home, or "
+        f"set the environment variable {DATA_VARIABLE}, to a directory that holds {' and '.join(files)}."
     )
+
+
+def _build_table(name: str, data: Any, labels: npt.NDArray[Any], description: str, **more: Any) -> Dataset:
+    """Return a table of the catalogue."""
+    table = TABLES[name]
+    texts = {"feature_names": tuple(table.features.split()), "class_names": class_names_from(labels)}
+    return Dataset(name, data, labels, description=description, citation=table.citation, **{**texts, **more})
 
 
 def _read_table(name: str, paths: Sequence[Path]) -> Dataset:
     table = TABLES[name]
     cells = np.array([row for path in paths for row in _read_rows(path, table)])
     if len(cells) != table.n_rows:
-        files = " and ".join(map(str, paths))
-        raise ValueError(
-            f"{files}: {len(cells)} rows where {name} has {table.n_rows}; get the original from UCI again."
-        )
+        found = f"{' and '.join(map(str, paths))}: {len(cells)} rows where {name} has {table.n_rows}"
+        raise ValueError(f"{found}; get the original from UCI again.")
     used = {table.label % cells.shape[1], table.identifier}
     columns = [column for column in range(cells.shape[1]) if column not in used]
     labels = _labels(cells[:, table.label])
-    return Dataset(
-        name=name,
-        data=cells[:, columns].astype(np.float64),
-        labels=labels,
+    return _build_table(
+        name,
+        cells[:, columns].astype(np.float64),
+        labels,
+        f"UCI's {', '.join(table.files)}, all rows in their original order.",
         names=None if table.identifier is None else tuple(cells[:, table.identifier].tolist()),
-        feature_names=tuple(table.features.split()),
         class_names=table.class_names or class_names_from(labels),
-        description=f"UCI's {', '.join(table.files)}, all rows in their original order.",
-        citation=table.citation,
     )
 
 
@@ -138,23 +152,14 @@ def _read_rows(path: Path, table: TableLayout) -> list[list[str]]:
             continue
         cells = [cell.strip() for cell in line.split(table.separator)]
         if len(cells) != n_columns:
-            raise ValueError(
-                f"{path}, line {number}: {len(cells)} columns where {n_columns} are due; get the file again."
-            )
+            found = f"{len(cells)} columns where {n_columns} are due"
+            raise ValueError(f"{path}, line {number}: {found}; get the file again.")
         for column, cell in enumerate(cells):
-            if column not in used and not _is_finite(cell):
-                raise ValueError(
-                    f"{path}, line {number}, column {column + 1}: {cell!r} is no number; get the file again."
-                )
+            if column not in used and not (is_number(cell) and math.isfinite(float(cell))):
+                place = f"{path}, line {number}, column {column + 1}"
+                raise ValueError(f"{place}: {cell!r} is no number; get the file again.")
         rows.append(cells)
     return rows
-
-
-def _is_finite(cell: str) -> bool:
-    try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return False
 
 
 def _labels(words: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -165,17 +170,12 @@ def _labels(words: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.asarray(words.astype(np.str_))
 
 
-def _read_graph(name: str, homes: Sequence[Path]) -> Dataset:
-    file = f"graphs/{name}.npz"
-    path = next((home / file for home in homes if (home / file).is_file()), None)
-    if path is None:
-        raise _not_found(name, [file], homes, "")
+def _read_graph(name: str, path: Path) -> Dataset:
     try:
         adjacency = sp.csr_array(sp.load_npz(path)).astype(np.float64)
     except (BadZipFile, EOFError, KeyError, OSError, ValueError) as error:
-        raise ValueError(
-            f"{path} is not a sparse matrix of scipy.sparse.save_npz ({error}); get the file again."
-        ) from error
+        what = f"is not a sparse matrix of scipy.sparse.save_npz ({error})"
+        raise ValueError(f"{path} {what}; get the file again.") from error
     n, n_edges, citation = GRAPHS[name]
     if adjacency.shape != (n, n) or adjacency.nnz != 2 * n_edges or (adjacency - adjacency.T).nnz:
         raise ValueError(
@@ -209,18 +209,10 @@ def _uci_iris() -> Dataset:
     data = np.array(bunch.data, dtype=np.float64)
     data[[34, 37]] = [4.9, 3.1, 1.5, 0.1]
     labels = np.array([f"Iris-{species}" for species in bunch.target_names])[bunch.target]
-    return Dataset(
-        name="iris",
-        data=data,
-        labels=labels,
-        feature_names=tuple(TABLES["iris"].features.split()),
-        class_names=class_names_from(labels),
-        description="UCI's iris.data, restored from scikit-learn's copy.",
-        citation=TABLES["iris"].citation,
-    )
+    return _build_table("iris", data, labels, "UCI's iris.data, restored from scikit-learn's copy.")
 
 
-def _from_openml(name: str, homes: Sequence[Path]) -> Dataset:
+def _from_openml(name: str, data_home: PathLike | None) -> Dataset:
     from sklearn.datasets import fetch_openml
 
     table = TABLES[name]
@@ -228,22 +220,11 @@ def _from_openml(name: str, homes: Sequence[Path]) -> Dataset:
         # This parser and no frame: the only combination that needs no pandas. Nominal columns become codes, false < true.
         bunch = fetch_openml(data_id=table.openml_id, as_frame=False, parser="liac-arff")
     except (OSError, ValueError) as error:  # no network, or OpenML refused
-        files = [f"{name}/{file}" for file in table.files]
-        raise _not_found(name, files, homes, f" nor fetched from OpenML ({error})") from error
+        raise _not_found(name, data_home, f" nor fetched from OpenML ({error})") from error
     features = [column for column, feature in enumerate(bunch.feature_names) if feature != "animal"]
     data = np.asarray(bunch.data, dtype=np.float64)[:, features]
     expected = (table.n_rows, len(table.features.split()))
     if data.shape != expected:
-        raise ValueError(
-            f"OpenML's data set {table.openml_id} has shape {data.shape} where {name} has {expected}; use UCI's."
-        )
-    labels = _labels(np.asarray(bunch.target))
-    return Dataset(
-        name=name,
-        data=data,
-        labels=labels,
-        feature_names=tuple(table.features.split()),
-        class_names=class_names_from(labels),
-        description=f"OpenML's data set {table.openml_id}.",
-        citation=table.citation,
-    )
+        found = f"OpenML's data set {table.openml_id} has shape {data.shape} where {name} has {expected}"
+        raise ValueError(f"{found}; use UCI's.")
+    return _build_table(name, data, _labels(np.asarray(bunch.target)), f"OpenML's data set {table.openml_id}.")

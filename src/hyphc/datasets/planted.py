@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._runtime.arrays import Ints
 from ..tree import Tree
-from .dataset import Dataset, class_names_from
+from .catalogue import Dataset, class_names_from
 
 RandomState = int | np.random.Generator | None
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .columns import ColumnsError
-    from .points import Points, read_points
+    from .points import Points
+    from .read import read_points
     from .trees import match_leaves, read_tree, unique_names, write_tree
 
 # Lazy imports: reading a tree does not load SciPy.
@@ -13,7 +14,7 @@ _HOME = {
     "ColumnsError": "columns",
     "Points": "points",
     "match_leaves": "trees",
-    "read_points": "points",
+    "read_points": "read",
     "read_tree": "trees",
     "unique_names": "trees",
     "write_tree": "trees",

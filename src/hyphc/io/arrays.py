@@ -2,93 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._runtime.arrays import Floats
 from .._runtime.atomic_write import max_unpacked_bytes
-from .._runtime.numpy_files import damage_as_value_error, require_plausible
-from .._runtime.validation import CHUNK_BYTES
+from .._runtime.numpy_files import require_plausible
 from .columns import Column, ColumnSelection, ColumnsError, assign_roles, find_column, find_columns, join_names
-from .delimited import LARGEST
-from .matrix_market import parse_matrix_market
-from .sources import FORMAT_NAMES, InputFile, decode
+from .points import LARGEST, Points, build_points, check_numbers, explain_damage
+from .sources import InputFile, decode
 
 _SPARSE_KEYS = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes, whatever the format
 ROW_BYTES = 8  # of a sparse matrix, for each row
 _NUMBERS = "fiub"  # kinds of dtype that are numbers
+# MatrixMarket
+_FORMS = ("coordinate", "array")
+_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+_MIRRORS = {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}
+_EXACT = 1 << 53  # indices are read as floats, which hold whole numbers up to here
 
 
-@dataclass(frozen=True)
-class ArrayContents:
-    """Numbers (n, d), dense or sparse, with the names, labels and columns that the file holds."""
-
-    data: Any
-    names: tuple[str, ...] | None = None
-    labels: tuple[str, ...] | None = None
-    columns: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
-    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-def read_array_file(source: InputFile, found: str, wanted: ColumnSelection, condensed: bool = False) -> ArrayContents:
+def read_array_file(source: InputFile, found: str, wanted: ColumnSelection, condensed: bool = False) -> Points:
     """Read an NPY, NPZ or MatrixMarket file; if ``condensed``, an NPY file may hold distances in condensed form."""
     if found == "npy":
         return _read_npy(source, wanted, condensed)
     return (_read_npz if found == "npz" else _read_matrix_market)(source, wanted)
 
 
-@contextmanager
-def explain_damage(source: InputFile, found: str) -> Iterator[None]:
-    """Convert any error of a reader of a damaged file to one sentence with the file's name."""
-    try:
-        with damage_as_value_error():
-            yield
-    except ValueError as error:
-        raise ValueError(
-            f"{source.label} cannot be read as {FORMAT_NAMES[found]} ({error}); it may be incomplete: write it again."
-        ) from None
-
-
-def check_numbers(
-    X: npt.NDArray[Any], source: str, columns: tuple[str, ...] | None = None, *, keep_missing: bool = False
-) -> None:
-    """Raise for the first number that is infinite or above ``LARGEST``, or missing unless that is allowed.
-
-    A pass in chunks, in which nothing is copied.
-    """
-    step = max(1, CHUNK_BYTES // (8 * max(1, X.shape[1])))
-    for start in range(0, len(X) if X.shape[1] else 0, step):
-        part = X[start : start + step]
-        with np.errstate(all="ignore"):  # NaN of the signalling kind, numbers beyond float64: both are found below
-            if float(part.min()) >= -LARGEST and float(part.max()) <= LARGEST:  # False for NaN
-                continue
-            wide = part.astype(np.float64)
-            wrong = np.argwhere(~(np.abs(wide) <= LARGEST) & ~(keep_missing & np.isnan(wide)))
-        if not len(wrong):
-            continue
-        row, c = wrong[0].tolist()
-        value, called = part[row, c], str(c + 1) if columns is None else repr(columns[c])
-        place = f"{source}, row {start + row + 1}, column {called}"
-        if np.isnan(value):
-            raise missing_value(place, f" ({value})")
-        raise ValueError(
-            f"{place}: {value} is too large (the limit is {LARGEST:g}); correct it, or rescale the column."
-        )
-
-
-def missing_value(place: str, shown: str = "") -> ColumnsError:
-    """Return the error for a missing value where none is allowed."""
-    trouble = f"the value is missing{shown}; fill it in, or remove the row or the column"
-    return ColumnsError(f"{place}: {trouble}.", "drop-missing", "impute")
-
-
-def _read_npy(source: InputFile, wanted: ColumnSelection, condensed: bool) -> ArrayContents:
+def _read_npy(source: InputFile, wanted: ColumnSelection, condensed: bool) -> Points:
     with explain_damage(source, "npy"):
         if source.plain_path is None:
             with source.open() as file:
@@ -105,7 +50,7 @@ def _require_table(source: InputFile, array: npt.NDArray[Any]) -> None:
         raise ValueError(f"{source.label} holds an array of shape {array.shape}; expected rows and columns, (n, d).")
 
 
-def _select_columns(source: InputFile, X: npt.NDArray[Any], wanted: ColumnSelection) -> ArrayContents:
+def _select_columns(source: InputFile, X: npt.NDArray[Any], wanted: ColumnSelection) -> Points:
     """Return the array itself, not a copy, unless columns are selected."""
     _require_table(source, X)
     if wanted.categories is not None:
@@ -114,15 +59,13 @@ def _select_columns(source: InputFile, X: npt.NDArray[Any], wanted: ColumnSelect
     n, d = X.shape
     if not wanted:
         check_numbers(X, source.label, keep_missing=wanted.keep_missing)
-        return ArrayContents(X, notes=(f"features: {d} columns of numbers",))
+        return Points(source.label, X, notes=(f"features: {d} columns of numbers",))
     columns = [Column(str(c + 1), "number", n, n) for c in range(d)]
     roles = assign_roles(source.label, columns, wanted)
     picked = np.ascontiguousarray(X[:, list(roles.features)])
     called = tuple(columns[c].name for c in roles.features)
     check_numbers(picked, source.label, called, keep_missing=wanted.keep_missing)
-    names, labels = (None if c is None else _texts(X[:, c]) for c in (roles.names, roles.labels))
-    known = {what: _texts(X[:, c]) for what, c in roles.known.items()}
-    return ArrayContents(picked, names, labels, called, roles.notes, known)
+    return build_points(source.label, columns, roles, picked, {}, lambda c: _texts(X[:, c]))
 
 
 def _texts(values: npt.NDArray[Any]) -> tuple[str, ...]:
@@ -134,7 +77,7 @@ def _texts(values: npt.NDArray[Any]) -> tuple[str, ...]:
     return tuple("" if value != value else str(int(value) if whole else value) for value in values.tolist())
 
 
-def _read_npz(source: InputFile, wanted: ColumnSelection) -> ArrayContents:
+def _read_npz(source: InputFile, wanted: ColumnSelection) -> Points:
     """Read SciPy's sparse matrix, or the one numeric table of the archive; labels and names are found by array name."""
     with explain_damage(source, "npz"), source.open() as file, np.load(file, allow_pickle=False) as archive:
         require_plausible(archive, source.n_bytes)
@@ -144,8 +87,9 @@ def _read_npz(source: InputFile, wanted: ColumnSelection) -> ArrayContents:
         with explain_damage(source, "npz"), source.open() as file:
             matrix: Any = sp.load_npz(file)
             if matrix.format in ("csr", "csc", "bsr"):
-                matrix.check_format(full_check=True)  # SciPy would follow any index it is given
-            _require_rows(matrix.shape, source)
+                matrix.check_format(full_check=True)  # SciPy does not check indices when it reads them
+            if max(matrix.shape) > _most_rows(source):
+                raise ValueError(f"its shape is {matrix.shape}, more than a file of its size may have")
         return _sparse(source, matrix, wanted)
     if {"children", "heights"} <= set(keys):
         raise ValueError(f"{source.label} holds a tree and no points; give the file that the tree was made from.")
@@ -158,45 +102,39 @@ def _read_npz(source: InputFile, wanted: ColumnSelection) -> ArrayContents:
         tables = [key for key, array in arrays.items() if array.ndim == 2 and array.dtype.kind in _NUMBERS]
     tables = [key for key in tables if key not in left_out]
     if len(tables) != 1:
-        raise ColumnsError(
-            f"{source.label} has {len(tables)} tables of numbers among its arrays ({join_names(keys)}); choose one as features.",
-            "features",
-        )
+        shown = f"{len(tables)} tables of numbers among its arrays ({join_names(keys)})"
+        raise ColumnsError(f"{source.label} has {shown}; choose one as features.", "features")
     X = arrays[tables[0]]
     _require_table(source, X)
     check_numbers(X, f"{source.label}, array {tables[0]}", keep_missing=wanted.keep_missing)
-    names, labels = (
-        None if key is None else _one_a_row(source, arrays, key, len(X)) for key in (wanted.names, wanted.labels)
-    )
-    known = {what: _one_a_row(source, arrays, key, len(X)) for what, key in wanted.known.items()}
-    return ArrayContents(X, names, labels, notes=(f"features: array {tables[0]}, {X.shape[1]} columns",), known=known)
+
+    def read(key: str) -> tuple[str, ...]:
+        values = arrays[keys[find_column(source.label, keys, key)]]
+        if values.shape != (len(X),):
+            shown = f"its shape is {values.shape}; give one with a value for each of the {len(X)} rows"
+            raise ValueError(f"{source.label}, array {key}: {shown}.")
+        return _texts(values)
+
+    names, labels = (None if key is None else read(key) for key in (wanted.names, wanted.labels))
+    known = {what: read(key) for what, key in wanted.known.items()}
+    note = f"features: array {tables[0]}, {X.shape[1]} columns"
+    return Points(source.label, X, "features", names, labels, notes=(note,), known=known)
 
 
-def _one_a_row(source: InputFile, arrays: dict[str, npt.NDArray[Any]], key: str, n: int) -> tuple[str, ...]:
-    values = arrays[list(arrays)[find_column(source.label, list(arrays), key)]]
-    if values.shape != (n,):
-        raise ValueError(
-            f"{source.label}, array {key}: its shape is {values.shape}; give one with a value for each of the {n} rows."
-        )
-    return _texts(values)
-
-
-def _read_matrix_market(source: InputFile, wanted: ColumnSelection) -> ArrayContents:
-    most_rows = max_unpacked_bytes(source.n_bytes) // ROW_BYTES
+def _read_matrix_market(source: InputFile, wanted: ColumnSelection) -> Points:
     with explain_damage(source, "mtx"):
-        matrix, _ = decode(source, lambda lines: parse_matrix_market(lines, most_rows))
-    return (
-        _sparse(source, matrix, wanted) if sp.issparse(matrix) else _select_columns(source, np.asarray(matrix), wanted)
-    )
+        matrix, _ = decode(source, lambda lines: _parse_matrix_market(lines, _most_rows(source)))
+    if sp.issparse(matrix):
+        return _sparse(source, matrix, wanted)
+    return _select_columns(source, np.asarray(matrix), wanted)
 
 
-def _require_rows(shape: tuple[int, ...], source: InputFile) -> None:
-    """Raise for too many rows: an empty row of a sparse matrix still takes memory."""
-    if max(shape) > max_unpacked_bytes(source.n_bytes) // ROW_BYTES:
-        raise ValueError(f"its shape is {shape}, more than a file of its size may have")
+def _most_rows(source: InputFile) -> int:
+    """Return how many rows a sparse matrix may have: an empty row takes memory although the file need not mention it."""
+    return max_unpacked_bytes(source.n_bytes) // ROW_BYTES
 
 
-def _sparse(source: InputFile, matrix: Any, wanted: ColumnSelection) -> ArrayContents:
+def _sparse(source: InputFile, matrix: Any, wanted: ColumnSelection) -> Points:
     if wanted:
         message = f"{source.label} is a sparse matrix and has no columns to choose; leave the choice out."
         raise ColumnsError(message, *wanted.given_arguments)
@@ -206,4 +144,100 @@ def _sparse(source: InputFile, matrix: Any, wanted: ColumnSelection) -> ArrayCon
         e = int(bad[0])
         place = f"row {np.searchsorted(data.indptr, e, side='right')}, column {data.indices[e] + 1}"
         raise ValueError(f"{source.label}, {place}: {data.data[e]} is missing or too large; correct it.")
-    return ArrayContents(data)
+    return Points(source.label, data)
+
+
+class _Header(NamedTuple):
+    form: str
+    pattern: bool
+    mirror: float  # what a mirrored entry is multiplied by; 0 where there is none
+
+
+def _parse_matrix_market(lines: IO[str], most_rows: int) -> Any:
+    """Return a csr_array, or an array for the format "array"; duplicate entries are summed.
+
+    It reads line by line, so that a false header allocates nothing. SciPy's own reader ends the process on some damaged files, so
+    this one is NumPy's text reader and checks around it.
+    """
+    header = _header(lines.readline())
+    size = _size(lines, 3 if header.form == "coordinate" else 2)
+    if header.form == "array":
+        return _dense(lines, size[0], size[1], header)
+    if max(size[:2]) > most_rows:
+        claim = f"the header claims {size[0]} rows and {size[1]} columns"
+        raise ValueError(f"{claim}, more than a file of its size may have")
+    return _coordinates(lines, size, header)
+
+
+def _header(line: str) -> _Header:
+    words = line.lower().split()
+    if len(words) != 5 or words[1] != "matrix":
+        raise ValueError("its first line is not '%%MatrixMarket matrix FORM FIELD SYMMETRY'")
+    form, field, symmetry = words[2:]
+    if form not in _FORMS or field not in _FIELDS or symmetry not in _MIRRORS:
+        raise ValueError(f"matrices that are {form} {field} {symmetry} are not read; write real general ones")
+    if form == "array" and field == "pattern":
+        raise ValueError("an array has no pattern; write real numbers")
+    return _Header(form, field == "pattern", _MIRRORS[symmetry])
+
+
+def _size(lines: IO[str], count: int) -> list[int]:
+    """Return the numbers of the first line that is neither blank nor a comment."""
+    line = next((line for line in lines if line.strip() and not line.lstrip().startswith("%")), "")
+    words = line.split()
+    if len(words) != count or not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
+        raise ValueError(f"the line after its comments does not say its size in {count} whole numbers")
+    return [int(word) for word in words]
+
+
+def _table(lines: IO[str], n_rows: int, n_columns: int) -> Floats:
+    """Return a table (n_rows, n_columns) from the remaining lines."""
+    if not n_rows:
+        return np.empty((0, n_columns))
+    found = np.loadtxt(_skip_comments(lines), dtype=np.float64, comments=None, ndmin=2)
+    if found.shape != (n_rows, n_columns):
+        announced = f"{n_rows} lines of {n_columns} numbers are announced"
+        raise ValueError(f"{announced} and {len(found)} of {found.shape[1]} there")
+    return found
+
+
+def _skip_comments(lines: IO[str]) -> Iterator[str]:
+    """Yield lines that are not blank or comments; raise if there is none, where NumPy only warns."""
+    has_lines = False
+    for line in lines:
+        if line.strip() and not line.startswith("%"):
+            has_lines = True
+            yield line
+    if not has_lines:
+        raise ValueError("no line follows its size")
+
+
+def _dense(lines: IO[str], n: int, d: int, header: _Header) -> Floats:
+    if not header.mirror:
+        return np.ascontiguousarray(_table(lines, n * d, 1).reshape(d, n).T)
+    if n != d:
+        raise ValueError(f"a symmetric matrix is square, and this one has {n} rows and {d} columns")
+    diagonal = 0 if header.mirror > 0 else 1  # a skew-symmetric one has no diagonal
+    values = _table(lines, n * (n + 1) // 2 - n * diagonal, 1)
+    full = np.zeros((n, n))
+    columns, rows = np.triu_indices(n, diagonal)  # the lower triangle, column by column
+    full[columns, rows] = header.mirror * values[:, 0]
+    full[rows, columns] = values[:, 0]
+    return full
+
+
+def _coordinates(lines: IO[str], size: list[int], header: _Header) -> sp.csr_array[np.float64]:
+    n, d, n_entries = size
+    table = _table(lines, n_entries, 2 if header.pattern else 3)
+    places = table[:, :2]
+    if not ((places >= 1) & (places <= np.minimum([n, d], _EXACT)) & (places == np.floor(places))).all():
+        raise ValueError(f"an entry lies outside of the {n} rows and {d} columns")
+    rows, columns = places.T.astype(np.int64) - 1
+    values = np.ones(n_entries) if header.pattern else table[:, 2]
+    if header.mirror:
+        if n != d:
+            raise ValueError(f"a symmetric matrix is square, and this one has {n} rows and {d} columns")
+        off = rows != columns
+        values = np.concatenate([values, header.mirror * values[off]])
+        rows, columns = np.concatenate([rows, columns[off]]), np.concatenate([columns, rows[off]])
+    return sp.csr_array(sp.coo_array((values, (rows, columns)), shape=(n, d)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import IO, Any
 
 import numpy as np
@@ -10,41 +9,29 @@ import numpy.typing as npt
 
 from .._runtime.atomic_write import max_unpacked_bytes
 from ..out_of_core.row_sources import is_number_type
-from .arrays import ArrayContents, check_numbers, explain_damage, missing_value
-from .columns import Column, ColumnSelection, Roles, assign_roles
-from .delimited import assemble_table
-from .number_formats import infer_unit
-from .sources import FORMAT_NAMES, InputFile
+from .columns import Column, ColumnSelection, assign_roles
+from .points import Points, build_points, check_numbers, explain_damage, missing_value
+from .sources import FORMAT_NAMES, InputFile, require_package
+from .text_cells import infer_unit
 
 _SAMPLE = 4_096  # rows of a text column that decide whether it names rows
 TIMES = 10  # run-length encoding: a file may hold so many times what another compressed file may
 
 
-def read_arrow(source: InputFile, found: str, wanted: ColumnSelection) -> ArrayContents:
+def read_arrow(source: InputFile, found: str, wanted: ColumnSelection) -> Points:
     """Read a table of either format."""
-    if find_spec("pyarrow") is None:
-        name = FORMAT_NAMES[found]
-        raise ValueError(f"{source.label} is a {name} file, which needs pyarrow; run: pip install 'hyphc[io]'.")
-    table, columns = _table(source, found)
-    if not table.num_rows:
-        raise ValueError(f"{source.label} has no rows; add the data.")
-    roles = assign_roles(source.label, columns, wanted)
-    called = tuple(columns[c].name for c in roles.features)
-    numbers = _all_numbers(source, table, columns, roles, wanted.keep_missing)
-    grouped = {roles.features.index(c): table.column(c).to_pylist() for c in roles.categories}
-    names, labels = (None if c is None else _cells(table.column(c)) for c in (roles.names, roles.labels))
-    known = {what: _cells(table.column(c)) for what, c in roles.known.items()}
-    return ArrayContents(
-        assemble_table(source.label, numbers, grouped, called), names, labels, called, roles.notes, known
-    )
-
-
-def _table(source: InputFile, found: str) -> tuple[Any, list[Column]]:
-    """Return the whole table, checked, and a description of its columns."""
+    require_package(source.label, f"a {FORMAT_NAMES[found]} file", "pyarrow", "io")
     with explain_damage(source, found), source.open() as file:
         table = _parquet(source, file) if found == "parquet" else _feather(source, file)
         table.validate(full=True)  # text that is no UTF-8, offsets out of bounds
-        return table, describe_columns(table)
+        columns = describe_columns(table)
+    if not table.num_rows:
+        raise ValueError(f"{source.label} has no rows; add the data.")
+    roles = assign_roles(source.label, columns, wanted)
+    numeric = [c for c in roles.features if c not in roles.categories]
+    numbers = _all_numbers(source, table, columns, numeric, wanted.keep_missing)
+    grouped = {c: table.column(c).to_pylist() for c in roles.categories}
+    return build_points(source.label, columns, roles, numbers, grouped, lambda c: table.column(c).to_pylist())
 
 
 def describe_columns(table: Any) -> list[Column]:
@@ -79,10 +66,9 @@ def _require_values(count: int, source: InputFile) -> None:
 
 
 def _all_numbers(
-    source: InputFile, table: Any, columns: list[Column], roles: Roles, keep_missing: bool
+    source: InputFile, table: Any, columns: list[Column], wanted: list[int], keep_missing: bool
 ) -> npt.NDArray[Any]:
     """Return the numeric columns, filled one by one without a second copy: float64 unless all are float32."""
-    wanted = [c for c in roles.features if c not in roles.categories]
     single = all(str(table.column(c).type) == "float" for c in wanted)
     X = np.empty((table.num_rows, len(wanted)), dtype=np.float32 if single else np.float64)
     for k, c in enumerate(wanted):
@@ -114,7 +100,3 @@ def _numbers(source: InputFile, name: str, column: Any, keep_missing: bool) -> n
         raise ValueError(
             f"{source.label}, column {name!r}: {column.type} is not a type of numbers; leave it out of the features."
         ) from None
-
-
-def _cells(column: Any) -> tuple[str, ...]:
-    return tuple("" if value is None else str(value) for value in column.to_pylist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from .._runtime.sanitize import is_blank
 from ..out_of_core.row_sources import HEAD_ROWS, ParquetRows, PickedRows, Source, open_rows
 from ..similarity.inputs.input_warnings import identifier_columns
 from .arrow import describe_columns
-from .columns import Column, ColumnSelection, ColumnsError, Roles, assign_roles, join_names
+from .columns import Column, ColumnSelection, ColumnsError, assign_roles, describe_identifiers, join_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +49,14 @@ def read_block_columns(path: str, wanted: ColumnSelection) -> BlockColumns:
     source = open_rows(path)
     columns = _describe(source)
     roles = assign_roles(path, columns, wanted)
-    _require_numbers(path, columns, roles)
+    text = [columns[c].name for c in roles.features if columns[c].kind == "text"]
+    if text:
+        what = f"{join_names(text)} holds text, which is not read block by block"
+        raise ColumnsError(f"{path}: {what}; leave it out of the features.", "features", "exclude")
     called = tuple(columns[c].name for c in roles.features)
-    rows = _pick(source, called, roles)
+    rows: Source = PickedRows(source, roles.features)
+    if isinstance(source, ParquetRows):
+        rows = ParquetRows(source.path, called)
     labels = None if roles.labels is None else columns[roles.labels].name
     chosen = BlockColumns(rows, called, roles.notes, labels, source)
     return chosen if wanted.features is not None else _drop_identifiers(chosen)
@@ -62,21 +67,6 @@ def _describe(source: Source) -> list[Column]:
         return describe_columns(source.head(HEAD_ROWS))
     n, d = source.shape
     return [Column(str(c + 1), "number", n, n) for c in range(d)]
-
-
-def _require_numbers(path: str, columns: list[Column], roles: Roles) -> None:
-    text = [columns[c].name for c in roles.features if columns[c].kind == "text"]
-    if text:
-        message = (
-            f"{path}: {join_names(text)} holds text, which is not read block by block; leave it out of the features."
-        )
-        raise ColumnsError(message, "features", "exclude")
-
-
-def _pick(source: Source, called: tuple[str, ...], roles: Roles) -> Source:
-    if isinstance(source, ParquetRows):
-        return ParquetRows(source.path, called)
-    return PickedRows(source, roles.features)
 
 
 def _drop_identifiers(chosen: BlockColumns) -> BlockColumns:
@@ -92,12 +82,8 @@ def _drop_identifiers(chosen: BlockColumns) -> BlockColumns:
     if not found or len(found) == len(chosen.columns):
         return chosen
     kept = tuple(name for c, name in enumerate(chosen.columns) if c not in found)
-    notes = [note for note in chosen.notes if not note.startswith("features:")]
-    notes.insert(0, f"features: {join_names(kept)} (the columns with numbers)")
-    about = "it only numbers the rows; ask for it as a feature to use it"
-    notes += [f"no feature: {chosen.columns[c]} ({about})" for c in found]
-    rows = ParquetRows(chosen.rows.path, kept)
-    return BlockColumns(rows, kept, tuple(notes), chosen.labels, chosen.all_rows)
+    notes = describe_identifiers(chosen.notes, chosen.columns, found)
+    return replace(chosen, rows=ParquetRows(chosen.rows.path, kept), columns=kept, notes=tuple(notes))
 
 
 def _codes_of_text(column: Any) -> Ints:

@@ -6,14 +6,13 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 from .._runtime.numpy_files import require_plausible_zip
-from .arrays import explain_damage
 from .columns import find_column
-from .sources import InputFile, decode
-from .text_lines import NumberedRow
+from .points import explain_damage
+from .sources import InputFile, decode, require_package
+from .text_cells import NumberedRow
 
 MOST_ROWS = 1 << 20  # of a sheet
 
@@ -25,13 +24,13 @@ def read_excel_rows(
 
     Rows above the ``header``, a number from 1, are passed over.
     """
-    if find_spec("openpyxl") is None:
-        raise ValueError(f"{source.label} is an Excel file, which needs openpyxl; run: pip install 'hyphc[excel]'.")
+    require_package(source.label, "an Excel file", "openpyxl", "excel")
     from openpyxl import load_workbook
 
     with source.open() as file:
         content = io.BytesIO(file.read())
-    _require_unpackable(source, content)
+    with explain_damage(source, "excel"), zipfile.ZipFile(content) as archive:
+        require_plausible_zip(archive, len(content.getvalue()))
     with explain_damage(source, "excel"):
         book = load_workbook(content, read_only=True, data_only=True)
     sheets = list(book.sheetnames)
@@ -46,8 +45,8 @@ def read_excel_rows(
 
 
 def _nonempty_rows(sheet: Any) -> list[NumberedRow]:
-    """Yield the rows that are not empty, with their numbers."""
-    sheet.reset_dimensions()  # what a sheet says of its size is often wrong, and may be a million rows of nothing
+    """Return the rows that are not empty, with their numbers."""
+    sheet.reset_dimensions()  # the size that a sheet declares is often wrong, and may be a million empty rows
     rows: list[NumberedRow] = []
     for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > MOST_ROWS:  # openpyxl makes all the rows up to the number that a damaged one claims
@@ -55,12 +54,6 @@ def _nonempty_rows(sheet: Any) -> list[NumberedRow]:
         if any(cell is not None for cell in cells):
             rows.append((number, [_text(cell) for cell in cells]))
     return rows
-
-
-def _require_unpackable(source: InputFile, content: io.BytesIO) -> None:
-    """Raise for a workbook that decompresses to more than a table of its size may hold."""
-    with explain_damage(source, "excel"), zipfile.ZipFile(content) as archive:
-        require_plausible_zip(archive, len(content.getvalue()))
 
 
 def _trim(rows: list[NumberedRow]) -> list[NumberedRow]:
@@ -72,15 +65,11 @@ def _trim(rows: list[NumberedRow]) -> list[NumberedRow]:
 
 def _text(cell: Any) -> str:
     """Return a cell as it would stand in a text table."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(int(cell))
-    return str(cell)
+    return "" if cell is None else str(int(cell) if isinstance(cell, bool) else cell)
 
 
 def read_json_rows(source: InputFile) -> Iterator[NumberedRow]:
-    """Yield a header of all keys, then a row for each line, which holds an object of plain values or a list of them."""
+    """Return a header of all keys, then a row for each line, which holds an object of plain values or a list of them."""
     records, _ = decode(source, lambda file: list(_records(source, file)))
     if records and isinstance(records[0][1], list):
         return iter([(number, [_text(cell) for cell in record]) for number, record in records])
@@ -101,12 +90,8 @@ def _records(source: InputFile, file: Any) -> Iterator[tuple[int, Any]]:
             raise ValueError(f"{source.label}, line {number}: not JSON ({reason}); write one object a line.") from None
         kind = kind or type(record)
         values = record.values() if isinstance(record, dict) else record
-        if (
-            not isinstance(record, dict | list)
-            or type(record) is not kind
-            or any(isinstance(v, dict | list) for v in values)
-        ):
-            raise ValueError(
-                f"{source.label}, line {number}: not an object of plain values like the first; write one row of the table a line."
-            )
+        rows_alike = isinstance(record, dict | list) and type(record) is kind
+        if not rows_alike or any(isinstance(value, dict | list) for value in values):
+            what = "not an object of plain values like the first; write one row of the table a line"
+            raise ValueError(f"{source.label}, line {number}: {what}.")
         yield number, record

@@ -45,9 +45,8 @@ class ColumnSelection:
     @property
     def given_arguments(self) -> tuple[str, ...]:
         """Names of the arguments that were given."""
-        several = {"features": self.features, "exclude": self.exclude, "categories": self.categories}
-        given = several | {"labels": self.labels, "names": self.names}
-        return (*(argument for argument, value in given.items() if value is not None), *self.known)
+        several = ("features", "exclude", "categories", "labels", "names")
+        return (*(argument for argument in several if getattr(self, argument) is not None), *self.known)
 
     def __bool__(self) -> bool:
         return bool(self.given_arguments)
@@ -104,10 +103,8 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: ColumnSelection
     if not features:
         units = [f"{column.name} has numbers followed by {column.unit!r}" for column in columns if column.unit]
         hint = f" ({join_names(units)}: remove the unit)" if units else ""
-        raise ColumnsError(
-            f"{source} has no column of numbers to cluster by{hint}; its columns are {join_names(header)}: choose features.",
-            "features",
-        )
+        about = f"its columns are {join_names(header)}: choose features"
+        raise ColumnsError(f"{source} has no column of numbers to cluster by{hint}; {about}.", "features")
     chosen = inferred_names if names is None else names
     roles = Roles(features, labels, chosen, (), categories & frozenset(features), known)
     return replace(roles, notes=tuple(_notes(columns, roles, wanted)))
@@ -153,6 +150,17 @@ def join_names(names: Sequence[str]) -> str:
     few = len(names) <= LISTED
     shown = [visible(truncate(name, LONGEST_NAME)) for name in (names if few else [*names[: LISTED - 2], names[-1]])]
     return ", ".join(shown) if few else f"{', '.join(shown[:-1])}, … ({len(names)} in all), {shown[-1]}"
+
+
+def describe_identifiers(notes: Sequence[str], columns: Sequence[str], found: Sequence[int]) -> list[str]:
+    """Return the notes on features once the columns ``found``, which only number the rows, are none."""
+    kept = [name for c, name in enumerate(columns) if c not in found]
+    about = "it only numbers the rows; ask for it as a feature to use it"
+    return [
+        f"features: {join_names(kept)} (the columns with numbers)",
+        *(note for note in notes if not note.startswith("features:")),
+        *(f"no feature: {columns[c] or 'a column without name'} ({about})" for c in found),
+    ]
 
 
 def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection) -> list[str]:

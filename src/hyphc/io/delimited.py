@@ -14,14 +14,12 @@ import numpy as np
 
 from .._runtime.arrays import Floats
 from .._runtime.sanitize import is_blank, is_number
-from ..similarity.inputs.mixed_types import MixedTable, encode_categories
 from .columns import Column, ColumnSelection, ColumnsError, Kind, assign_roles
-from .number_formats import AmbiguousNumbers, Notation, infer_notation, infer_unit, uses_commas
+from .points import LARGEST, Points, build_points, missing_value
 from .sources import InputFile, decode
-from .text_lines import COMMENT, NumberedRow, split_rows
+from .text_cells import COMMENT, Notation, NumberedRow, infer_notation, infer_unit, split_rows, uses_commas
 
 BLOCK = 4_096  # rows that are text at one time; the first block decides what each column is
-LARGEST = 1e100  # squares and products of three such numbers still fit a float64 with room for a sum over all rows
 
 
 @dataclass
@@ -32,20 +30,7 @@ class CellRows:
     lines: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Delimited:
-    """Contents of a text table after its columns were assigned roles."""
-
-    header: tuple[str, ...]
-    features: Any  # an array, or a Table where some columns hold categories
-    columns: tuple[str, ...]
-    names: list[str] | None
-    labels: list[str] | None
-    notes: tuple[str, ...]
-    known: dict[str, list[str]]
-
-
-def read_delimited(source: InputFile, wanted: ColumnSelection, header: int | None = None) -> Delimited:
+def read_delimited(source: InputFile, wanted: ColumnSelection, header: int | None = None) -> Points:
     """Read a text table; its first line is the header unless the numeric columns hold numbers there too.
 
     ``header`` says which line it is, from 1; those above it are passed over.
@@ -57,9 +42,7 @@ def read_delimited(source: InputFile, wanted: ColumnSelection, header: int | Non
     return replace(table, notes=note + table.notes)
 
 
-def read_rows(
-    source: InputFile, rows: Iterator[NumberedRow], wanted: ColumnSelection, at: int | None = None
-) -> Delimited:
+def read_rows(source: InputFile, rows: Iterator[NumberedRow], wanted: ColumnSelection, at: int | None = None) -> Points:
     """Return the table of rows of cells from any reader; the first row is the header if ``at`` gives its line."""
     blocks = _blocks(source, rows)
     first = next(blocks, CellRows())
@@ -80,48 +63,19 @@ def read_rows(
         for c, cells in words.items():
             cells += map(itemgetter(c), block.cells)
     notes = roles.notes if header else ("header: none, so columns are called 1, 2, 3, …", *roles.notes)
-    notes = notes if written is None else (written.description, *notes)
-    called = tuple(columns[c].name for c in roles.features)
-    grouped: dict[int, list[Any]] = {
-        roles.features.index(c): [cell.strip() for cell in words[c]] for c in roles.categories
-    }
-    return Delimited(
-        tuple(column.name for column in columns),
-        assemble_table(source.label, np.concatenate(parts), grouped, called),
-        called,
-        None if roles.names is None else words[roles.names],
-        None if roles.labels is None else words[roles.labels],
-        notes,
-        {what: words[c] for what, c in roles.known.items()},
-    )
-
-
-def assemble_table(source: str, numbers: Floats, grouped: dict[int, list[Any]], called: tuple[str, ...]) -> Any:
-    """Return the numbers, or a ``MixedTable`` of them and of the categorical columns; blank categories are missing."""
-    if not grouped:
-        return numbers
-    values = np.empty((len(numbers), len(called)))
-    values[:, [k for k in range(len(called)) if k not in grouped]] = numbers
-    kinds: list[tuple[str, ...] | None] = [None] * len(called)
-    for k, words in grouped.items():
-        try:
-            present = [None if word is None or is_blank(str(word)) else word for word in words]
-            values[:, k], kinds[k] = encode_categories(present, called[k])
-        except ValueError as error:
-            raise ValueError(f"{source}, {error}") from None
-    return MixedTable(values, tuple(kinds), called)
+    roles = replace(roles, notes=notes if written is None else (written.description, *notes))
+    grouped = {c: [cell.strip() for cell in words[c]] for c in roles.categories}
+    points = build_points(source.label, columns, roles, np.concatenate(parts), grouped, words.__getitem__)
+    return replace(points, header=tuple(column.name for column in columns))
 
 
 def _blocks(source: InputFile, numbered: Iterator[NumberedRow]) -> Iterator[CellRows]:
     """Yield blocks of rows of equal length."""
     rows, width = CellRows(), 0
     for line, cells in numbered:
-        if (
-            len(rows.cells) == 1
-            and width == len(rows.cells[0]) == len(cells) - 1
-            and not any(map(is_number, rows.cells[0]))
-        ):
-            rows.cells[0].insert(0, "")  # R's write.table: the header has no cell above the names of rows
+        alone = rows.cells[0] if len(rows.cells) == 1 else None
+        if alone and width == len(alone) == len(cells) - 1 and not any(map(is_number, alone)):
+            alone.insert(0, "")  # R's write.table: the header has no cell above the names of rows
             width += 1
         width = width or len(cells)
         if len(cells) != width:
@@ -129,10 +83,9 @@ def _blocks(source: InputFile, numbered: Iterator[NumberedRow]) -> Iterator[Cell
                 continue
             if width == 1 < len(cells) and not any(is_number(row[0]) for row in rows.cells):
                 raise _title(source, rows.lines[0], rows.cells[0][0], line)
-            raise ValueError(
-                f"{source.label}, line {line}: {_count(len(cells), 'cell')} where the first line has {width}; add or "
-                "remove cells, or put text that holds the separator in double quotes."
-            )
+            found = f"{len(cells)} cell{'s' * (len(cells) != 1)} where the first line has {width}"
+            remedy = "add or remove cells, or put text that holds the separator in double quotes"
+            raise ValueError(f"{source.label}, line {line}: {found}; {remedy}.")
         rows.cells.append(cells)
         rows.lines.append(line)
         if len(rows.cells) == BLOCK:
@@ -157,10 +110,6 @@ def _title(source: InputFile, line: int, title: str, header: int) -> ColumnsErro
     return ColumnsError(f"{place}; if line {header} is the header, say so.", "header")
 
 
-def _count(n: int, thing: str) -> str:
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
-
-
 def _notation(source: InputFile, first: CellRows) -> tuple[Notation | None, list[int]]:
     """Return the notation of numbers with commas, and the columns that have them; None and [] where there are none."""
     values = list(zip(*first.cells[1:], strict=True))
@@ -168,7 +117,7 @@ def _notation(source: InputFile, first: CellRows) -> tuple[Notation | None, list
     cells = [cell for c in commas for cell in values[c] if "," in cell]
     try:
         return (infer_notation(cells), commas) if cells else (None, [])
-    except AmbiguousNumbers as error:
+    except ValueError as error:
         name = first.cells[0][commas[0]].strip()
         raise ValueError(f"{source.label}, column {name!r}: {error}.") from None
 
@@ -227,35 +176,26 @@ def _numbers(
             return numbers
     except ValueError:
         pass
-    if not keep_missing or any(not is_blank(cell) and _trouble(cell) for cells in picked for cell in cells):
-        raise _first_bad_cell(source, rows, columns, wanted, keep_missing)
+    for cells, line in zip(rows.cells, rows.lines, strict=True):
+        for c in wanted:
+            _check_cell(cells[c], f"{source.label}, line {line}, column {columns[c].name!r}", keep_missing)
     return np.array([[np.nan if is_blank(cell) else float(cell) for cell in cells] for cells in picked])
 
 
-def _first_bad_cell(
-    source: InputFile, rows: CellRows, columns: Sequence[Column], wanted: tuple[int, ...], keep_missing: bool
-) -> ValueError:
-    for cells, line in zip(rows.cells, rows.lines, strict=True):
-        for c in wanted:
-            blank, trouble = is_blank(cells[c]), _trouble(cells[c])
-            place = f"{source.label}, line {line}, column {columns[c].name!r}"
-            if blank and not keep_missing:
-                return ColumnsError(f"{place}: {trouble}.", "drop-missing", "impute")
-            if trouble and not blank:
-                return ValueError(f"{place}: {trouble}.")
-    raise AssertionError("only called for a block with a bad cell")
-
-
-def _trouble(cell: str) -> str | None:
-    """Return the error for a cell that should be a number, with a remedy."""
+def _check_cell(cell: str, place: str, keep_missing: bool) -> None:
+    """Raise for a cell that is no number, with a remedy; it may say that the value is missing if that is allowed."""
     if is_blank(cell):
-        what = "the cell is empty" if not cell.strip() else f"{cell.strip()!r} means that the value is missing"
-        return f"{what}; fill it in, or remove the row or the column"
+        if not keep_missing:
+            shown = "the cell is empty" if not cell.strip() else f"{cell.strip()!r} means that the value is missing"
+            raise missing_value(place, shown)
+        return
     unit = infer_unit([cell])
     if unit is not None:
-        return f"{cell!r} is a number followed by a unit; remove {unit!r}, or leave the column out of the features"
-    if not is_number(cell):
-        return f"{cell!r} is not a number; correct it, or leave the column out of the features"
-    if not math.fabs(float(cell)) <= LARGEST:
-        return f"{cell!r} is too large (the limit is {LARGEST:g}); correct it, or rescale the column"
-    return None
+        what = f"{cell!r} is a number followed by a unit; remove {unit!r}, or leave the column out of the features"
+    elif not is_number(cell):
+        what = f"{cell!r} is not a number; correct it, or leave the column out of the features"
+    elif not math.fabs(float(cell)) <= LARGEST:
+        what = f"{cell!r} is too large (the limit is {LARGEST:g}); correct it, or rescale the column"
+    else:
+        return
+    raise ValueError(f"{place}: {what}.")

@@ -1,11 +1,10 @@
-"""Reader of edge lists: two nodes a line and an optional weight."""
+"""Readers of graphs: edge lists, two nodes a line and an optional weight, and GraphML through networkx."""
 
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,40 +13,19 @@ import scipy.sparse as sp
 
 from ..similarity.symmetrize import DIRECTED
 from .columns import ColumnsError
-from .delimited import LARGEST
-from .sources import InputFile, decode
-from .text_lines import delimiter_in
+from .points import LARGEST, Points, explain_damage
+from .sources import InputFile, decode, require_package
+from .text_cells import delimiter_in
 
 _COMMENTS = ("#", "%")
 _DIGITS = 100  # what is longer is a name: Python refuses to make numbers of thousands of digits
-_HEADER_WORDS = {
-    "source",
-    "target",
-    "from",
-    "to",
-    "src",
-    "dst",
-    "i",
-    "j",
-    "u",
-    "v",
-    "node1",
-    "node2",
-    "node_1",
-    "node_2",
-}
+_HEADER_WORDS = {"source", "target", "from", "to", "src", "dst", "i", "j", "u", "v"}
+_HEADER_WORDS |= {"node1", "node2", "node_1", "node_2"}
+_NO_EDGE = "lists no edge; give lines like 'a,b' or 'a,b,0.5'"
+Edge = tuple[int, str, str, float]  # line, 0 where there is none, both nodes, and weight
 
 
-@dataclass(frozen=True)
-class EdgeList:
-    """Matrix of weights, symmetric unless ``directed`` was given; node names are None when nodes are 0 … n − 1."""
-
-    adjacency: sp.csr_array[np.float64]
-    names: tuple[str, ...] | None
-    notes: tuple[str, ...]
-
-
-def read_edges(source: InputFile, directed: str | None = None) -> EdgeList:
+def read_edges(source: InputFile, directed: str | None = None) -> Points:
     """Read an edge list; lines that begin with # or % are comments.
 
     A list of which no edge occurs in both directions is one of undirected edges. A list of which some do is directed: all must
@@ -58,37 +36,62 @@ def read_edges(source: InputFile, directed: str | None = None) -> EdgeList:
         edges, note = decode(source, lambda file: list(_parse(source, _cells(source, file))))
     except csv.Error as error:
         raise ValueError(f"{source.label} is not a list of edges ({error}); save it as CSV with UTF-8.") from None
-    graph = assemble(source, edges, directed)
+    graph = _assemble(source, edges, directed)
     return replace(graph, notes=note + graph.notes)
+
+
+def read_graphml(source: InputFile, directed: str | None = None) -> Points:
+    """Read a graph; the edge attribute ``weight`` is the weight, 1 where there is none.
+
+    The two weights of a pair of nodes in a directed graph must agree, unless ``directed`` says how ``as_similarity`` makes one
+    of them. Parallel edges are summed. Names are the attribute ``label`` or ``name`` of the nodes, if all have
+    it, else what they are called in the file.
+    """
+    require_package(source.label, "a GraphML file", "networkx", "io")
+    import networkx
+
+    with explain_damage(source, "graphml"), source.open() as file:
+        graph = networkx.read_graphml(file)
+    if graph.number_of_edges() == 0:
+        raise ValueError(f"{source.label} has no edge; give a graph with some.")
+    names = _node_names(graph)
+    edges = [
+        (0, names[a], names[b], _weight(f"{source.label}, edge {a}–{b}", data.get("weight", 1.0)))
+        for a, b, data in graph.edges(data=True)
+    ]
+    edges += [(0, names[node], names[node], 0.0) for node in networkx.isolates(graph)]  # loops, which are left out
+    return _assemble(source, edges, directed, graph.is_directed())
+
+
+def _node_names(graph: Any) -> dict[Any, str]:
+    for key in ("label", "name"):
+        called = {node: str(data[key]) for node, data in graph.nodes(data=True) if key in data}
+        if len(called) == len(graph) == len(set(called.values())):
+            return called
+    return {node: str(node) for node in graph}
 
 
 def _cells(source: InputFile, file: Any) -> Iterator[tuple[int, list[str]]]:
     """Yield line numbers and cells, split at the file's delimiter or at blanks."""
-    numbered = [(number, line) for number, line in enumerate(file, start=1) if _is_data(line)]
+    numbered = [(number, line) for number, line in enumerate(file, start=1) if line.strip()]
+    numbered = [(number, line) for number, line in numbered if not line.lstrip().startswith(_COMMENTS)]
     if not numbered:
-        raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
+        raise ValueError(f"{source.label} {_NO_EDGE}.")
     delimiter = delimiter_in(numbered[0][1])
     by_blanks = delimiter not in numbered[0][1]
     for number, line in numbered:
-        yield (
-            number,
-            line.split() if by_blanks else [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))],
-        )
+        cells = line.split() if by_blanks else next(csv.reader([line], delimiter=delimiter))
+        yield number, [cell.strip() for cell in cells]
 
 
-def _is_data(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
-
-
-def _parse(source: InputFile, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, str, str, float]]:
+def _parse(source: InputFile, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Edge]:
     for position, (line, cells) in enumerate(rows):
         if position == 0 and _is_header(cells):
             continue
         if len(cells) not in (2, 3) or not all(cells[:2]):
-            raise ValueError(
-                f"{source.label}, line {line}: {' '.join(cells)!r} is not an edge; write two nodes and perhaps a weight."
-            )
-        yield line, cells[0], cells[1], _weight(source, line, cells[2]) if len(cells) == 3 else 1.0
+            what = f"{' '.join(cells)!r} is not an edge; write two nodes and perhaps a weight"
+            raise ValueError(f"{source.label}, line {line}: {what}.")
+        yield line, cells[0], cells[1], _weight(f"{source.label}, line {line}", cells[2]) if len(cells) == 3 else 1.0
 
 
 def _is_header(cells: Sequence[str]) -> bool:
@@ -96,53 +99,48 @@ def _is_header(cells: Sequence[str]) -> bool:
     return all(word in _HEADER_WORDS for word in words) or (len(cells) == 3 and cells[2].lower() in ("weight", "w"))
 
 
-def _weight(source: InputFile, line: int, cell: str) -> float:
+def _weight(place: str, given: Any) -> float:
     try:
-        weight = float(cell)
-    except ValueError:
-        raise ValueError(f"{source.label}, line {line}: weight {cell!r} is not a number; correct it.") from None
+        weight = float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{place}: weight {given!r} is not a number; correct it.") from None
     if weight < 0:
-        raise ValueError(
-            f"{source.label}, line {line}: weight {cell} is negative; weights are similarities and at least 0."
-        )
-    if not math.isfinite(weight) or weight > LARGEST:
-        raise ValueError(f"{source.label}, line {line}: weight {cell} is missing or too large; correct it.")
+        raise ValueError(f"{place}: weight {given} is negative; weights are similarities and at least 0.")
+    if not weight <= LARGEST:  # also for NaN
+        raise ValueError(f"{place}: weight {given} is missing or too large; correct it.")
     return weight
 
 
-def assemble(
-    source: InputFile,
-    edges: list[tuple[int, str, str, float]],
-    directed: str | None = None,
-    is_directed: bool | None = None,
-) -> EdgeList:
-    """Return the graph of edges: lines (0 where there are none), both nodes, weights; ``is_directed`` None is unknown."""
+def _assemble(
+    source: InputFile, edges: list[Edge], directed: str | None = None, is_directed: bool | None = None
+) -> Points:
+    """Return the graph of edges; ``is_directed`` None is unknown. Names are None when nodes are 0 … n − 1."""
     if not edges:
-        raise ValueError(f"{source.label} lists no edge; give lines like 'a,b' or 'a,b,0.5'.")
+        raise ValueError(f"{source.label} {_NO_EDGE}.")
     names, number = _number_nodes([node for _, a, b, _ in edges for node in (a, b)])
     total: dict[tuple[int, int], float] = {}
     first_line: dict[tuple[int, int], int] = {}
-    n_loops = n_repeated = 0
-    for line, a, b, weight in edges:
-        pair = number[a], number[b]
-        n_loops += a == b
-        n_repeated += pair in total
-        if a != b:
-            total[pair] = total.get(pair, 0.0) + weight
-            first_line.setdefault(pair, line)
+    between = [(line, (number[a], number[b]), weight) for line, a, b, weight in edges if a != b]
+    for line, pair, weight in between:
+        total[pair] = total.get(pair, 0.0) + weight
+        first_line.setdefault(pair, line)
+    n_loops, n_repeated = len(edges) - len(between), len(between) - len(total)
     if is_directed is None:
         is_directed = directed is not None or any((j, i) in total for i, j in total)
     if is_directed and directed is None:
         _require_symmetric(source, total, first_line, list(number))
     if not is_directed and directed is not None:
-        raise ColumnsError(
-            f"{source.label} is an undirected graph, with one weight for each edge; leave it out.", "directed"
-        )
+        message = f"{source.label} is an undirected graph, with one weight for each edge; leave it out."
+        raise ColumnsError(message, "directed")
     n_edges = len({(min(pair), max(pair)) for pair in total})
     notes = [f"graph: {len(number)} nodes and {n_edges} edges"]
     notes += [f"left out: {n_loops} edges from a node to itself"] * bool(n_loops)
     notes += [f"added up: {n_repeated} edges that are listed again"] * bool(n_repeated)
-    return EdgeList(_matrix(total, len(number), is_directed), names, tuple(notes))
+    ends: npt.NDArray[np.int64] = np.array(list(total), dtype=np.int64).reshape(-1, 2)
+    weights = np.array(list(total.values()), dtype=np.float64)
+    matrix = sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=(len(number), len(number)))
+    matrix = matrix if is_directed else sp.csr_array(matrix + matrix.T)
+    return Points(source.label, matrix, "graph", names, notes=tuple(notes))
 
 
 def _number_nodes(nodes: list[str]) -> tuple[tuple[str, ...] | None, dict[str, int]]:
@@ -164,15 +162,6 @@ def _require_symmetric(
             numbers = [str(line[pair]) for pair in ((i, j), (j, i)) if line.get(pair)]
             where = f", line{'s' * (len(numbers) > 1)} {' and '.join(numbers)}" if numbers else ""
             a, b = nodes[i], nodes[j]
-            raise ColumnsError(
-                f"{source.label}{where}: edge {a} → {b} has weight {weight:g} and {b} → {a} {back:g}: the graph is directed. Say "
-                f"how the two become one: {', '.join(DIRECTED)}.",
-                "directed",
-            )
-
-
-def _matrix(total: dict[tuple[int, int], float], n: int, is_directed: bool) -> sp.csr_array[np.float64]:
-    ends: npt.NDArray[np.int64] = np.array(list(total), dtype=np.int64).reshape(-1, 2)
-    weights = np.array(list(total.values()), dtype=np.float64)
-    matrix = sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=(n, n))
-    return matrix if is_directed else sp.csr_array(matrix + matrix.T)
+            shown = f"edge {a} → {b} has weight {weight:g} and {b} → {a} {back:g}: the graph is directed"
+            remedy = f"Say how the two become one: {', '.join(DIRECTED)}"
+            raise ColumnsError(f"{source.label}{where}: {shown}. {remedy}.", "directed")

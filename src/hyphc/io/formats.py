@@ -7,8 +7,7 @@ import zipfile
 from typing import Literal
 
 from .._runtime.numpy_files import damage_as_value_error
-from .compressed import is_compressed
-from .sources import FORMAT_NAMES, InputFile
+from .sources import FORMAT_NAMES, InputFile, is_compressed
 
 Format = Literal[
     "npy", "npz", "parquet", "feather", "mtx", "excel", "jsonl", "h5ad", "graphml", "fasta", "phylip", "edges", "text"
@@ -20,74 +19,52 @@ _MAGIC: dict[bytes, Format] = {
     b"ARROW1": "feather",
     b"%%MatrixMarket": "mtx",
 }
-_SUFFIXES: dict[str, Format] = {
-    ".npy": "npy",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".mtx": "mtx",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".h5ad": "h5ad",
-    ".graphml": "graphml",
-    ".fasta": "fasta",
-    ".fa": "fasta",
-    ".fas": "fasta",
-    ".fna": "fasta",
-    ".faa": "fasta",
-    ".aln": "fasta",
-    ".phy": "phylip",
-    ".phylip": "phylip",
-    ".edges": "edges",
-    ".edgelist": "edges",
+_EXTENSIONS: dict[Format, str] = {
+    "npy": ".npy",
+    "npz": ".npz",
+    "parquet": ".parquet .pq",
+    "feather": ".feather .arrow",
+    "mtx": ".mtx",
+    "excel": ".xlsx .xlsm",
+    "jsonl": ".jsonl .ndjson",
+    "h5ad": ".h5ad",
+    "graphml": ".graphml",
+    "fasta": ".fasta .fa .fas .fna .faa .aln",
+    "phylip": ".phy .phylip",
+    "edges": ".edges .edgelist",
 }
+_SUFFIXES: dict[str, Format] = {suffix: found for found, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
 # Formats with magic bytes: a file with the extension but other first bytes is not in this format.
 _BINARY = ("npy", "npz", "parquet", "feather", "mtx", "excel", "h5ad")
 
 _ZIP, _HDF5 = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n"
-# Unsupported formats by first bytes and by extension: name and remedy.
-_FOREIGN_HEADS = {
-    b"\xd0\xcf\x11\xe0": ("an old Excel file", "save it as .xlsx or CSV"),
-    b"%PDF": ("a PDF", "give the table that it was made from"),
-    b"\x89PNG": ("a picture", "give a table of features, one row a picture"),
-    b"\xff\xd8\xff": ("a picture", "give a table of features, one row a picture"),
-    b"RDX": ("an R data file", "in R: write.csv(x, 'x.csv')"),
-    b"RDA": ("an R data file", "in R: write.csv(x, 'x.csv')"),
-    b"MATLAB 5": ("a MATLAB file", "save X with numpy.save after scipy.io.loadmat"),
-    b"SQLite format 3": ("an SQLite database", "export the table as CSV"),
-    b"Obj\x01": ("an Avro file", "convert it to Parquet"),
-    b"ORC": ("an ORC file", "convert it to Parquet"),
-    b"FCS": ("a flow cytometry file", "export its events as CSV"),
-    b"7z\xbc\xaf": ("a 7z archive", "unpack it"),
-    b"Rar!": ("a RAR archive", "unpack it"),
-    b"\x80\x04": ("a pickle, which can run any code,", "save the array with numpy.save"),
-    b"\x80\x05": ("a pickle, which can run any code,", "save the array with numpy.save"),
-}
-_FOREIGN_SUFFIXES = {
-    ".xls": ("an old Excel file", "save it as .xlsx or CSV"),
-    ".ods": ("an OpenDocument spreadsheet", "save its sheet as CSV"),
-    ".rds": ("an R data file", "in R: write.csv(x, 'x.csv')"),
-    ".rdata": ("an R data file", "in R: write.csv(x, 'x.csv')"),
-    ".mat": ("a MATLAB file", "save X with numpy.save after scipy.io.loadmat"),
-    ".sav": ("an SPSS file", "export it as CSV"),
-    ".dta": ("a Stata file", "export it as CSV"),
-    ".sas7bdat": ("a SAS file", "export it as CSV"),
-    ".loom": ("a loom file", "convert it to .h5ad with anndata"),
-    ".h5": ("an HDF5 file", "save the array with numpy.save, or as .h5ad with anndata"),
-    ".hdf5": ("an HDF5 file", "save the array with numpy.save, or as .h5ad with anndata"),
-    ".pkl": ("a pickle, which can run any code,", "save the array with numpy.save"),
-    ".pickle": ("a pickle, which can run any code,", "save the array with numpy.save"),
-    ".vcf": ("a VCF file", "make a table or a distance matrix of the samples first"),
-    ".bam": ("a BAM file", "make a table of counts first"),
-    ".gexf": ("a GEXF graph", "save it as GraphML, or as a list of edges"),
-    ".gml": ("a GML graph", "save it as GraphML, or as a list of edges"),
-    ".nex": ("a NEXUS file", "save the alignment as FASTA, or the distances as PHYLIP"),
-    ".fastq": ("a file of reads", "assemble and align them first"),
-}
+# Unsupported formats: name, remedy, first bytes and extensions.
+_FOREIGN: tuple[tuple[str, str, tuple[bytes, ...], str], ...] = (
+    ("an old Excel file", "save it as .xlsx or CSV", (b"\xd0\xcf\x11\xe0",), ".xls"),
+    ("an OpenDocument spreadsheet", "save its sheet as CSV", (), ".ods"),
+    ("a PDF", "give the table that it was made from", (b"%PDF",), ""),
+    ("a picture", "give a table of features, one row a picture", (b"\x89PNG", b"\xff\xd8\xff"), ""),
+    ("an R data file", "in R: write.csv(x, 'x.csv')", (b"RDX", b"RDA"), ".rds .rdata"),
+    ("a MATLAB file", "save X with numpy.save after scipy.io.loadmat", (b"MATLAB 5",), ".mat"),
+    ("an SPSS file", "export it as CSV", (), ".sav"),
+    ("a Stata file", "export it as CSV", (), ".dta"),
+    ("a SAS file", "export it as CSV", (), ".sas7bdat"),
+    ("an SQLite database", "export the table as CSV", (b"SQLite format 3",), ""),
+    ("an Avro file", "convert it to Parquet", (b"Obj\x01",), ""),
+    ("an ORC file", "convert it to Parquet", (b"ORC",), ""),
+    ("an HDF5 file", "save the array with numpy.save, or as .h5ad with anndata", (_HDF5,), ".h5 .hdf5"),
+    ("a loom file", "convert it to .h5ad with anndata", (), ".loom"),
+    ("a flow cytometry file", "export its events as CSV", (b"FCS",), ""),
+    ("a VCF file", "make a table or a distance matrix of the samples first", (), ".vcf"),
+    ("a BAM file", "make a table of counts first", (), ".bam"),
+    ("a file of reads", "assemble and align them first", (), ".fastq"),
+    ("a NEXUS file", "save the alignment as FASTA, or the distances as PHYLIP", (), ".nex"),
+    ("a GEXF graph", "save it as GraphML, or as a list of edges", (), ".gexf"),
+    ("a GML graph", "save it as GraphML, or as a list of edges", (), ".gml"),
+    ("a 7z archive", "unpack it", (b"7z\xbc\xaf",), ""),
+    ("a RAR archive", "unpack it", (b"Rar!",), ""),
+    ("a pickle, which can run any code,", "save the array with numpy.save", (b"\x80\x04", b"\x80\x05"), ".pkl .pickle"),
+)
 
 
 def detect_format(source: InputFile) -> Format:
@@ -105,9 +82,8 @@ def detect_format(source: InputFile) -> Format:
         return "h5ad"
     _refuse_foreign(source, head)
     if by_suffix in _BINARY:
-        raise ValueError(
-            f"{source.label} does not begin as a {FORMAT_NAMES[by_suffix]} file does; write it again, or correct its extension."
-        )
+        begins = f"does not begin as a {FORMAT_NAMES[by_suffix]} file does"
+        raise ValueError(f"{source.label} {begins}; write it again, or correct its extension.")
     return by_suffix or _detect_text(head)
 
 
@@ -120,7 +96,7 @@ def _detect_archive(source: InputFile) -> Format:
         try:
             with damage_as_value_error(), zipfile.ZipFile(content) as archive:
                 inside = archive.namelist()
-        except ValueError:  # its reader says more
+        except ValueError:  # the error of its reader names the damage
             return _SUFFIXES.get(source.suffix, "npz")
     if "xl/workbook.xml" in inside:
         return "excel"
@@ -132,12 +108,9 @@ def _detect_archive(source: InputFile) -> Format:
 
 
 def _refuse_foreign(source: InputFile, head: bytes) -> None:
-    known = next((description for magic, description in _FOREIGN_HEADS.items() if head.startswith(magic)), None)
-    if head.startswith(_HDF5):
-        known = _FOREIGN_SUFFIXES[".h5"]
-    known = known or _FOREIGN_SUFFIXES.get(source.suffix)
-    if known is not None:
-        what, remedy = known
+    """Raise for a file that is known to be in an unsupported format, by its first bytes or else by its extension."""
+    by_head = [foreign for foreign in _FOREIGN if head.startswith(foreign[2])]
+    for what, remedy, *_ in by_head or [foreign for foreign in _FOREIGN if source.suffix in foreign[3].split()]:
         raise ValueError(f"{source.label} is {what} and not read by hyphc; {remedy}.")
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,43 +13,38 @@ import scipy.sparse as sp
 from .._runtime.atomic_write import atomic_write, max_unpacked_bytes
 from .._runtime.table_columns import is_missing_value
 from ..tree import Tree
-from .arrays import ArrayContents, check_numbers, explain_damage
 from .columns import ColumnSelection, ColumnsError, find_column, find_columns, join_names
-from .sources import InputFile, PathLike
+from .points import Points, check_numbers, explain_damage
+from .sources import InputFile, PathLike, require_package
 
 KEY = "hyphc"  # under which results are written
 TIMES = 10  # constant chunks compress better than text: a file may hold so many times what another compressed one may
 
 
-def _require(label: str) -> None:
-    if find_spec("anndata") is None:
-        raise ValueError(f"{label} is an AnnData file, which needs anndata; run: pip install 'hyphc[anndata]'.")
-
-
-def read_h5ad(source: InputFile, wanted: ColumnSelection, embedding: str | None) -> ArrayContents:
+def read_h5ad(source: InputFile, wanted: ColumnSelection, embedding: str | None) -> Points:
     """Read ``X``, or an embedding in ``obsm``; names are those of the observations, labels a column of ``obs``."""
-    _require(source.label)
+    require_package(source.label, "an AnnData file", "anndata", "anndata")
     import anndata
 
     if source.plain_path is None:
-        raise ValueError(
-            f"{source.label}: an AnnData file cannot be compressed or come from standard input; give its file."
-        )
+        what = "an AnnData file cannot be compressed or come from standard input"
+        raise ValueError(f"{source.label}: {what}; give its file.")
     with explain_damage(source, "h5ad"):
         _require_claims(source.plain_path)
-        data = anndata.read_h5ad(source.plain_path)
-        if sp.issparse(data.X):
-            matrix: Any = data.X
-            matrix.check_format(full_check=True)  # SciPy would follow any index it is given
+        data: Any = anndata.read_h5ad(source.plain_path)
+        if (matrix := _sparse(data.X)) is not None:
+            matrix.check_format(full_check=True)  # SciPy does not check indices when it reads them
     if wanted.names is not None or wanted.categories is not None:
         chosen = "names" if wanted.names is not None else "categories"
         raise ColumnsError(f"{source.label} has names of its own and no categories to cluster by.", chosen)
-    if embedding is not None:
+    if embedding is None:
+        X, columns, note = _table(source, data, wanted)
+    else:
         _refuse_columns(source, data, wanted)
-    X, columns, notes = _embedding(source, data, embedding) if embedding is not None else _table(source, data, wanted)
+        X, columns, note = _embedding(source, data, embedding)
     labels = None if wanted.labels is None else _read_observations(source, data, wanted.labels)
     known = {what: _read_observations(source, data, column) for what, column in wanted.known.items()}
-    return ArrayContents(X, tuple(map(str, data.obs_names)), labels, columns, notes, known)
+    return Points(source.label, X, "features", tuple(map(str, data.obs_names)), labels, columns, (note,), known)
 
 
 def _refuse_columns(source: InputFile, data: Any, wanted: ColumnSelection) -> None:
@@ -73,11 +66,10 @@ def _require_claims(path: Path) -> None:
         raise ValueError(f"it claims {sum(claimed)} bytes, more than a file of its size may have")
 
 
-def _table(source: InputFile, data: Any, wanted: ColumnSelection) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+def _table(source: InputFile, data: Any, wanted: ColumnSelection) -> tuple[Any, tuple[str, ...], str]:
     if data.X is None:
-        raise ColumnsError(
-            f"{source.label} has no X; choose one of its embeddings ({join_names(list(data.obsm))}).", "obsm"
-        )
+        embeddings = join_names(list(data.obsm))
+        raise ColumnsError(f"{source.label} has no X; choose one of its embeddings ({embeddings}).", "obsm")
     called = [str(name) for name in data.var_names]
     kept = list(range(len(called)))
     if wanted.features is not None:
@@ -86,35 +78,31 @@ def _table(source: InputFile, data: Any, wanted: ColumnSelection) -> tuple[Any, 
     left_out = [name for name in wanted.exclude or () if name not in beside]
     excluded = {c for name in left_out for c in find_columns(source.label, called, name)}
     kept = [c for c in kept if c not in excluded]
-    X: Any = data.X if len(kept) == len(called) else data.X[:, kept]
-    X = np.ascontiguousarray(np.asarray(X)) if not sp.issparse(X) else _rows(X)
+    chosen: Any = data.X if len(kept) == len(called) else data.X[:, kept]
     columns = tuple(called[c] for c in kept)
-    _check(X, source.label, columns, wanted.keep_missing)
-    hint = f"; embeddings in obsm: {join_names(list(data.obsm))}" if len(data.obsm) else ""
-    return X, columns, (f"features: X, {len(kept)} variables{hint}",)
-
-
-def _rows(X: Any) -> Any:
-    return sp.csr_array(X, dtype=np.float64)
-
-
-def _check(X: Any, source: str, columns: tuple[str, ...], keep_missing: bool) -> None:
-    if isinstance(X, np.ndarray):
-        check_numbers(X, source, columns, keep_missing=keep_missing)
+    if (matrix := _sparse(chosen)) is None:
+        X: Any = np.ascontiguousarray(np.asarray(chosen))
+        check_numbers(X, source.label, columns, keep_missing=wanted.keep_missing)
     else:
-        check_numbers(X.data[:, None], f"{source}, entries of X")
+        X = sp.csr_array(matrix, dtype=np.float64)
+        check_numbers(X.data[:, None], f"{source.label}, entries of X")
+    hint = f"; embeddings in obsm: {join_names(list(data.obsm))}" if len(data.obsm) else ""
+    return X, columns, f"features: X, {len(kept)} variables{hint}"
 
 
-def _embedding(source: InputFile, data: Any, key: str) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+def _sparse(X: Any) -> Any:
+    return X if sp.issparse(X) else None
+
+
+def _embedding(source: InputFile, data: Any, key: str) -> tuple[Any, tuple[str, ...], str]:
     keys = list(data.obsm)
     if key not in keys:
-        raise ColumnsError(
-            f"{source.label} has no embedding {key!r} in obsm; it has {join_names(keys) or 'none'}.", "obsm"
-        )
+        it_has = join_names(keys) or "none"
+        raise ColumnsError(f"{source.label} has no embedding {key!r} in obsm; it has {it_has}.", "obsm")
     X = np.ascontiguousarray(np.asarray(data.obsm[key], dtype=np.float64))
     columns = tuple(f"{key.removeprefix('X_')}{c + 1}" for c in range(X.shape[1]))
     check_numbers(X, f"{source.label}, obsm {key}", columns)
-    return X, columns, (f"features: embedding {key}, {X.shape[1]} columns",)
+    return X, columns, f"features: embedding {key}, {X.shape[1]} columns"
 
 
 def _read_observations(source: InputFile, data: Any, column: str) -> tuple[str, ...]:
@@ -128,11 +116,12 @@ def write_h5ad(
 ) -> None:
     """Write a copy of the file with ``obs["hyphc"]``, the flat clusters, and ``uns["hyphc"]``, linkage, leaf order and
     metadata."""
-    _require(str(path))
+    require_package(str(path), "an AnnData file", "anndata", "anndata")
     import anndata
+    import pandas as pd
 
     data = anndata.read_h5ad(original)
-    data.obs[KEY] = _categorical(clusters)
+    data.obs[KEY] = pd.Categorical(clusters.astype(str), categories=[str(k) for k in range(int(clusters.max()) + 1)])
     data.uns[KEY] = {"linkage": tree.to_linkage(), "leaf_order": np.asarray(tree.leaf_order()), **facts}
     with atomic_write(path) as file:
         beside = Path(file.name + ".h5ad")
@@ -142,10 +131,3 @@ def write_h5ad(
                 shutil.copyfileobj(written, file)
         finally:
             beside.unlink(missing_ok=True)
-
-
-def _categorical(clusters: Sequence[int] | npt.NDArray[np.int64]) -> Any:
-    import pandas as pd
-
-    words = np.asarray(clusters).astype(str)
-    return pd.Categorical(words, categories=[str(k) for k in range(int(np.max(clusters)) + 1)])

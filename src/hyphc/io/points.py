@@ -1,36 +1,27 @@
-"""Reader of points to cluster from tables, arrays and graphs."""
+"""Points read from a file: container, assembly and checks that readers share, missing values and transposition."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.spatial.distance import is_valid_y, squareform
 
+from .._runtime.arrays import Floats
+from .._runtime.numpy_files import damage_as_value_error
 from .._runtime.sanitize import is_blank
-from ..similarity.inputs.input_warnings import identifier_columns
-from .arrays import read_array_file
-from .arrow import read_arrow
-from .cell_values import read_excel_rows, read_json_rows
-from .columns import ColumnSelection, ColumnsError, join_names
-from .delimited import Delimited, read_delimited, read_rows
-from .edges import read_edges
-from .formats import Format, detect_format
-from .graphs import read_graphml
-from .h5ad import read_h5ad
-from .missing import handle_missing, transpose_points
-from .sequences import read_fasta, read_phylip
-from .sources import InputFile, PathLike, open_source
+from .._runtime.validation import CHUNK_BYTES, has_missing
+from ..similarity.inputs.mixed_types import MixedTable, encode_categories
+from .columns import LISTED, Column, ColumnsError, Roles
+from .sources import FORMAT_NAMES, InputFile
 
 Kind = Literal["features", "similarities", "distances", "graph"]
 Missing = Literal["keep", "refuse", "drop", "impute"]
-
-# What the two ends of an edge are called.
-_ENDS = {("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("u", "v")}
+LARGEST = 1e100  # squares and products of three such numbers still fit a float64 with room for a sum over all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +52,7 @@ class Points:
 
     source: str
     data: Any
-    kind: Kind
+    kind: Kind = "features"
     names: tuple[str, ...] | None = None
     labels: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
@@ -75,263 +66,192 @@ class Points:
         """Number of points."""
         return int(self.data.shape[0])
 
+    def with_notes(self, *notes: str) -> Points:
+        """Return the points with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
 
-def read_points(
-    path: PathLike,
-    *,
-    features: Sequence[str] | None = None,
-    labels: str | None = None,
-    names: str | None = None,
-    exclude: Sequence[str] | None = None,
-    known: Mapping[str, str] | None = None,
-    categories: Sequence[str] | None = None,
-    precomputed: bool = False,
-    distances: bool = False,
-    graph: bool = False,
-    directed: str | None = None,
-    transpose: bool = False,
-    missing: Missing = "keep",
-    embedding: str | None = None,
-    sheet: str | None = None,
-    header: int | None = None,
-    sequence_distance: str = "p",
+
+def build_points(
+    source: str,
+    columns: Sequence[Column],
+    roles: Roles,
+    numbers: npt.NDArray[Any],
+    categories: Mapping[int, Sequence[Any]],
+    cells: Callable[[int], Sequence[Any]],
 ) -> Points:
-    """Read points from a file, or from standard input for ``-``; docs/files.md lists the formats and the packages they need.
+    """Return the points of a table whose columns have roles.
 
     Parameters
     ----------
-    path : path, or "-"
-    features, labels, names, exclude, categories : columns, each by its name or its number from 1
-        By default columns of numbers are features, the first text column with distinct values names them, and there
-        are no labels. Several columns also by a range of numbers (``2-61``) or a pattern (``sample_*``). ``categories`` are
-        features too, compared by whether they are equal. In an NPZ archive they are names of arrays.
-    known : mapping of str to str, optional
-        Further columns, by what they say of the rows; they are read as text and are no features.
-    precomputed, distances : bool
-        The numbers are similarities, (n, n), or distances: square or in SciPy's condensed form.
-    graph : bool
-        The file lists edges, or is a matrix of weights.
-    directed : {"sum", "max", "mean"}, optional
-        How ``as_similarity(..., "precomputed", directed=directed)`` will make one of the two weights of a pair; ``data`` has
-        both. None refuses lists of edges and GraphML files whose weights differ.
-    transpose : bool
-        Columns are to be clustered, not rows.
-    missing : {"keep", "refuse", "drop", "impute"}
-        What is done about missing values: NaN, an error, no such row, or the mean of the column (of categories, the commonest).
-    embedding : str, optional
-        Of an AnnData file: the key in ``obsm``, such as "X_pca", in place of ``X``.
-    sheet : str, optional
-        Of an Excel file: by its name or its number from 1, in place of the first.
-    header : int, optional
-        Of a table of text or an Excel file: the line with the names of the columns, from 1; those above it are passed over.
-    sequence_distance : {"p", "jukes-cantor"}
-        Of a FASTA file.
-
-    Raises
-    ------
-    ValueError
-        One sentence with the file, the line or row, the column, and the remedy.
+    source : str
+    columns : sequence of Column
+    roles : Roles
+    numbers : array (n, d)
+        The numeric features.
+    categories : mapping of int to sequence of n
+        The values of the categorical features, by position of the column; blank ones are missing.
+    cells : function of int
+        Returns the values of a column, None where one is missing.
     """
-    source = open_source(os.fspath(path))
-    chosen, left_out, grouped = (None if c is None else tuple(c) for c in (features, exclude, categories))
-    keep = missing != "refuse" and not (precomputed or distances)
-    wanted = ColumnSelection(chosen, labels, names, left_out, grouped, keep, known or {})
-    own = FormatOptions(graph, distances, embedding, sheet, sequence_distance, header, precomputed, directed)
-    found = detect_format(source)
+    called = tuple(columns[c].name for c in roles.features)
+    data: Any = numbers
+    if categories:
+        values, kinds = np.empty((len(numbers), len(called))), list[tuple[str, ...] | None]([None] * len(called))
+        values[:, [k for k, c in enumerate(roles.features) if c not in categories]] = numbers
+        for k, c in enumerate(roles.features):
+            if c in categories:
+                present = [None if word is None or is_blank(str(word)) else word for word in categories[c]]
+                try:
+                    values[:, k], kinds[k] = encode_categories(present, called[k])
+                except ValueError as error:
+                    raise ValueError(f"{source}, {error}") from None
+        data = MixedTable(values, tuple(kinds), called)
+
+    def texts(c: int) -> tuple[str, ...]:
+        return tuple("" if value is None else str(value) for value in cells(c))
+
+    names, labels = (None if c is None else texts(c) for c in (roles.names, roles.labels))
+    known = {what: texts(c) for what, c in roles.known.items()}
+    return Points(source, data, "features", names, labels, called, roles.notes, known)
+
+
+@contextmanager
+def explain_damage(source: InputFile, found: str) -> Iterator[None]:
+    """Convert any error of a reader of a damaged file to one sentence with the file's name."""
     try:
-        points = _read(source, found, wanted, own)
-    except ColumnsError as error:
-        if "impute" not in error.arguments or not (precomputed or distances):
-            raise
-        # no remedy here: a row of such a table is a column too
-        raise ColumnsError(str(error), "precomputed" if precomputed else "distances") from None
-    if points.kind == "features":
-        if not (wanted or precomputed or distances or graph):
-            _refuse_edges(points)
-        whole = _to_square(points) if distances else points
-        points = _set_kind(whole, precomputed or distances, graph, of_rows=found == "h5ad")
-    points = _to_distances(points) if distances else points
-    if points.n < 2:
-        raise ValueError(f"{points.source} holds one row; a tree needs at least two.")
-    if features is None:
-        _refuse_matrix(points)
-        points = _drop_identifiers(points)
-    points = transpose_points(points) if transpose else points
-    if missing in ("drop", "impute") and points.kind != "features":
-        message = (
-            f"{points.source} relates rows to each other, and no row of it can be left out or filled in; leave it out."
-        )
-        raise ColumnsError(message, "drop-missing" if missing == "drop" else "impute")
-    points = handle_missing(points, missing)
-    points = _clear_missing_labels(points)
-    return replace(points, notes=points.notes + _warnings(points))
+        with damage_as_value_error():
+            yield
+    except ValueError as error:
+        name = FORMAT_NAMES[found]
+        raise ValueError(
+            f"{source.label} cannot be read as {name} ({error}); it may be incomplete: write it again."
+        ) from None
 
 
-@dataclass(frozen=True)
-class FormatOptions:
-    """Options that only some formats have."""
+def check_numbers(
+    X: npt.NDArray[Any], source: str, columns: tuple[str, ...] | None = None, *, keep_missing: bool = False
+) -> None:
+    """Raise for the first number that is infinite or above ``LARGEST``, or missing unless that is allowed.
 
-    graph: bool = False
-    condensed: bool = False
-    embedding: str | None = None
-    sheet: str | None = None
-    sequence_distance: str = "p"
-    header: int | None = None
-    precomputed: bool = False
-    directed: str | None = None
-
-    def require(self, source: InputFile, found: Format) -> None:
-        """Raise for options that this format does not have."""
-        of_text = found in ("text", "excel") and not self.graph
-        sequences = found in ("fasta", "phylip")
-        for argument, given, has, what in (
-            ("obsm", self.embedding is not None, found == "h5ad", "is no AnnData file, which alone has embeddings"),
-            ("sheet", self.sheet is not None, found == "excel", "is no Excel file, which alone has sheets"),
-            (
-                "header",
-                self.header is not None,
-                of_text,
-                "is no table of text or Excel, which alone has a line of names",
-            ),
-            ("sequence-distance", self.sequence_distance != "p", found == "fasta", "has no sequences to compare"),
-            ("graph", self.graph, not sequences, "holds sequences or their distances and no edges"),
-            ("precomputed", self.precomputed, not sequences, "holds sequences or distances and no similarities"),
-        ):
-            if given and not has:
-                raise ColumnsError(f"{source.label} {what}; leave it out.", argument)
-
-
-def _read(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
-    """Read the file with the reader of its format."""
-    own.require(source, found)
-    if found in ("edges", "graphml", "fasta", "phylip") or (found == "text" and own.graph):
-        return _read_without_columns(source, found, wanted, own)
-    if found in ("text", "excel", "jsonl"):
-        table, notes = _table(source, found, wanted, own)
-        called, groups = (None if cells is None else tuple(cells) for cells in (table.names, table.labels))
-        points = Points(source.label, table.features, "features", called, groups, table.columns, notes + table.notes)
-        known = {what: tuple(cells) for what, cells in table.known.items()}
-        return replace(points, header=table.header, known=known)
-    if found == "h5ad":
-        arrays = read_h5ad(source, wanted, own.embedding)
-    elif found in ("parquet", "feather"):
-        arrays = read_arrow(source, found, wanted)
-    else:
-        arrays = read_array_file(source, found, wanted, own.condensed)
-    points = Points(source.label, arrays.data, "features", arrays.names, arrays.labels, arrays.columns, arrays.notes)
-    return replace(points, known=arrays.known)
-
-
-def _read_without_columns(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
-    """Read a format without columns: graphs and sequences."""
-    if wanted:
-        what = {"fasta": "holds sequences", "phylip": "holds distances"}.get(found, "is a list of edges")
-        message = f"{source.label} {what} and has no columns to choose; leave the choice out."
-        raise ColumnsError(message, *wanted.given_arguments)
-    if found in ("fasta", "phylip"):
-        apart = read_phylip(source) if found == "phylip" else read_fasta(source, own.sequence_distance)
-        return Points(source.label, apart.matrix, "distances", apart.names, notes=apart.notes)
-    edges = (read_graphml if found == "graphml" else read_edges)(source, own.directed)
-    return Points(source.label, edges.adjacency, "graph", names=edges.names, notes=edges.notes)
-
-
-def _table(
-    source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions
-) -> tuple[Delimited, tuple[str, ...]]:
-    if found == "text":
-        return read_delimited(source, wanted, own.header), ()
-    rows, notes = read_excel_rows(source, own.sheet, own.header) if found == "excel" else (read_json_rows(source), ())
-    return read_rows(source, rows, wanted, own.header), notes
-
-
-def _to_distances(points: Points) -> Points:
-    if points.kind == "graph":
-        message = f"{points.source} is a graph, whose absent entries are no distances; write all of them."
-        raise ColumnsError(message, "distances")
-    return replace(points, kind="distances")
-
-
-def _to_square(points: Points) -> Points:
-    """Return condensed distances, in one column or one row, as a square matrix."""
-    numbers = np.asarray(points.data) if isinstance(points.data, np.ndarray) else np.empty((2, 2))
-    if 1 not in numbers.shape or not is_valid_y(numbers.ravel()) or numbers.size == 1:
-        return points
-    square = squareform(numbers.ravel())
-    note = f"distances: {numbers.size} in condensed form, of {len(square)} rows"
-    return Points(points.source, square, "features", notes=(note,))
-
-
-def _set_kind(points: Points, precomputed: bool, graph: bool, of_rows: bool = False) -> Points:
-    """Return the kind of data: square sparse matrices are graphs unless the format is ``of_rows``; others are features by
-    default."""
-    n, d = points.data.shape
-    sparse = sp.issparse(points.data)
-    kind: Kind = "similarities" if precomputed else "features"
-    if graph or (sparse and (precomputed or (n == d and not of_rows))):
-        kind = "graph"
-    if kind != "features" and n != d:
-        what = f"{n} rows and {d} columns of numbers"
-        raise ValueError(f"{points.source} has {what}; a matrix of similarities or of a graph is square: is it one?")
-    data, notes = points.data, points.notes
-    if kind == "graph" and not sparse:
-        data = sp.csr_array(data)
-    if kind == "graph" and not (graph or precomputed) and points.kind == "features":
-        notes = (f"graph: a sparse square matrix, {n} nodes", *notes)
-    return replace(points, data=data, kind=kind, notes=notes)
-
-
-def _refuse_edges(points: Points) -> None:
-    """Raise for a table that looks like an edge list."""
-    header = points.header or ()
-    ends = tuple(name.lower() for name in header[:2])
-    if ends in _ENDS and len(header) <= 3:
-        raise ColumnsError(
-            f"{points.source} looks like a list of edges ({', '.join(header)}): say so, or choose features.", "graph"
+    A pass in chunks, in which nothing is copied.
+    """
+    step = max(1, CHUNK_BYTES // (8 * max(1, X.shape[1])))
+    for start in range(0, len(X) if X.shape[1] else 0, step):
+        part = X[start : start + step]
+        with np.errstate(all="ignore"):  # NaN of the signalling kind, numbers beyond float64: both are found below
+            if float(part.min()) >= -LARGEST and float(part.max()) <= LARGEST:  # False for NaN
+                continue
+            wide = part.astype(np.float64)
+            wrong = np.argwhere(~(np.abs(wide) <= LARGEST) & ~(keep_missing & np.isnan(wide)))
+        if not len(wrong):
+            continue
+        row, c = wrong[0].tolist()
+        value, called = part[row, c], str(c + 1) if columns is None else repr(columns[c])
+        place = f"{source}, row {start + row + 1}, column {called}"
+        if np.isnan(value):
+            raise missing_value(place, f"the value is missing ({value})")
+        raise ValueError(
+            f"{place}: {value} is too large (the limit is {LARGEST:g}); correct it, or rescale the column."
         )
 
 
-def _refuse_matrix(points: Points) -> None:
-    """Raise for a square table with the same names for rows and columns: it holds similarities or distances."""
-    if points.kind == "features" and points.columns is not None and points.columns == points.names:
-        message = f"{points.source} is a square table with the same names for rows and columns: say what it holds."
-        raise ColumnsError(message, "precomputed", "distances", "features")
+def missing_value(place: str, what: str = "the value is missing") -> ColumnsError:
+    """Return the error for a missing value where none is allowed."""
+    return ColumnsError(f"{place}: {what}; fill it in, or remove the row or the column.", "drop-missing", "impute")
 
 
-def _drop_identifiers(points: Points) -> Points:
-    """Drop columns that only number the rows; the first of them names the rows, if nothing else does."""
-    called = points.columns
-    if not isinstance(points.data, np.ndarray) or points.kind != "features" or called is None:
+def dense_values(data: Any) -> npt.NDArray[Any] | None:
+    """Return the numbers of dense rows; None for sparse rows, which have no missing values."""
+    return data.values if isinstance(data, MixedTable) else data if isinstance(data, np.ndarray) else None
+
+
+def numeric_columns(points: Points) -> tuple[npt.NDArray[Any], tuple[str, ...]] | None:
+    """Return the numeric columns, NaN where a value is missing, and their names; None without any."""
+    values = dense_values(points.data)
+    if points.kind != "features" or values is None:
+        return None
+    called = points.columns or tuple(str(c + 1) for c in range(values.shape[1]))
+    if isinstance(points.data, MixedTable):
+        kept = [c for c, kinds in enumerate(points.data.categories) if kinds is None]
+        values, called = values[:, kept], tuple(called[c] for c in kept)
+    return (values, called) if values.shape[1] else None
+
+
+def handle_missing(points: Points, missing: Missing) -> Points:
+    """Return the points with missing values kept, dropped or imputed, and a note on how many there were and where."""
+    values = dense_values(points.data)
+    if points.kind != "features" or values is None or not has_missing(values):
         return points
-    found = identifier_columns(called, points.data)
-    if not found or len(found) == len(called):
-        return points
-    kept = [c for c in range(len(called)) if c not in found]
-    columns = tuple(called[c] for c in kept)
-    names, notes = points.names, [note for note in points.notes if not note.startswith("features:")]
-    notes.insert(0, f"features: {join_names(columns)} (the columns with numbers)")
-    if names is None:
-        names = tuple(str(int(number)) for number in points.data[:, found[0]])
-        notes.insert(1, f"names: {called[found[0]] or 'a column without name'} (it numbers the rows)")
-    for c in found:
-        column = called[c] or "a column without name"
-        notes.append(f"no feature: {column} (it only numbers the rows; ask for it as a feature to use it)")
-    data = np.ascontiguousarray(points.data[:, kept])
-    return replace(points, data=data, columns=columns, names=names, notes=tuple(notes))
+    holes = np.isnan(values)
+    note = f"missing: {_describe_holes(holes, points.columns)}"
+    if missing == "drop":
+        return _drop_rows(points, holes, note)
+    if missing == "impute":
+        return replace(points, data=_impute(points.data)).with_notes(f"{note}; filled in by means of columns")
+    empty = np.flatnonzero(holes.all(axis=1))
+    if len(empty):
+        raise ColumnsError(f"{points.source}, row {empty[0] + 1} has no value at all; remove it.", "drop-missing")
+    return points.with_notes(note)
 
 
-def _clear_missing_labels(points: Points) -> Points:
-    """Return labels with markers of missing values replaced by empty ones, and a note with their number."""
-    if points.labels is None:
-        return points
-    labels = tuple("" if is_blank(label) else label for label in points.labels)
-    n_missing = labels.count("")
-    note = f"unlabelled: {n_missing} of {points.n} rows have no label; purity and agreement are those of the others"
-    return replace(points, labels=labels, notes=(*points.notes, *[note] * bool(n_missing)))
+def _describe_holes(holes: npt.NDArray[np.bool_], columns: tuple[str, ...] | None) -> str:
+    counts = holes.sum(axis=0)
+    most = np.argsort(-counts, kind="stable")
+    most = most[counts[most] > 0]
+    named = [f"{str(c + 1) if columns is None else columns[c]} ({counts[c]})" for c in most[:LISTED].tolist()]
+    more = f", … ({len(most)} columns in all)" if len(most) > LISTED else ""
+    total, share = counts.sum(), 100 * counts.sum() / holes.size
+    return f"{total} of {holes.size} values ({share:.2g} %), in {', '.join(named)}{more}"
 
 
-def _warnings(points: Points) -> tuple[str, ...]:
-    """Return notes on oddities that may be intended: duplicate names."""
-    n_again = 0 if points.names is None else points.n - len(set(points.names))
-    if not n_again:
-        return ()
-    return (f"repeated: {n_again} of the names, which get numbers in the tree, as in 'frog (2)'",)
+def _drop_rows(points: Points, holes: npt.NDArray[np.bool_], note: str) -> Points:
+    """Return the points without rows that miss a value; the others keep their row numbers of the file."""
+    kept = np.flatnonzero(~holes.any(axis=1))
+    if len(kept) < 2:
+        what = f"{len(kept)} of {points.n} rows have all values, and a tree needs two"
+        raise ColumnsError(f"{points.source}: {what}; leave out columns, or fill them in.", "exclude", "impute")
+    rows = tuple((kept + 1).tolist())
+
+    def pick(cells: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(cells[row - 1] for row in rows)
+
+    return replace(
+        points,
+        data=points.data[kept],
+        names=tuple(f"row {row}" for row in rows) if points.names is None else pick(points.names),
+        labels=None if points.labels is None else pick(points.labels),
+        known={what: pick(cells) for what, cells in points.known.items()},
+        rows=rows,
+    ).with_notes(f"{note}; {points.n - len(kept)} rows left out")
+
+
+def _impute(data: Any) -> Any:
+    """Return the data with column means in place of missing values, and the most frequent category."""
+    values: Floats = dense_values(data)  # type: ignore[assignment]
+    filled = np.where(np.isnan(values), np.nanmean(values, axis=0), values)
+    if not isinstance(data, MixedTable):
+        return filled
+    for c in [c for c, words in enumerate(data.categories) if words is not None]:
+        column = values[:, c]
+        commonest = np.bincount(column[~np.isnan(column)].astype(np.int64)).argmax()
+        filled[:, c] = np.where(np.isnan(column), commonest, column)
+    return replace(data, values=filled)
+
+
+def transpose_points(points: Points) -> Points:
+    """Return the columns as rows."""
+    if points.kind != "features" or isinstance(points.data, MixedTable):
+        what = "columns of categories" if isinstance(points.data, MixedTable) else f"a matrix of {points.kind}"
+        raise ColumnsError(f"{points.source}: {what} cannot be transposed; leave it out.", "transpose")
+    if points.labels is not None:
+        raise ColumnsError(f"{points.source}: labels are of rows, and columns are clustered; leave them out.", "labels")
+    if points.known:
+        message = f"{points.source}: what is known is of rows, and columns are clustered; leave it out."
+        raise ColumnsError(message, *points.known)
+    turned: Any = points.data.T
+    data: Any = np.ascontiguousarray(turned) if isinstance(turned, np.ndarray) else sp.csr_array(turned)
+    n, d = data.shape
+    if n < 2:
+        raise ColumnsError(f"{points.source} has one column of numbers; a tree needs at least two.", "transpose")
+    turned_points = replace(points, data=data, names=points.columns, columns=points.names)
+    return turned_points.with_notes(f"transposed: {n} columns are clustered by {d} rows")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,27 +10,17 @@ import numpy.typing as npt
 from .._runtime.arrays import Floats
 from .._runtime.sanitize import is_number
 from .._runtime.validation import require_choice, require_memory
-from .delimited import LARGEST
+from .points import LARGEST, Points
 from .sources import InputFile, decode
 
 SEQUENCE_DISTANCES = ("p", "jukes-cantor")
-_UNKNOWN = (
-    b"-.?NXnx*"  # gaps, and letters that say nothing; N and X are no gap in proteins and nucleotides respectively
-)
+# Gaps and unknown letters; in proteins N is an amino acid.
+_UNKNOWN = b"-.?NX*"
 _MOST_DIGITS = 18  # of a number of rows; Python refuses to read thousands of them
-_NUCLEOTIDES = frozenset(b"ACGTUNacgtun-.?")
+_NUCLEOTIDES = frozenset(b"ACGTUN-.?")
 
 
-@dataclass(frozen=True)
-class Distances:
-    """Square matrix of distances with row names."""
-
-    matrix: Floats
-    names: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def read_fasta(source: InputFile, distance: str = "p") -> Distances:
+def read_fasta(source: InputFile, distance: str = "p") -> Points:
     """Read aligned sequences and return the distances between them.
 
     "p" is the share of sites that differ, of those that both sequences have; "jukes-cantor" −¾·ln(1 − 4p/3), of nucleotides, the
@@ -47,7 +36,7 @@ def read_fasta(source: InputFile, distance: str = "p") -> Distances:
     if distance == "jukes-cantor":
         shares, notes = _jukes_cantor(source, shares, names), ["distances: by Jukes and Cantor, gaps skipped"]
     notes += [f"apart: {n_alone} pairs without a common site, at the largest distance"] if n_alone else []
-    return Distances(shares, names, tuple(notes))
+    return Points(source.label, shares, "distances", names, notes=tuple(notes))
 
 
 def _sequences(source: InputFile, text: str) -> list[tuple[str, str]]:
@@ -57,9 +46,8 @@ def _sequences(source: InputFile, text: str) -> list[tuple[str, str]]:
             found.append((line[1:].split(maxsplit=1)[0] if line[1:].strip() else "", []))
         elif line.strip() and not line.startswith(";"):
             if not found:
-                raise ValueError(
-                    f"{source.label}, line {number}: a sequence before the first line that begins with '>'."
-                )
+                before = "a sequence before the first line that begins with '>'"
+                raise ValueError(f"{source.label}, line {number}: {before}.")
             found[-1][1].append("".join(line.split()))
     return [(name, "".join(parts).upper()) for name, parts in found]
 
@@ -92,14 +80,12 @@ def _differing(letters: npt.NDArray[np.uint8]) -> tuple[Floats, int]:
 def _jukes_cantor(source: InputFile, shares: Floats, names: tuple[str, ...]) -> Floats:
     if shares.max(initial=0.0) >= 0.75:
         i, j = np.unravel_index(int(shares.argmax()), shares.shape)
-        raise ValueError(
-            f"{source.label}: {names[i]} and {names[j]} differ in {shares.max():.0%} of their sites, at which the distance of "
-            "Jukes and Cantor is infinite; use 'p'."
-        )
+        differ = f"{names[i]} and {names[j]} differ in {shares.max():.0%} of their sites"
+        raise ValueError(f"{source.label}: {differ}, at which the distance of Jukes and Cantor is infinite; use 'p'.")
     return np.asarray(-0.75 * np.log1p(-4.0 / 3.0 * shares)) + 0.0
 
 
-def read_phylip(source: InputFile) -> Distances:
+def read_phylip(source: InputFile) -> Points:
     """Read a PHYLIP distance matrix: the number of rows, then names and distances, square or lower triangular."""
     words, _ = decode(source, lambda file: [line.split() for line in file if line.strip()])
     n = _count(source, words)
@@ -114,7 +100,7 @@ def read_phylip(source: InputFile) -> Distances:
         matrix[i, : len(row)] = [_number(source, cell) for cell in row]
     if kind == "lower triangle":
         matrix = np.tril(matrix, -1) + np.tril(matrix, -1).T
-    return Distances(matrix, names, (f"distances: a matrix in PHYLIP's format, {kind}",))
+    return Points(source.label, matrix, "distances", names, notes=(f"distances: a matrix in PHYLIP's format, {kind}",))
 
 
 def _count(source: InputFile, words: list[list[str]]) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import TypeVar
 from zipfile import is_zipfile
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..tree.multifurcating import MultiTree
 from .columns import ColumnsError
 from .sources import InputFile, PathLike, encoding_error, open_source
 
+T = TypeVar("T")
 TREE_SUFFIXES = (".npz", ".nwk", ".newick", ".json", ".npy")
 _NPZ, _NPY = b"PK\x03\x04", b"\x93NUMPY"
 
@@ -28,36 +29,40 @@ def read_tree(path: PathLike) -> Tree:
 
     Leaves of Newick text with names are numbered as they appear there: ``match_leaves`` brings them into the order of the data.
     """
+    return _read(path, _parse_newick)
+
+
+def read_multifurcating(path: PathLike) -> Tree | MultiTree:
+    """Read a tree as ``read_tree`` does, but keep nodes of several children in Newick text."""
+    return _read(path, MultiTree.from_newick)
+
+
+def _read(path: PathLike, parse: Callable[[str], T]) -> Tree | T:
+    """Read a tree; Newick text is converted by ``parse``."""
     source = open_source(os.fspath(path))
     head = source.head().removeprefix(codecs.BOM_UTF8).lstrip()
     try:
         if head.startswith(_NPZ):
             return _load_npz(source)
         if head.startswith(_NPY):
-            with source.open() as file:
-                return Tree.from_linkage(_linkage(file))
+            return Tree.from_linkage(_load_linkage(source))
         if head[:1] == b"{":
             return Tree.from_json(_text(source))
         if head[:1] in (b"(", b"["):
-            return _drop_row_numbers(Tree.from_newick(_text(source)))
+            return parse(_text(source))
     except ValueError as error:
         raise ValueError(f"{source.label} is not a tree: {error}") from None
     raise ValueError(f"{source.label} is not a tree; expected NPZ, Newick, JSON, or a linkage matrix in NPY.")
 
 
-def read_multifurcating(path: PathLike) -> Tree | MultiTree:
-    """Read a tree as ``read_tree`` does, but keep nodes of several children in Newick text."""
-    source = open_source(os.fspath(path))
-    if source.head().removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"(", b"["):
-        return read_tree(path)
-    try:
-        return MultiTree.from_newick(_text(source))
-    except ValueError as error:
-        raise ValueError(f"{source.label} is not a tree: {error}") from None
+def _parse_newick(text: str) -> Tree:
+    """Return the tree without names if its leaves are called 1 … n, as ``write_tree`` calls rows without names."""
+    tree = Tree.from_newick(text)
+    return tree.with_names(None) if tree.names == row_numbers(tree.n_leaves) else tree
 
 
-def _linkage(file: IO[bytes]) -> Floats:
-    with damage_as_value_error():
+def _load_linkage(source: InputFile) -> Floats:
+    with source.open() as file, damage_as_value_error():
         array = np.load(file, allow_pickle=False)
     if array.dtype.kind not in "fiu":
         raise ValueError(f"a linkage matrix holds numbers, and this array {array.dtype}.")
@@ -70,11 +75,6 @@ def _load_npz(source: InputFile) -> Tree:
     if not is_zipfile(source.plain_path):  # numpy would leave the file open
         raise ValueError("the archive is damaged; write it again.")
     return Tree.load(source.plain_path)
-
-
-def _drop_row_numbers(tree: Tree) -> Tree:
-    """Return the tree without names if its leaves are called 1 … n, as ``write_tree`` calls rows without names."""
-    return tree.with_names(None) if tree.names == row_numbers(tree.n_leaves) else tree
 
 
 def row_numbers(n: int) -> tuple[str, ...]:
@@ -113,9 +113,8 @@ def require_tree_suffix(path: PathLike) -> None:
     """Raise unless the extension is that of a tree."""
     suffix = Path(path).suffix.lower()
     if suffix not in TREE_SUFFIXES:
-        raise ValueError(
-            f"{os.fspath(path)} ends in {suffix or 'no extension'}; end it in one of {', '.join(TREE_SUFFIXES)}."
-        )
+        ends = f"{os.fspath(path)} ends in {suffix or 'no extension'}"
+        raise ValueError(f"{ends}; end it in one of {', '.join(TREE_SUFFIXES)}.")
 
 
 def match_leaves(tree: Tree, names: Sequence[str] | None, *, source: str, by_order: bool) -> tuple[Tree, str]:
@@ -131,27 +130,26 @@ def match_leaves(tree: Tree, names: Sequence[str] | None, *, source: str, by_ord
     by_order : bool
         Whether the order of named leaves is that of the rows when the data has no names; for Newick it is not.
     """
-    if tree.names is None:
+    if tree.names is None or (names is None and by_order):
         return tree, "by order"
+    rows = find_rows(source, tree.names, names)
+    if len(set(tree.names)) != tree.n_leaves or tree.n_leaves != len(names or ()):
+        leaves = f"{tree.n_leaves} leaves with {len(set(tree.names))} different names"
+        raise ValueError(f"{source} has {leaves} and the data {len(names or ())} rows; each row needs one leaf.")
+    return tree.with_leaves_numbered(rows, names), "by name"
+
+
+def find_rows(source: str, leaves: Sequence[str], names: Sequence[str] | None) -> list[int]:
+    """Return the row of each leaf, by its name; ``source`` is what messages call the tree."""
     if names is None:
-        if by_order:
-            return tree, "by order"
-        raise ColumnsError(
-            f"{source} calls its leaves by names and the data has none; choose the column that has them as names.",
-            "names",
-        )
+        what = "calls its leaves by names and the data has none; choose the column that has them as names"
+        raise ColumnsError(f"{source} {what}.", "names")
     row = {name: i for i, name in enumerate(names)}
-    unknown = next((leaf for leaf in tree.names if leaf not in row), None)
+    unknown = next((leaf for leaf in leaves if leaf not in row), None)
     if unknown is not None:
-        raise ColumnsError(
-            f"{source} has a leaf {unknown!r} that the data does not name; choose another column as names.", "names"
-        )
-    if len(set(tree.names)) != tree.n_leaves or tree.n_leaves != len(names):
-        raise ValueError(
-            f"{source} has {tree.n_leaves} leaves with {len(set(tree.names))} different names and the data {len(names)} rows; "
-            "each row needs one leaf."
-        )
-    return tree.with_leaves_numbered([row[leaf] for leaf in tree.names], names), "by name"
+        what = f"has a leaf {unknown!r} that the data does not name; choose another column as names"
+        raise ColumnsError(f"{source} {what}.", "names")
+    return [row[leaf] for leaf in leaves]
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:

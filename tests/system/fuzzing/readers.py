@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from hyphc import Tree
 from hyphc._runtime.shard_store import ShardStore
 from hyphc.io import read_points, read_tree
-from hyphc.io.delimited import LARGEST
-from hyphc.io.missing import dense_values
+from hyphc.io.points import LARGEST, dense_values
 from hyphc.out_of_core.row_sources import fingerprint, open_rows
 from hyphc.tree.storage import save_mapped
 
