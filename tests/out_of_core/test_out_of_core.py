@@ -13,13 +13,13 @@ from hyphc.fit.flat_cut import FlatCut
 from hyphc.fit.weighted_leaves import collapsed, expanded
 from hyphc.out_of_core import partition_trees, search_settings
 from hyphc.out_of_core import stages as stages_module
+from hyphc.out_of_core.array_sources import NpyRows, ZarrRows
 from hyphc.out_of_core.job import Job, JobSettings
 from hyphc.out_of_core.labels import labels_stage, load_tree, predict_clusters
 from hyphc.out_of_core.local_fit import choose_sizes
-from hyphc.out_of_core.npy_source import NpyRows
 from hyphc.out_of_core.partition import assign_cells_to_parts, deny_moves, find_queries
 from hyphc.out_of_core.records import AdjacentParts, DirectedEdges, FinishedTree, Leaves, Neighbors
-from hyphc.out_of_core.row_sources import ParquetRows, ZarrRows, open_rows, rows_per_block
+from hyphc.out_of_core.row_sources import ParquetRows, open_rows, rows_per_block
 from hyphc.out_of_core.sample import compute_scaling, hash_ids
 from hyphc.out_of_core.stages import Stage, make_thread_executor, run_stages, run_task, stages
 from hyphc.out_of_core.to_memory import load_similarity

@@ -103,15 +103,16 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def require_finite(array: npt.NDArray[Any], what: str) -> None:
-    """Raise for the first NaN or infinity, naming where it is."""
+def require_finite(array: npt.NDArray[Any], what: str, first: int = 0) -> None:
+    """Raise for the first NaN or infinity, naming where it is; ``first`` is the number of the array's first row."""
     # A sum is finite only if all its terms are (overflow apart): one pass without a temporary mask.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(array.sum(dtype=np.float64)):
             return
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
-        place = ", ".join(map(str, bad[0].tolist()))
+        row, *others = bad[0].tolist()
+        place = ", ".join(map(str, (first + row, *others)))
         raise ValueError(
             f"{what}[{place}] is {array[tuple(bad[0])]}; remove or impute missing and infinite values first."
         )

@@ -13,8 +13,8 @@ from distributed import Client
 
 from .._runtime.shard_store import ShardStore
 from .._runtime.storage import Storage
-from ..out_of_core.npy_source import Rows
-from ..out_of_core.row_sources import FINGERPRINT_ROWS, StoredRows, rows_per_block
+from ..out_of_core.array_sources import Rows
+from ..out_of_core.row_sources import StoredRows, rows_per_block, spread_rows
 from .waiting import wait_for
 
 
@@ -39,9 +39,7 @@ def plan_stored_rows(array: Any, storage: Storage, block_rows: int | None) -> tu
 
 def _fingerprint(array: Any) -> str:
     """Return a hash of shape, dtype and some rows, whatever the chunks."""
-    n = array.shape[0]
-    some = np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64))
-    rows = np.ascontiguousarray(array[some].compute())
+    rows = np.ascontiguousarray(array[spread_rows(array.shape[0])].compute())
     return hashlib.sha256(f"{array.shape} {array.dtype} ".encode() + rows.tobytes()).hexdigest()
 
 

@@ -17,15 +17,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._runtime.base_estimator import check_parameter_names, fresh_fit
+from .._runtime.progress import TaskProgress
 from .._runtime.storage import LocalFolder, StorageFolder, as_storage_folder
 from ..estimator import HypHC
 from ..fit.deduplicate import warn_of_few_distinct
 from ..fit.flat_cut import FlatCut
 from ..fit.parameter_checks import JOIN, check_values
+from ..out_of_core.array_sources import Rows
 from ..out_of_core.job import PART_SIZE, Job, JobSettings
 from ..out_of_core.labels import count_distinct_rows, labels_stage, load_labels, load_tree, predict_clusters
-from ..out_of_core.npy_source import Rows
-from ..out_of_core.progress import StageProgress
 from ..out_of_core.records import FinishedTree
 from ..out_of_core.row_sources import ParquetRows, PickedRows, Source, open_rows, open_with_warnings
 from ..out_of_core.stages import run_stages
@@ -151,7 +151,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
             self.storage_ = str(place)
             blocks, source = self._open_rows(X, place)
             cut.check(source.shape[0])
-            job, progress = Job(source, settings, place), StageProgress()
+            job, progress = Job(source, settings, place), TaskProgress()
             with progress.display(self.verbose):
                 job.open()
                 require_visible(self.client_, place)

@@ -24,8 +24,8 @@ from ..similarity.knn.edge_weights import many_memberships
 from ..similarity.knn.nn_descent import Lists, empty_lists, nn_descent_step
 from ..similarity.knn.row_preparation import large_exponent
 from ..similarity.knn.search import NeighborIndex, nearest, query_rows
+from .array_sources import Rows
 from .job import Job
-from .npy_source import Rows
 from .partition import count_rows_before, sum_leaves
 from .records import AdjacentParts, Candidates, DirectedEdges, Leaves, Neighbors, PartGraph, ShuffledRows
 from .sample import build_index

@@ -17,8 +17,8 @@ from .._runtime.arrays import Floats, Ints
 from .._runtime.duplicate_rows import group_equal_rows
 from ..fit.new_points import assign_clusters
 from ..tree import Tree
+from .array_sources import Rows
 from .job import Job
-from .npy_source import Rows
 from .records import Assignment, Leaves, Neighbors, Partition, SampleTree, ShuffledRows
 from .sample import NEARBY, load_sample, scale_rows
 

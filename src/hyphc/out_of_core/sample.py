@@ -24,8 +24,8 @@ from ..similarity.knn.search import EXACT_LIMIT, NeighborIndex, query_rows
 from ..similarity.neighbor_metrics import Auto
 from ..similarity.scaling import ColumnScaling, Moments, compute_moments, scaling_from_moments
 from ..tree import Tree
+from .array_sources import Rows
 from .job import Job
-from .npy_source import Rows
 from .records import SampleTree, Statistics
 from .row_sources import StoredRows
 from .search_settings import search_tree

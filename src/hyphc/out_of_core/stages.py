@@ -1,15 +1,14 @@
 """Stages of an out-of-core fit in order, each a set of independent tasks whose results are shards of a store.
 
 Any scheduler can run them: a task is ``run_task(job, stage, number)``; it reads shards of earlier stages and writes its own.
-``STAGES`` declares which records each stage reads and writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from .._runtime.parallel import thread_map
 from .assembly import assemble_tree, compute_degrees
@@ -23,7 +22,6 @@ from .cross_partition_knn import (
 from .job import Job
 from .partition import assign_cells, count_moves, form_parts, gather_leaves, shuffle_rows
 from .partition_trees import compute_background, fit_part
-from .progress import Listener
 from .records import (
     AdjacentParts,
     Assignment,
@@ -33,7 +31,6 @@ from .records import (
     Degrees,
     DirectedEdges,
     FinishedTree,
-    Labels,
     Leaves,
     Neighbors,
     PartGraph,
@@ -48,43 +45,7 @@ from .records import (
 from .sample import collect_statistics, fit_sample, require_same_rows
 from .top_tree import coarsen_edges, fit_top_tree
 
-Over = Literal["blocks", "parts", "one"]
-
-
-class Declaration(NamedTuple):
-    """What a stage reads and writes, over what it has tasks, and its name on a progress line."""
-
-    writes: type[Record]
-    reads: tuple[type[Record], ...]
-    over: Over
-    title: str
-
-
-DECLARATIONS = (
-    Declaration(Statistics, (), "blocks", "column statistics and sample"),
-    Declaration(SampleTree, (Statistics,), "one", "tree of the sample"),
-    Declaration(Assignment, (SampleTree,), "blocks", "assigning rows to cells"),
-    Declaration(Partition, (SampleTree, Assignment, Partition, Neighbors), "one", "forming parts"),
-    Declaration(
-        ShuffledRows, (SampleTree, Assignment, Partition, ShuffledRows, Neighbors), "blocks", "moving rows to parts"
-    ),
-    Declaration(Leaves, (ShuffledRows,), "parts", "gathering the rows of parts"),
-    Declaration(Candidates, (Leaves, ShuffledRows), "parts", "nearest neighbours"),
-    Declaration(Neighbors, (Leaves, Candidates, ShuffledRows), "parts", "merging neighbours across parts"),
-    Declaration(DirectedEdges, (Leaves, Candidates, Neighbors), "parts", "neighbours of neighbours"),
-    Declaration(AdjacentParts, (DirectedEdges, Partition), "one", "adjacent parts"),
-    Declaration(PartGraph, (Leaves, DirectedEdges, AdjacentParts), "parts", "weighting edges"),
-    Declaration(BackgroundStrength, (PartGraph, Partition), "one", "background"),
-    Declaration(PartTree, (Leaves, PartGraph, BackgroundStrength), "parts", "trees of parts"),
-    Declaration(CoarseEdges, (PartGraph, PartTree), "parts", "edges between subtrees"),
-    Declaration(TopTree, (PartTree, CoarseEdges, BackgroundStrength, Partition), "one", "tree above the parts"),
-    Declaration(Degrees, (Leaves, PartGraph, BackgroundStrength, TopTree), "parts", "degrees of rows"),
-    Declaration(
-        FinishedTree, (Leaves, PartTree, TopTree, Degrees, BackgroundStrength, Partition), "one", "assembling the tree"
-    ),
-    Declaration(Labels, (SampleTree,), "one", "flat clusters"),
-)
-STAGES = {declaration.writes: declaration for declaration in DECLARATIONS}
+Listener = Callable[[str, int, int], object]  # stage, tasks done, tasks in all
 
 
 @dataclass(frozen=True)
@@ -119,15 +80,14 @@ class Stage:
 
     def count(self, job: Job) -> int:
         """Return the number of tasks; over parts, known once these are formed."""
-        over = STAGES[self.record].over
-        if over == "parts":
+        if self.record.over == "parts":
             return job.n_parts(self.round_number)
-        return job.n_blocks if over == "blocks" else 1
+        return job.n_blocks if self.record.over == "blocks" else 1
 
 
 def make_stage(record: type[Record], task: Callable[[Job, int], Record], **options: Any) -> Stage:
     """Return a stage that runs once."""
-    return Stage(record, task, record.stage, STAGES[record].title, **options)
+    return Stage(record, task, record.stage, record.title, **options)
 
 
 def stages(job: Job) -> Iterator[Stage]:
@@ -169,7 +129,7 @@ def _repeated(
 ) -> Stage:
     """Return a stage of a round."""
     rounds = f", round {number + 1} of {job.n_rounds + 1}" if job.n_rounds else ""
-    return Stage(record, task, job.stage_name(record, number), f"{STAGES[record].title}{rounds}", number, releases)
+    return Stage(record, task, job.stage_name(record, number), f"{record.title}{rounds}", number, releases)
 
 
 def _names(round_number: int, *records: type[Record]) -> tuple[str, ...]:
@@ -208,9 +168,11 @@ def make_thread_executor(n_jobs: int | None, report: Listener = lambda stage, do
 
 def run_stages(job: Job, execute: Executor, *more: Stage) -> None:
     """Run all stages in order, then ``more``; results are in the store of the job, which is open."""
-    for stage in (*stages(job), *more):
+    planned = (*stages(job), *more)
+    for position, stage in enumerate(planned, 1):
         if job.store.is_released(stage.name):
             continue
-        execute(partial(run_task, job, stage), stage.count(job), stage)
+        titled = replace(stage, title=f"stage {position} of {len(planned)}: {stage.title}")
+        execute(partial(run_task, job, stage), stage.count(job), titled)
         for name in stage.releases:
             job.store.release(name)
