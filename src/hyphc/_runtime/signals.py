@@ -5,9 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 NO_THREAD = "can't start new thread"  # the RuntimeError of Python where the stack of a thread finds no memory
 STOPPING = "\nhyphc: stopping after this step with what there is; Ctrl-C again stops at once."
@@ -25,24 +24,23 @@ def terminate(number: int, frame: FrameType | None) -> None:
 _REPLACEABLE = (signal.default_int_handler, terminate)
 
 
-@dataclass
-class StopRequest:
-    """Whether a run should stop, whether an interrupt caused it, and the number of the signal if one did."""
+class Stoppable(Protocol):
+    """A run that can be asked to stop: whether it was, whether by an interrupt, and the number of the signal."""
 
-    stopped: bool = False
-    interrupted: bool = False
-    signal: int | None = None
+    stopped: bool
+    interrupted: bool
+    signal: int | None
 
 
 class SignalHandlers:
-    """Handlers of SIGINT and SIGTERM that set a ``StopRequest``; a second signal raises.
+    """Handlers of SIGINT and SIGTERM that stop a run; a second signal raises.
 
     Handlers that are neither Python's own nor ``terminate`` are left in place, and so are all outside the main thread, where
     Python allows no change.
     """
 
-    def __init__(self, request: StopRequest) -> None:
-        self._request = request
+    def __init__(self, run: Stoppable) -> None:
+        self._run = run
         self._replaced: dict[int, Any] = {}
 
     def install(self) -> None:
@@ -58,8 +56,8 @@ class SignalHandlers:
             signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        request = self._request
-        if request.interrupted:
+        run = self._run
+        if run.interrupted:
             raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
-        request.stopped, request.interrupted, request.signal = True, True, number
+        run.stopped, run.interrupted, run.signal = True, True, number
         print(STOPPING, file=sys.stderr)

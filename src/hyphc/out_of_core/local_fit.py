@@ -19,7 +19,7 @@ from .._runtime.progress import TaskProgress
 from .._runtime.storage import as_storage_folder
 from ..fit.flat_cut import FlatCut
 from ..tree import Tree
-from .array_sources import ArrayRows, Rows
+from .array_sources import ArrayRows
 from .job import PART_SIZE, SAMPLE_SIZE, Job, JobSettings
 from .labels import labels_stage, load_labels, load_tree, predict_clusters
 from .records import FinishedTree
@@ -126,18 +126,14 @@ class OutOfCoreFit:
 
     def predict(self, rows: npt.NDArray[Any]) -> Ints:
         """Return the cluster that each new row would join."""
-        steps = range(0, len(rows), self.job.block_rows)
-        found = [predict_clusters(self.job, self.cut, _slice_block(rows, b, self.job.block_rows)) for b in steps]
-        return np.concatenate(found)
+        step = self.job.block_rows
+        blocks = (rows[start : start + step] for start in range(0, len(rows), step))
+        return np.concatenate([predict_clusters(self.job, self.cut, block) for block in blocks])
 
     def discard(self) -> None:
         """Remove the storage, unless it is a checkpoint."""
         if not self.is_kept:
             shutil.rmtree(str(self.job.storage), ignore_errors=True)
-
-
-def _slice_block(rows: Rows, begin: int, step: int) -> Rows:
-    return rows[begin : begin + step]
 
 
 # Parameters of ``HypHC`` that an out-of-core fit supports: those of its settings and of the cut, and these. Others raise.

@@ -46,7 +46,7 @@ def form_parts(job: Job, _: int = 0) -> Partition:
     tree, cells = Tree(np.array(sample.children)), np.array(sample.cells)
     part = assign_cells_to_parts(tree, cells, counts, job.settings.part_size)
     rows = np.bincount(part[part >= 0], weights=counts[part >= 0]).astype(np.int64)
-    return Partition(counts=rows, part_of_cell=part, new_number=None, denied=None)
+    return Partition(counts=rows, part_of_cell=part)
 
 
 def assign_cells_to_parts(tree: Tree, cells: Ints, counts: Ints, part_size: int) -> Ints:
@@ -83,16 +83,7 @@ def shuffle_rows(job: Job, number: int, round_number: int) -> ShuffledRows:
     order = np.argsort(part, kind="stable")
     bounds = np.arange(job.n_parts(round_number) + 1)
     own = part[order]
-    shuffled = ShuffledRows(
-        rows=rows[order],
-        ids=start + order,
-        starts=np.searchsorted(own, bounds),
-        nearby_parts=None,
-        queries=None,
-        query_starts=None,
-        targets=None,
-        target_starts=None,
-    )
+    shuffled = ShuffledRows(rows=rows[order], ids=start + order, starts=np.searchsorted(own, bounds))
     if nearby is not None:
         nearby = nearby[order]
         queries, searched = find_queries(own, nearby)
@@ -146,10 +137,7 @@ def count_moves(job: Job, _: int, round_number: int) -> Partition:
     counts = np.bincount(end, moves[:, 2], minlength=n_parts).astype(np.int64)
     kept = counts > 0
     return Partition(
-        counts=counts[kept],
-        part_of_cell=None,
-        new_number=np.where(kept, np.cumsum(kept) - 1, -1),
-        denied=moves[is_denied, :2],
+        counts=counts[kept], new_number=np.where(kept, np.cumsum(kept) - 1, -1), denied=moves[is_denied, :2]
     )
 
 

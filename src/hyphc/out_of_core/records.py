@@ -8,7 +8,7 @@ rows. Leaves of other parts are named by the pair (part, leaf). Arrays that not 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -21,6 +21,7 @@ from .array_sources import Rows
 
 Array = npt.NDArray[Any]
 OptionalArray: TypeAlias = Any  # an array, or None in jobs that have no such array
+NONE = type(None)  # a default of None would be a class attribute, and hide what is stored
 
 
 class Record:
@@ -84,13 +85,13 @@ class SampleTree(Record):
     children: Ints  # (s − 1, 2)
     cells: Ints  # (s,) the cell of each row
     n_clusters: Array  # ()
-    centre: OptionalArray  # (d,) column scaling, of metric="auto"
-    factor: OptionalArray  # (d,)
-    indptr: OptionalArray  # the neighbour graph as CSR, of metric="auto"
-    indices: OptionalArray
-    data: OptionalArray
-    slope: OptionalArray  # () the background
-    level: OptionalArray  # ()
+    centre: OptionalArray = field(default_factory=NONE)  # (d,) column scaling, of metric="auto"
+    factor: OptionalArray = field(default_factory=NONE)  # (d,)
+    indptr: OptionalArray = field(default_factory=NONE)  # the neighbour graph as CSR, of metric="auto"
+    indices: OptionalArray = field(default_factory=NONE)
+    data: OptionalArray = field(default_factory=NONE)
+    slope: OptionalArray = field(default_factory=NONE)  # () the background
+    level: OptionalArray = field(default_factory=NONE)  # ()
 
 
 @dataclass(kw_only=True)
@@ -100,7 +101,7 @@ class Assignment(Record):
     stage, over, title = "assignment", "blocks", "assigning rows to cells"
     cell: npt.NDArray[np.int32]  # (b,)
     counts: Ints  # (cells,) rows of each cell
-    nearby_cells: OptionalArray  # (b, NEARBY)
+    nearby_cells: OptionalArray = field(default_factory=NONE)  # (b, NEARBY)
 
 
 @dataclass(kw_only=True)
@@ -109,9 +110,13 @@ class Partition(Record):
 
     stage, over, title, has_rounds = "partition", "one", "forming parts", True
     counts: Ints  # (parts,) rows of each part
-    part_of_cell: OptionalArray  # (cells,) in round 0; −1 for empty cells
-    new_number: OptionalArray  # (parts before,) in later rounds; −1 for parts that all rows left
-    denied: OptionalArray  # (pairs, 2) in later rounds: no row moves from the first part to the second
+    part_of_cell: OptionalArray = field(default_factory=NONE)  # (cells,) in round 0; −1 for empty cells
+    new_number: OptionalArray = field(
+        default_factory=NONE
+    )  # (parts before,) in later rounds; −1 for parts that all rows left
+    denied: OptionalArray = field(
+        default_factory=NONE
+    )  # (pairs, 2) in later rounds: no row moves from the first part to the second
 
 
 @dataclass(kw_only=True)
@@ -122,11 +127,13 @@ class ShuffledRows(Record):
     rows: Rows  # (b, d) scaled
     ids: Ints  # (b,)
     starts: Ints  # (parts + 1,) where the rows of each part begin
-    nearby_parts: OptionalArray  # (b, ·) −1 for empty cells
-    queries: OptionalArray  # (q,) rows with a search in another part, sorted by that part
-    query_starts: OptionalArray  # (parts + 1,) where the queries of each searched part begin
-    targets: OptionalArray  # (t,) the parts searched by rows of each part, once each
-    target_starts: OptionalArray  # (parts + 1,)
+    nearby_parts: OptionalArray = field(default_factory=NONE)  # (b, ·) −1 for empty cells
+    queries: OptionalArray = field(default_factory=NONE)  # (q,) rows with a search in another part, sorted by that part
+    query_starts: OptionalArray = field(
+        default_factory=NONE
+    )  # (parts + 1,) where the queries of each searched part begin
+    targets: OptionalArray = field(default_factory=NONE)  # (t,) the parts searched by rows of each part, once each
+    target_starts: OptionalArray = field(default_factory=NONE)  # (parts + 1,)
 
 
 @dataclass(kw_only=True)
@@ -225,7 +232,7 @@ class PartTree(Record):
     squares: Floats  # (f,) Σ ‖x‖²
     sizes: Floats  # (f,)
     member: Ints  # (f,) one row of each
-    upper: OptionalArray  # (f − 1, 2) merges above the frontier, of metric="auto"
+    upper: OptionalArray = field(default_factory=NONE)  # (f − 1, 2) merges above the frontier, of metric="auto"
     children: Ints  # (b, 2) merges below the frontier
     graph_splits: Floats  # (b,) similarity across each merge by the neighbour graph alone
     splits: Floats  # (b,) similarity across each merge
@@ -281,4 +288,4 @@ class Labels(Record):
     stage, over, title = "labels", "one", "flat clusters"
     labels: Ints  # (n,) −1 for outliers
     n_clusters: Array  # ()
-    clusters: OptionalArray  # (n,) without outliers, if ``labels`` has some
+    clusters: OptionalArray = field(default_factory=NONE)  # (n,) without outliers, if ``labels`` has some

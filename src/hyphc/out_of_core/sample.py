@@ -108,21 +108,19 @@ def fit_sample(job: Job, _: int = 0) -> SampleTree:
     similarity = _compute_similarity(job, rows)
     tree = with_similarity_heights(search_tree(job, similarity, job.settings.seed, -1), similarity)
     cells = tree.cut(max_size=CELL)
-    graph, background = similarity.parts if isinstance(similarity, Blend) else (None, None)
-    return SampleTree(
+    sample = SampleTree(
         ids=ids[chosen],
         rows=rows,
         children=tree.children,
         cells=cells,
         n_clusters=np.array(number_of_clusters(similarity, tree).n_clusters),
-        centre=None if columns is None else columns.centre,
-        factor=None if columns is None else columns.factor,
-        indptr=None if graph is None else graph.indptr,
-        indices=None if graph is None else graph.indices,
-        data=None if graph is None else graph.data,
-        slope=None if background is None else np.array(background.slope),
-        level=None if background is None else np.array(background.level),
     )
+    if columns is not None and isinstance(similarity, Blend):
+        graph, background = similarity.parts
+        sample.centre, sample.factor = columns.centre, columns.factor
+        sample.indptr, sample.indices, sample.data = graph.indptr, graph.indices, graph.data
+        sample.slope, sample.level = np.array(background.slope), np.array(background.level)
+    return sample
 
 
 def scale_rows(rows: Rows, columns: ColumnScaling | None) -> Rows:
@@ -134,9 +132,7 @@ def _compute_similarity(job: Job, rows: Rows) -> Similarity:
     settings = job.settings
     if not job.has_edges:
         return Features(rows, offset=0.5, scale=0.5)
-    n_jobs = (
-        -1 if len(rows) > EXACT_LIMIT else None
-    )  # few rows are searched by scikit-learn, which has threads of its own
+    n_jobs = -1 if len(rows) > EXACT_LIMIT else None  # few rows are searched by scikit-learn, which has threads
     metric = Auto(settings.n_neighbors, settings.edge_weights, False, settings.background, n_jobs, settings.seed)
     return metric.build(rows)
 
