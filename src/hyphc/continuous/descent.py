@@ -44,22 +44,15 @@ class Schedule:
             raise ValueError(f"learning_rate={learning_rate} must be positive.")
         self._start = start
 
-    def temperature(self, done: float) -> float:
-        return _interpolate(self._tau, self._share(done))
-
-    def learning_rate(self, done: float) -> float:
-        return _interpolate(self._rate, self._share(done))
-
-    def radius(self, done: float) -> float:
+    def at(self, done: float) -> tuple[float, float, float]:
+        """Return radius, temperature and learning rate after this share of the run."""
+        share = self._start + (1.0 - self._start) * done
         first, last = self._radius
-        return first + (last - first) * self._share(done)
+        return first + (last - first) * share, _interpolate(self._tau, share), _interpolate(self._rate, share)
 
     @property
     def largest_radius(self) -> float:
         return max(self._radius)
-
-    def _share(self, done: float) -> float:
-        return self._start + (1.0 - self._start) * done
 
 
 class LearnedNorm:
@@ -215,26 +208,26 @@ class SampledDescent:
     ) -> None:
         self._sampler, self._schedule, self._n_iter, self._rng = sampler, schedule, n_iter, rng
         self.chart, self.params, self.n_triplets = chart, params, 0
-        self._norm = LearnedNorm(schedule.radius(0.0)) if schedule.learned and chart.has_radius else None
-        self.radius, self.temperature = self._next_radius(0.0), schedule.temperature(0.0)
+        self.radius, self.temperature, _ = schedule.at(0.0)
+        self._norm = LearnedNorm(self.radius) if schedule.learned and chart.has_radius else None
+        if self._norm is not None:
+            self.radius = self._norm.radius
         self._adam = RiemannianAdam(chart, params)
-
-    def _next_radius(self, done: float) -> float:
-        return self._schedule.radius(done) if self._norm is None else self._norm.radius
 
     def steps(self, first: int, stop: int) -> list[float]:
         """Take steps first … stop − 1, and return the loss that each estimates."""
         return [self._step(t / max(1, self._n_iter - 1)) for t in range(first, stop)]
 
     def _step(self, done: float) -> float:
-        chart, rate = self.chart, self._schedule.learning_rate(done)
-        self.radius, self.temperature = self._next_radius(done), self._schedule.temperature(done)
+        chart, norm = self.chart, self._norm
+        radius, self.temperature, rate = self._schedule.at(done)
+        self.radius = radius if norm is None else norm.radius
         seen = self._sampler(chart, self.params, self.radius, self.temperature, self._rng)
         params = self._adam.step(self.params, seen.grad, rate)
         self.params = chart.move(params, NOISE * rate * chart.noise(params, self._rng))
         self.n_triplets += seen.n_triplets
-        if self._norm is not None:
-            self._norm.step(seen.grad_radius, min(rate, NORM_RATE))
+        if norm is not None:
+            norm.step(seen.grad_radius, min(rate, NORM_RATE))
         return seen.value
 
 

@@ -32,10 +32,9 @@ class EdgeDescent:
         n, n_drawn = len(params), sampler.edges.n_drawn
         self._sampler, self._seed, self.n_triplets = sampler, seed, 0
         self.chart: Chart = Circle()
-        self.radius, self.temperature = schedule.radius(0.0), schedule.temperature(0.0)
+        self.radius, self.temperature, _ = schedule.at(0.0)
         done = np.arange(n_iter) / max(1, n_iter - 1)
-        stages = (schedule.radius, schedule.temperature, schedule.learning_rate)
-        self.schedule = np.array([[stage(share) for stage in stages] for share in done.tolist()]).reshape(n_iter, 3)
+        self.schedule = np.array([schedule.at(share) for share in done.tolist()]).reshape(n_iter, 3)
         half = 0.5 * params
         self.leaves = kernels.LeafArrays(params.copy(), np.zeros(n), np.zeros(n), np.cos(half), np.sin(half))
         self._by_angle = np.zeros((min(MAX_CHUNKS, max(1, -(-n_drawn // CHUNK_EDGES))), n))

@@ -21,14 +21,8 @@ from .._runtime.arrays import Floats, Ints
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import decode, decode_angles
 from ..tree import Tree
-from .objective import (
-    Map,
-    ball_block_objective,
-    circle_block_objective,
-    circle_triplet_objective,
-    in_one_kernel,
-    triplet_objective,
-)
+from . import objective
+from .objective import Map, in_one_kernel
 
 # Free points stay below this norm (ρ = 14.5): there a float64 step of one unit still moves a point by only 1e-10.
 MAX_NORM = 1.0 - 1e-6
@@ -59,7 +53,9 @@ class Chart(ABC):
     ) -> tuple[float, Floats, float]:
         """Return the loss of all triplets of these leaves, ∂/∂params and ∂/∂radius."""
         points = self.points(params, radius)
-        value, grad = ball_block_objective(points, weights, tau, sizes=sizes, spread_penalty=penalty, mapping=mapping)
+        value, grad = objective.ball_block_objective(
+            points, weights, tau, sizes=sizes, spread_penalty=penalty, mapping=mapping
+        )
         return value, *self.pull_back(params, radius, grad)
 
     def blocks(
@@ -77,7 +73,7 @@ class Chart(ABC):
     ) -> tuple[float, Floats, float]:
         """Return the loss of explicit triplets, ∂/∂params and ∂/∂radius."""
         points = self.points(params, radius)
-        value, grad = triplet_objective(points, ijk, weights, tau, spread_penalty=penalties)
+        value, grad = objective.triplet_objective(points, ijk, weights, tau, spread_penalty=penalties)
         return value, *self.pull_back(params, radius, grad)
 
     def tree(self, params: Floats, radius: float) -> Tree:
@@ -123,7 +119,7 @@ class Circle(Chart):
         penalty: float,
         mapping: Map,
     ) -> tuple[float, Floats, float]:
-        return circle_block_objective(
+        return objective.circle_block_objective(
             params, radius, weights, tau, sizes=sizes, spread_penalty=penalty, mapping=mapping
         )
 
@@ -139,7 +135,9 @@ class Circle(Chart):
     def triplets(
         self, params: Floats, radius: float, ijk: Ints, weights: Floats, tau: float, penalties: Floats, mapping: Map
     ) -> tuple[float, Floats, float]:
-        return circle_triplet_objective(params, radius, ijk, weights, tau, spread_penalty=penalties, mapping=mapping)
+        return objective.circle_triplet_objective(
+            params, radius, ijk, weights, tau, spread_penalty=penalties, mapping=mapping
+        )
 
     def tree(self, params: Floats, radius: float) -> Tree:
         return decode_angles(params)

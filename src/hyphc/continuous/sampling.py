@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import comb
 from typing import NamedTuple, Protocol
 
@@ -175,23 +175,21 @@ class Both:
 
 
 @by_kind
-def make_sampler(
-    similarity: Similarity, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map
-) -> Sampler:
-    """Return the sampler of a similarity; ``affordable`` returns the largest block size within the budget for n points."""
-    return Blocks(similarity, min(block_size, affordable(similarity.n)), penalty, mapping)
+def make_sampler(similarity: Similarity, block_size: int, penalty: float, mapping: Map) -> Sampler:
+    """Return the sampler of a similarity, with blocks of at most ``block_size`` points."""
+    return Blocks(similarity, block_size, penalty, mapping)
 
 
 @make_sampler.register
-def _(similarity: Graph, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map) -> Sampler:
+def _(similarity: Graph, block_size: int, penalty: float, mapping: Map) -> Sampler:
     return Edges(similarity, penalty, mapping)
 
 
 @make_sampler.register
-def _(similarity: Blend, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map) -> Sampler:
-    # the penalty is one of all triplets: it goes with the part that sees them all
-    edges: Sampler = make_sampler(similarity.graph, block_size, affordable, 0.0, mapping)
-    return Both(edges, make_sampler(similarity.background, block_size, affordable, penalty, mapping))
+def _(similarity: Blend, block_size: int, penalty: float, mapping: Map) -> Sampler:
+    # the penalty is one of all triplets: it goes with the part that samples from all of them
+    edges: Sampler = make_sampler(similarity.graph, block_size, 0.0, mapping)
+    return Both(edges, make_sampler(similarity.background, block_size, penalty, mapping))
 
 
 def pair_of_number(number: Ints) -> tuple[Ints, Ints]:

@@ -255,7 +255,7 @@ class _EmbedStage:
         warm = WARM_START if isinstance(settings.init, Tree) else 0.0
         schedule = Schedule(settings.temperature, settings.radius, settings.learning_rate, warm)
         directions = initial_directions(similarity, settings.init, settings.n_components, rng)
-        params = _initial_parameters(chart, directions, schedule.radius(0.0), rng)
+        params = _initial_parameters(chart, directions, schedule.at(0.0)[0], rng)
         if isinstance(sampler, Edges) and isinstance(chart, Circle) and fits_edge_steps(schedule, penalty):
             return [descend_on_edges(sampler, params, schedule, n_iter, watch, rng)]
         return [descend(SampledDescent(sampler, chart, params, schedule, n_iter, rng), n_iter, watch, sampler.work)]
@@ -267,10 +267,8 @@ def _plan(similarity: Similarity, settings: EmbedSettings, penalty: float, mappi
     n_iter = usual if settings.max_iter is None else settings.max_iter
     budget = MAX_TRIPLETS if settings.max_triplets is None else settings.max_triplets
 
-    def affordable(n: int) -> int:
-        return max(MIN_BLOCK, int(np.sqrt(6.0 * budget / max(1, n_iter * n))))
-
-    sampler: Sampler = make_sampler(similarity, settings.block_size, affordable, penalty, mapping)
+    affordable = max(MIN_BLOCK, int(np.sqrt(6.0 * budget / max(1, n_iter * similarity.n))))
+    sampler: Sampler = make_sampler(similarity, min(settings.block_size, affordable), penalty, mapping)
     if similarity.n < 3 or sampler.n_triplets == 0:
         return sampler, 0
     return sampler, min(n_iter, max(1, budget // sampler.n_triplets))

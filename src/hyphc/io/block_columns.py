@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._runtime.arrays import Ints
 from .._runtime.sanitize import is_blank
-from ..out_of_core.row_sources import HEAD_ROWS, ParquetRows, PickedRows, Source, open_rows
+from ..out_of_core.array_sources import FileRows
+from ..out_of_core.row_sources import HEAD_ROWS, ParquetRows, Source, open_rows
 from ..similarity.inputs.input_warnings import identifier_columns
 from .arrow import describe_columns
 from .columns import Column, ColumnSelection, ColumnsError, Roles, assign_roles, join_names
@@ -76,7 +77,8 @@ def _require_numbers(path: str, columns: list[Column], roles: Roles) -> None:
 def _pick(source: Source, called: tuple[str, ...], roles: Roles) -> Source:
     if isinstance(source, ParquetRows):
         return ParquetRows(source.path, called)
-    return PickedRows(source, roles.features)
+    assert isinstance(source, FileRows)
+    return replace(source, columns=roles.features)
 
 
 def _drop_identifiers(chosen: BlockColumns) -> BlockColumns:

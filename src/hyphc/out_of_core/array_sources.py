@@ -43,9 +43,10 @@ class ArrayRows:
 
 @dataclass(frozen=True)
 class FileRows(ABC):
-    """A file or an address that holds an array; a worker to which it is sent opens it itself."""
+    """Columns, by default all, of an array in a file or at an address; a worker to which this is sent opens it itself."""
 
     path: str
+    columns: tuple[int, ...] | None = None
 
     @abstractmethod
     def open(self) -> Any:
@@ -62,17 +63,19 @@ class FileRows(ABC):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self._rows.shape
+        n, d = self._rows.shape
+        return n, d if self.columns is None else len(self.columns)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return self._rows.dtype
 
     def read(self, start: int, stop: int) -> Rows:
-        return self._rows.read(start, stop)
+        rows = self._rows.read(start, stop)
+        return rows if self.columns is None else np.ascontiguousarray(rows[:, list(self.columns)])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}
+        return {"path": self.path, "columns": self.columns}
 
 
 class ZarrRows(FileRows):

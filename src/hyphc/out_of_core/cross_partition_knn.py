@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.validation import CHUNK_BYTES
+from .._runtime.validation import row_chunks
 from ..similarity.knn.edge_weights import many_memberships
 from ..similarity.knn.nn_descent import Lists, empty_lists, nn_descent_step
 from ..similarity.knn.row_preparation import large_exponent
@@ -75,9 +75,7 @@ def _nearest(rows: Rows, queries: Rows | None, k: int, index: NeighborIndex | No
 def compute_distances(queries: Rows, rows: Rows, neighbors: Ints) -> Floats:
     """Return distances (m, k) from differences in double precision: the same for a pair from both of its ends."""
     distances = np.empty(neighbors.shape)
-    step = max(1, CHUNK_BYTES // (8 * neighbors.shape[1] * max(1, rows.shape[1])))
-    for at in range(0, len(neighbors), step):
-        some = slice(at, at + step)
+    for some in row_chunks(len(neighbors), 8 * neighbors.shape[1] * max(1, rows.shape[1])):
         difference = queries[some, None, :].astype(np.float64) - rows[neighbors[some]]
         distances[some] = np.sqrt(np.einsum("rcd,rcd->rc", difference, difference))
     return distances

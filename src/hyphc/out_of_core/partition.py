@@ -39,8 +39,10 @@ def assign_cells(job: Job, number: int) -> Assignment:
     )
 
 
-def form_parts(job: Job, _: int = 0) -> Partition:
-    """Return the part of each cell, −1 for those without rows, and the number of rows of each part."""
+def form_parts(job: Job, _: int, round_number: int) -> Partition:
+    """Return the number of rows of each part: of the sample's cells in round 0, after moves of rows in later rounds."""
+    if round_number:
+        return _count_moves(job, round_number)
     sample = job.shard(SampleTree)
     counts: Ints = np.sum([shard.counts for shard in job.shards(Assignment, job.n_blocks)], axis=0)
     tree, cells = Tree(np.array(sample.children)), np.array(sample.cells)
@@ -122,7 +124,7 @@ def _apply_denials(best_part: Ints, part: int, denied: Ints) -> Ints:
     return np.where(np.isin(best_part, denied[denied[:, 0] == part, 1]), part, best_part)
 
 
-def count_moves(job: Job, _: int, round_number: int) -> Partition:
+def _count_moves(job: Job, round_number: int) -> Partition:
     """Return the number of rows of each part after moves, the new numbers of parts, and the moves denied for lack of room."""
     n_parts = job.n_parts(round_number - 1)
     flows = []

@@ -155,25 +155,6 @@ def _as_numbers(column: Any) -> Rows:
 
 
 @dataclass(frozen=True)
-class PickedRows:
-    """Some columns of another source."""
-
-    rows: Source
-    columns: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.rows.shape[0], len(self.columns)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.rows.dtype
-
-    def read(self, start: int, stop: int) -> Rows:
-        return np.ascontiguousarray(self.rows.read(start, stop)[:, list(self.columns)])
-
-
-@dataclass(frozen=True)
 class StoredRows:
     """Blocks of rows that were written to the storage of a fit."""
 

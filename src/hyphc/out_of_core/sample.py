@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
+from .._runtime.duplicate_rows import mix_bits
 from ..scores.cluster_number import number_of_clusters
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Features, Graph, Similarity, unit_rows
@@ -70,7 +71,7 @@ def _compute_digest(rows: Rows) -> npt.NDArray[np.uint8]:
 
 
 def hash_ids(ids: Ints, seed: int) -> npt.NDArray[np.uint64]:
-    """Return a pseudorandom number in [0, 2^64) for each row (the finaliser of SplitMix64).
+    """Return a pseudorandom number in [0, 2^64) for each row.
 
     Examples
     --------
@@ -80,9 +81,7 @@ def hash_ids(ids: Ints, seed: int) -> npt.NDArray[np.uint64]:
     golden = 0x9E3779B97F4A7C15
     # seeds far apart: the numbers of one must not be those of the next, moved by a row
     mixed = (ids.astype(np.uint64) + np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)) * np.uint64(golden)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+    return mix_bits(mixed)
 
 
 def compute_scaling(job: Job) -> ColumnScaling:
