@@ -1,4 +1,4 @@
-"""A fit by parts: the same tree whoever runs its tasks, its exact cost, and hardly dearer than a fit of all rows at once."""
+"""Out-of-core fits: the same tree for any executor, its exact cost, and hardly more than that of a fit in memory."""
 
 from __future__ import annotations
 
@@ -229,6 +229,18 @@ def test_a_damaged_piece_is_made_again(rows, tmp_path):
     path.write_bytes(path.read_bytes()[:-8])
     run_stages(job, make_thread_executor(1))
     np.testing.assert_array_equal(load_tree(job).children, before)
+
+
+def test_reports_say_which_stage_of_how_many_is_under_way(tmp_path):
+    seen: list[str] = []
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    job = make_job(X, tmp_path / "store")
+    report = lambda stage, done, count: seen.append(stage)  # noqa: E731
+    run_stages(job, make_thread_executor(1, report), labels_stage(FlatCut(2)))
+    titles = list(dict.fromkeys(seen))
+    assert [title.partition(":")[0] for title in titles] == [f"stage {k} of 28" for k in range(1, 29)]
+    assert titles[6] == "stage 7 of 28: nearest neighbours, round 1 of 3"
+    assert titles[-1] == "stage 28 of 28: flat clusters"
 
 
 @pytest.mark.parametrize("metric", METRICS)

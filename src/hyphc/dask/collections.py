@@ -71,10 +71,13 @@ def _write(rows: Rows, storage: Storage, number: int) -> None:
 
 def labels_array(storage: Storage, stage: str, n: int, step: int) -> Any:
     """Return labels in the storage as a Dask array, read block by block."""
-    read = dask.delayed(_read_labels, pure=True)
-    starts = range(0, n, step)
-    blocks = [da.from_delayed(read(storage, stage, b, min(b + step, n)), (min(step, n - b),), np.int64) for b in starts]
-    return da.concatenate(blocks)
+    return concatenate_blocks(dask.delayed(partial(_read_labels, storage, stage), pure=True), n, step)
+
+
+def concatenate_blocks(task: Any, n: int, step: int) -> Any:
+    """Return a Dask array of n integers; ``task(start, stop)`` is a delayed block of it."""
+    ends = [(start, min(start + step, n)) for start in range(0, n, step)]
+    return da.concatenate([da.from_delayed(task(*block), (block[1] - block[0],), np.int64) for block in ends])
 
 
 def _read_labels(storage: Storage, stage: str, start: int, stop: int) -> Any:

@@ -32,7 +32,7 @@ from ..out_of_core.row_sources import ParquetRows, Source, open_rows, open_with_
 from ..out_of_core.stages import run_stages
 from ..tree import Tree
 from ..tree.prunings import CONDENSED
-from .collections import as_array, labels_array, plan_stored_rows, write_rows
+from .collections import as_array, concatenate_blocks, labels_array, plan_stored_rows, write_rows
 from .scheduling import find_client, make_dask_executor, require_visible
 
 
@@ -186,7 +186,9 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         """
         check_is_fitted(self, "cost_")
         if isinstance(X, str | os.PathLike):
-            return _predict_file(self._job_, self._fitted_cut_, open_rows(X))
+            job, cut, source = self._job_, self._fitted_cut_, open_rows(X)
+            task = dask.delayed(lambda b, e: predict_clusters(job, cut, source.read(b, e)), pure=False)
+            return concatenate_blocks(task, source.shape[0], job.block_rows)
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
             rows = as_array(X).rechunk({1: -1})
             predict = partial(predict_clusters, self._job_, self._fitted_cut_)
@@ -226,10 +228,3 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
             f"X is a {type(X).__name__}; pass a Dask array or frame, or the path of a .npy, .parquet or .zarr file. "
             "hyphc.HypHC takes what fits into memory."
         )
-
-
-def _predict_file(job: Job, cut: FlatCut, source: Source) -> Any:
-    n, step = source.shape[0], job.block_rows
-    task = dask.delayed(lambda b, e: predict_clusters(job, cut, source.read(b, e)), pure=False)
-    ends = [(b, min(b + step, n)) for b in range(0, n, step)]
-    return da.concatenate([da.from_delayed(task(b, e), (e - b,), np.int64) for b, e in ends])
