@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
 from .checkpointing import NoCheckpoints
 from .progress import Callback, Progress, ProgressDisplay, format_cost, format_minutes, progress_line
-from .signals import SignalHandlers
+from .signals import STOPPING, install_handlers, raise_interrupt, restore_handlers
 from .user_warnings import warn
 
 ON_INTERRUPT = "the tree is the best found until then"
@@ -52,7 +52,7 @@ class Clock:
         self.interrupted = False  # whether an interrupt did
         self.signal: int | None = None  # the number of the signal that did
         self._callback, self._verbose, self._on_interrupt = callback, verbose, on_interrupt
-        self._handlers = SignalHandlers(self)
+        self._replaced_handlers: dict[int, Any] = {}
         self._display: ProgressDisplay | None = None
         self.last_progress: Progress | None = None
         self.translate: Translation = lambda progress: progress  # for stages that see a part of the problem
@@ -116,8 +116,14 @@ class Clock:
                 raise
             self.stopped = self.interrupted = True
 
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise_interrupt(number)
+        self.stopped, self.interrupted, self.signal = True, True, number
+        print(STOPPING, file=sys.stderr)
+
     def __enter__(self) -> Self:
-        self._handlers.install()
+        self._replaced_handlers = install_handlers(self._on_signal)
         if self._verbose:
             self._display = ProgressDisplay(
                 sys.stderr, lambda: progress_line(self.last_progress, self.seconds(), self.time_budget)
@@ -127,7 +133,7 @@ class Clock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._handlers.restore()
+        restore_handlers(self._replaced_handlers)
         end = "failed" if kind is not None else "interrupted" if self.interrupted else "done"
         if self._display is not None:
             self._display.close(f"{end} after {format_minutes(self.seconds())}{format_cost(self.last_progress)}")

@@ -83,17 +83,14 @@ class ShardStore:
         OSError
             It cannot be reached or written.
         """
-        found = cls(storage)
-        found._open(_manifest_of(facts))
-        return found
-
-    @_naming_storage
-    def _open(self, manifest: Facts) -> None:
-        self.place.prepare()
-        if not self.place.exists(MANIFEST):
-            self._require_empty()
-            self._write_json(MANIFEST, manifest)
-        self._require_same(manifest)
+        store, manifest = cls(storage), _manifest_of(facts)
+        with naming_storage(store.place):
+            store.place.prepare()
+            if not store.place.exists(MANIFEST):
+                store._require_empty()
+                store._write_json(MANIFEST, manifest)
+            store._require_same(manifest)
+        return store
 
     def _require_empty(self) -> None:
         others = [name for name in self.place.names() if not name.startswith(".")]

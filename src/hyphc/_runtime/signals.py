@@ -1,12 +1,12 @@
-"""SIGINT and SIGTERM: the first requests an orderly stop, the second raises."""
+"""Handlers of SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
 import signal
-import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 NO_THREAD = "can't start new thread"  # the RuntimeError of Python where the stack of a thread finds no memory
 STOPPING = "\nhyphc: stopping after this step with what there is; Ctrl-C again stops at once."
@@ -17,47 +17,33 @@ class Terminated(KeyboardInterrupt):
 
 
 def terminate(number: int, frame: FrameType | None) -> None:
-    """Handle SIGTERM in programs by raising ``Terminated``; ``SignalHandlers`` replaces this handler during a fit."""
+    """Handle SIGTERM in programs by raising ``Terminated``; this handler is replaced during a fit."""
     raise Terminated
 
 
 _REPLACEABLE = (signal.default_int_handler, terminate)
 
 
-class Stoppable(Protocol):
-    """A run that can be asked to stop: whether it was, whether by an interrupt, and the number of the signal."""
-
-    stopped: bool
-    interrupted: bool
-    signal: int | None
+Handler = Callable[[int, FrameType | None], Any]
 
 
-class SignalHandlers:
-    """Handlers of SIGINT and SIGTERM that stop a run; a second signal raises.
+def install_handlers(handler: Handler) -> dict[int, Any]:
+    """Set a handler of SIGINT and SIGTERM, and return those that it replaces.
 
     Handlers that are neither Python's own nor ``terminate`` are left in place, and so are all outside the main thread, where
     Python allows no change.
     """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    numbers = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) in _REPLACEABLE]
+    return {number: signal.signal(number, handler) for number in numbers if in_main_thread}
 
-    def __init__(self, run: Stoppable) -> None:
-        self._run = run
-        self._replaced: dict[int, Any] = {}
 
-    def install(self) -> None:
-        """Replace the handlers that may be replaced."""
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if in_main_thread and signal.getsignal(number) in _REPLACEABLE:
-                self._replaced[number] = signal.signal(number, self._handle)
+def restore_handlers(replaced: dict[int, Any]) -> None:
+    """Put replaced handlers back."""
+    for number, handler in replaced.items():
+        signal.signal(number, handler)
 
-    def restore(self) -> None:
-        """Put the replaced handlers back."""
-        for number, handler in self._replaced.items():
-            signal.signal(number, handler)
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        run = self._run
-        if run.interrupted:
-            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
-        run.stopped, run.interrupted, run.signal = True, True, number
-        print(STOPPING, file=sys.stderr)
+def raise_interrupt(number: int) -> None:
+    """Raise what a signal means to a program that does not handle it."""
+    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt

@@ -195,10 +195,6 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
             return rows.map_blocks(predict, drop_axis=1, dtype=np.int64, meta=np.empty(0, dtype=np.int64))
         return predict_clusters(self._job_, self._fitted_cut_, np.asarray(X))
 
-    def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """Return ``fit(X).labels_``."""
-        return self.fit(X).labels_
-
     def to_local(self) -> HypHC:
         """Return a fitted ``HypHC`` with this tree and all rows in memory, independent of cluster and storage."""
         check_is_fitted(self, "cost_")

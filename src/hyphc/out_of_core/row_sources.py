@@ -1,7 +1,7 @@
 """Sources of rows that need not fit into memory, read block by block: NPY, Parquet and Zarr files, and arrays.
 
-A block is a run of consecutive rows. Its size depends on the shape of the data alone: results do not depend on the number of
-workers.
+A source has a shape (n, d), a dtype, float32 or float64, and ``read(start, stop)``; it is small to pickle. A block is a run of
+consecutive rows. Its size depends on the shape of the data alone: results do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import hashlib
 import math
 import os
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from .._runtime.storage import Storage, filesystem_of, is_address, path_of
 from .._runtime.user_warnings import warn
 from .._runtime.validation import require_finite, require_squares
 from ..similarity.inputs.input_warnings import warn_of_named_columns
-from .array_sources import FetchedNpyRows, FileRows, NpyRows, Rows, ZarrRows
+from .array_sources import ArrayRows, FetchedNpyRows, FileRows, NpyRows, Rows, ZarrRows
 
 # A block has so many rows; of very many so many times √n, for each part looks into each block; and fewer where rows are wide.
 BLOCK_ROWS, ROOTS_OF_ROWS = 65_536, 50
@@ -33,23 +33,11 @@ HEAD_ROWS = 4_096  # rows that are read to judge what columns hold
 FINGERPRINT_ROWS = 64  # rows that are read to tell one data set from another
 
 
-class Source(Protocol):
-    """Rows (n, d) of float32 or float64 that can be read in blocks; small to pickle."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, d)."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-
-    def read(self, start: int, stop: int) -> Rows:
-        """Return the rows start … stop − 1."""
-
-
 def _arrow(module: str = "pyarrow") -> Any:
     return require_package(module, "Parquet files", "dask")
+
+
+_parquet = partial(_arrow, "pyarrow.parquet")
 
 
 @dataclass(frozen=True)
@@ -62,10 +50,9 @@ class ParquetRows:
     @cached_property
     def _groups(self) -> list[tuple[str, int, int, int]]:
         """File, row group, first row and one past the last, of each row group."""
-        parquet = _arrow("pyarrow.parquet")
         found, begin = [], 0
         for file in self._files:
-            metadata = parquet.read_metadata(file, filesystem=self._filesystem)
+            metadata = _parquet().read_metadata(file, filesystem=self._filesystem)
             for group in range(metadata.num_row_groups):
                 end = begin + metadata.row_group(group).num_rows
                 found.append((file, group, begin, end))
@@ -90,8 +77,7 @@ class ParquetRows:
 
     @cached_property
     def _schema(self) -> Any:
-        parquet = _arrow("pyarrow.parquet")
-        return parquet.read_schema(self._files[0], filesystem=self._filesystem)
+        return _parquet().read_schema(self._files[0], filesystem=self._filesystem)
 
     @cached_property
     def _columns(self) -> list[str]:
@@ -104,14 +90,12 @@ class ParquetRows:
 
     def head(self, n_rows: int) -> Any:
         """Return the first rows with all their columns, as a pyarrow table."""
-        parquet = _arrow("pyarrow.parquet")
-        file = parquet.ParquetFile(self._files[0], filesystem=self._filesystem)
+        file = _parquet().ParquetFile(self._files[0], filesystem=self._filesystem)
         return _arrow().Table.from_batches(islice(file.iter_batches(n_rows), 1), self._schema)
 
     def column(self, name: str) -> Any:
         """Return one column of all files, as a pyarrow chunked array."""
-        parquet = _arrow("pyarrow.parquet")
-        tables = [parquet.read_table(file, columns=[name], filesystem=self._filesystem) for file in self._files]
+        tables = [_parquet().read_table(file, columns=[name], filesystem=self._filesystem) for file in self._files]
         return _arrow().concat_tables(tables).column(name)
 
     @cached_property
@@ -124,13 +108,14 @@ class ParquetRows:
         return np.dtype(np.float32 if single else np.float64)
 
     def read(self, start: int, stop: int) -> Rows:
-        parquet = _arrow("pyarrow.parquet")
         rows = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
         for file, group, begin, end in self._groups:
             low, high = max(begin, start), min(end, stop)
             if low < high:
-                table = parquet.ParquetFile(file, filesystem=self._filesystem).read_row_group(
-                    group, columns=self._columns
+                table = (
+                    _parquet()
+                    .ParquetFile(file, filesystem=self._filesystem)
+                    .read_row_group(group, columns=self._columns)
                 )
                 for j, name in enumerate(self._columns):
                     column = _as_numbers(table.column(name))
@@ -175,6 +160,7 @@ class StoredRows:
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
+Source: TypeAlias = ArrayRows | FileRows | ParquetRows | StoredRows
 _FORMATS: dict[str, type[FileRows | ParquetRows]] = {".npy": NpyRows, ".parquet": ParquetRows, ".zarr": ZarrRows}
 
 

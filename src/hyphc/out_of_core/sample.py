@@ -6,7 +6,6 @@ The sample are the rows with the smallest hashes of row number and seed.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 
 import numpy as np
@@ -136,19 +135,25 @@ def _compute_similarity(job: Job, rows: Rows) -> Similarity:
     return metric.build(rows)
 
 
-@dataclass(frozen=True, eq=False)
 class Sample:
     """The sample's tree, with what is needed to insert other rows."""
 
-    tree: Tree
-    cells: Ints
-    columns: ColumnScaling | None
-    similarity: Similarity
-    rows: Rows
-    index: NeighborIndex | None
-    centres: Floats
-    centre_index: NeighborIndex | None
-    edge_weights: str
+    def __init__(self, job: Job) -> None:
+        shard = job.shard(SampleTree)
+        self.tree, self.rows, self.cells = Tree(np.array(shard.children)), np.array(shard.rows), np.array(shard.cells)
+        members = indicator(self.cells)
+        self.centres = np.asarray(members @ self.rows.astype(np.float64)) / np.bincount(self.cells)[:, None]
+        self._edge_weights = job.settings.edge_weights
+        self.columns: ColumnScaling | None = None
+        if not job.has_edges:
+            self.similarity: Similarity = Features(self.rows, offset=0.5, scale=0.5)
+            return
+        self.columns = ColumnScaling(np.array(shard.centre), np.array(shard.factor), "")
+        graph = sp.csr_array((shard.data, shard.indices, shard.indptr), shape=(len(self.rows), len(self.rows)))
+        background = Background(self.rows, slope=float(shard.slope), level=float(shard.level))
+        self.similarity = Blend(Graph(graph), background)
+        self._index = build_index(self.rows, job.settings.n_neighbors)
+        self._centre_index = build_index(self.centres, NEARBY)
 
     def extend(self, rows: Rows, neighbors: Ints | None, distances: Floats | None) -> Similarity:
         """Return the similarity of the sample and further rows, whose nearest sampled rows are ``neighbors``."""
@@ -159,7 +164,7 @@ class Sample:
 
     def weight_edges(self, ends: Ints, distances: Floats, n_ends: int) -> sp.csr_array[np.float64]:
         """Return the directed edges of new rows to their nearest neighbours, as a matrix (m, n_ends)."""
-        weights = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
+        weights = np.ones_like(distances) if self._edge_weights == "binary" else fuzzy_memberships(distances)
         starts = np.arange(0, weights.size + 1, weights.shape[1])
         return sp.csr_array((weights.ravel(), ends.ravel(), starts), shape=(len(ends), n_ends))
 
@@ -169,11 +174,11 @@ class Sample:
         Fewer misses than with the cells of the nearest sampled rows: a mean has less noise than a row.
         """
         k = min(k, len(self.centres))
-        return query_rows(self.centres, rows.astype(np.float64), k, "euclidean", self.centre_index)[0].astype(np.int32)
+        return query_rows(self.centres, rows.astype(np.float64), k, "euclidean", self._centre_index)[0].astype(np.int32)
 
     def find_neighbors(self, rows: Rows, k: int) -> tuple[Ints, Floats]:
         """Return the nearest sampled rows of each row, and their distances: (m, k)."""
-        return query_rows(self.rows, rows, min(k, len(self.rows)), "euclidean", self.index)
+        return query_rows(self.rows, rows, min(k, len(self.rows)), "euclidean", self._index)
 
 
 def load_sample(job: Job) -> Sample:
@@ -183,21 +188,7 @@ def load_sample(job: Job) -> Sample:
 
 @lru_cache(maxsize=1)
 def _load_sample(digest: str, job: Job) -> Sample:
-    shard, settings = job.shard(SampleTree), job.settings
-    rows, tree = np.array(shard.rows), Tree(np.array(shard.children))
-    cells = np.array(shard.cells)
-    members = indicator(cells)
-    centres = np.asarray(members @ rows.astype(np.float64)) / np.bincount(cells)[:, None]
-    if not job.has_edges:
-        features = Features(rows, offset=0.5, scale=0.5)
-        return Sample(tree, cells, None, features, rows, None, centres, None, settings.edge_weights)
-    shape = (len(rows), len(rows))
-    graph = Graph(sp.csr_array((shard.data, shard.indices, shard.indptr), shape=shape))
-    background = Background(rows, slope=float(shard.slope), level=float(shard.level))
-    columns = ColumnScaling(np.array(shard.centre), np.array(shard.factor), "")
-    index, centre_index = build_index(rows, settings.n_neighbors), build_index(centres, NEARBY)
-    similarity = Blend(graph, background)
-    return Sample(tree, cells, columns, similarity, rows, index, centres, centre_index, settings.edge_weights)
+    return Sample(job)
 
 
 def build_index(rows: Rows, k: int) -> NeighborIndex | None:
