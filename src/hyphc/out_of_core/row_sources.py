@@ -112,11 +112,8 @@ class ParquetRows:
         for file, group, begin, end in self._groups:
             low, high = max(begin, start), min(end, stop)
             if low < high:
-                table = (
-                    _parquet()
-                    .ParquetFile(file, filesystem=self._filesystem)
-                    .read_row_group(group, columns=self._columns)
-                )
+                parquet = _parquet().ParquetFile(file, filesystem=self._filesystem)
+                table = parquet.read_row_group(group, columns=self._columns)
                 for j, name in enumerate(self._columns):
                     column = _as_numbers(table.column(name))
                     rows[low - start : high - start, j] = column[low - begin : high - begin]
