@@ -104,7 +104,7 @@ def set_tick(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
             now[0] += seconds if threading.current_thread() is own else 0.0
             return now[0]
 
-        monkeypatch.setattr("hyphc._runtime.deadline.time", SimpleNamespace(monotonic=monotonic))
+        monkeypatch.setattr("hyphc._runtime.run_control.time", SimpleNamespace(monotonic=monotonic))
 
     return set_tick
 

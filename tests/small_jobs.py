@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from hyphc.out_of_core.array_sources import ArrayRows
 from hyphc.out_of_core.job import Job, JobSettings
-from hyphc.out_of_core.npy_source import ArrayRows
 
 
 def make_job(X, folder, **settings):

@@ -121,8 +121,8 @@ def cost_table(store: Store) -> str:
         times = [float(np.median(found[name])) for name in ("seconds", "seconds by parts")]
         figures += [f"{times[0]:.1f} → {times[1]:.1f} ({times[1] / times[0]:.1f} ×)"]
         rows.append([task.case, spaced(result["n"]), task.kind, *figures])
-    header = ["data", "points", "similarity", "above", "above on its graph", "recall at once"]
-    header += ["purity at once", "purity by parts", "seconds"]
+    header = ["data", "points", "similarity", "above", "above on its graph", "recall in memory"]
+    header += ["purity in memory", "purity out of core", "seconds"]
     return table(header, rows, "parts")
 
 

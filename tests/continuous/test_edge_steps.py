@@ -70,7 +70,7 @@ def test_compiled_steps_are_those_of_the_reference_on_the_same_triplets(n, n_edg
         ijk, weights = triplets_of_step(edges.edges, circular, t, 2)
         three = np.zeros((len(ijk), 3))
         three[:, 0] = weights
-        radius, tau, rate = descent.settings(t)
+        radius, tau, rate = descent.schedule[t].tolist()
         value, grad, _ = objective.circle_triplet_objective(params, radius, ijk, three, tau)
         params = adam.step(params, grad, rate)
         assert_allclose(descent.steps(t, t + 1), [value], rtol=1e-8)

@@ -1,4 +1,4 @@
-"""A fit by parts: the same tree whoever runs its tasks, its exact cost, and hardly dearer than a fit of all rows at once."""
+"""Out-of-core fits: the same tree for any executor, its exact cost, and hardly more than that of a fit in memory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hyphc.fit.flat_cut import FlatCut
 from hyphc.fit.weighted_leaves import collapsed, expanded
 from hyphc.out_of_core import partition_trees, search_settings
 from hyphc.out_of_core import stages as stages_module
+from hyphc.out_of_core.array_sources import NpyRows, ZarrRows
 from hyphc.out_of_core.job import Job, JobSettings
 from hyphc.out_of_core.labels import labels_stage, load_tree, predict_clusters
 from hyphc.out_of_core.local_fit import choose_sizes
-from hyphc.out_of_core.npy_source import NpyRows
 from hyphc.out_of_core.partition import assign_cells_to_parts, deny_moves, find_queries
 from hyphc.out_of_core.records import AdjacentParts, DirectedEdges, FinishedTree, Leaves, Neighbors
-from hyphc.out_of_core.row_sources import ParquetRows, ZarrRows, open_rows, rows_per_block
+from hyphc.out_of_core.row_sources import ParquetRows, open_rows, rows_per_block
 from hyphc.out_of_core.sample import compute_scaling, hash_ids
 from hyphc.out_of_core.stages import Stage, make_thread_executor, run_stages, run_task, stages
 from hyphc.out_of_core.to_memory import load_similarity
@@ -229,6 +229,18 @@ def test_a_damaged_piece_is_made_again(rows, tmp_path):
     path.write_bytes(path.read_bytes()[:-8])
     run_stages(job, make_thread_executor(1))
     np.testing.assert_array_equal(load_tree(job).children, before)
+
+
+def test_reports_say_which_stage_of_how_many_is_under_way(tmp_path):
+    seen: list[str] = []
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    job = make_job(X, tmp_path / "store")
+    report = lambda stage, done, count: seen.append(stage)  # noqa: E731
+    run_stages(job, make_thread_executor(1, report), labels_stage(FlatCut(2)))
+    titles = list(dict.fromkeys(seen))
+    assert [title.partition(":")[0] for title in titles] == [f"stage {k} of 28" for k in range(1, 29)]
+    assert titles[6] == "stage 7 of 28: nearest neighbours, round 1 of 3"
+    assert titles[-1] == "stage 28 of 28: flat clusters"
 
 
 @pytest.mark.parametrize("metric", METRICS)

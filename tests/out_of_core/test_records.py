@@ -1,4 +1,4 @@
-"""Records of out-of-core stages: declared inputs and outputs are those that are read and written, and inputs come first."""
+"""Records of out-of-core stages: declared arrays are those that are written, and before they are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hyphc.fit.flat_cut import FlatCut
 from hyphc.out_of_core import sample
 from hyphc.out_of_core.labels import labels_stage
 from hyphc.out_of_core.records import Leaves, Record
-from hyphc.out_of_core.stages import DECLARATIONS, STAGES, Stage, make_thread_executor, run_stages, stages
+from hyphc.out_of_core.stages import Stage, make_thread_executor, run_stages, stages
 
 from small_jobs import make_job
 
@@ -57,9 +57,10 @@ def traffic(request, tmp_path_factory):
     return job, seen
 
 
-def test_every_stage_is_declared_once():
-    assert set(STAGES) == set(RECORDS.values())
-    assert len(STAGES) == len(DECLARATIONS) == len(RECORDS)
+def test_every_record_names_its_stage():
+    assert len(RECORDS) == len(Record.__subclasses__())
+    assert len({record.title for record in RECORDS.values()}) == len(RECORDS)
+    assert {record.over for record in RECORDS.values()} == {"blocks", "parts", "one"}
 
 
 def test_every_array_that_is_read_was_written_by_an_earlier_stage(traffic):
@@ -69,27 +70,10 @@ def test_every_array_that_is_read_was_written_by_an_earlier_stage(traffic):
         written |= wrote
 
 
-def test_stages_read_and_write_what_they_declare(traffic):
-    for stage, read, wrote in traffic[1]:
-        declared = STAGES[record_of(stage)]
+def test_stages_write_what_they_declare(traffic):
+    for stage, _, wrote in traffic[1]:
         assert {name for name, _ in wrote} == {stage}
-        assert {name for _, name in wrote} <= set(declared.writes.array_names())
-        assert {record_of(name) for name, _ in read} <= set(declared.reads), stage
-
-
-def test_every_declared_input_is_read(traffic):
-    job, seen = traffic
-    read = {record_of(stage): set() for stage, _, _ in seen}
-    for stage, names, _ in seen:
-        read[record_of(stage)] |= {record_of(name) for name, _ in names}
-    if job.has_edges:  # a fit without a graph reads fewer
-        assert {record.stage: names_of(found) for record, found in read.items()} == {
-            record.stage: names_of(STAGES[record].reads) for record in STAGES
-        }
-
-
-def names_of(records):
-    return sorted(record.stage for record in records)
+        assert {name for _, name in wrote} <= set(record_of(stage).array_names())
 
 
 def test_the_stages_that_run_are_those_of_the_job(traffic):
@@ -101,7 +85,7 @@ def test_every_array_of_a_record_is_written_in_some_fit(traffic):
     job, seen = traffic
     if job.has_edges:
         written = {(record_of(stage), name) for _, _, wrote in seen for stage, name in wrote}
-        declared = {(record, name) for record in STAGES for name in record.array_names()}
+        declared = {(record, name) for record in RECORDS.values() for name in record.array_names()}
         assert declared - written == {(RECORDS["labels"], "clusters")}  # of outliers="label" alone
 
 

@@ -1,4 +1,4 @@
-"""A fit by parts of 3 000 rows of noise, where a few rows are neighbours of all: no part outgrows its size."""
+"""An out-of-core fit of 3 000 rows of noise, where a few rows are neighbours of all: no part outgrows its size."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every folder uses: validation, atomic writes, threads, array types, run control, storage, compilation."""
+"""Helpers of all folders: validation, atomic writes, threads, array types, run control, storage, compilation."""

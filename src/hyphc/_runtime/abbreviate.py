@@ -1,4 +1,4 @@
-"""Names that are too long for their place, shortened where they do not differ."""
+"""Abbreviation of names: shortened where they do not differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ GAP = "…"
 
 
 def abbreviate(names: Sequence[str], length: int) -> list[str]:
-    """Names of at most so many letters: the end is left out, or the middle, or the beginning, whichever tells most apart.
+    """Return names of at most ``length`` letters: the end, the middle or the beginning is left out, so that most of them differ.
 
     Examples
     --------
@@ -33,6 +33,6 @@ def abbreviate(names: Sequence[str], length: int) -> list[str]:
 
 
 def _common(names: Sequence[str]) -> int:
-    """Letters at the beginning in which all names agree."""
+    """Return the length of the longest common prefix."""
     first, last = min(names), max(names)
     return next((k for k, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))

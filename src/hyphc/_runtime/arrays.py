@@ -1,4 +1,4 @@
-"""Names for the arrays that everything here is made of."""
+"""Array types, records, and views that cannot be written to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Records = Any  # array of records, or one of them
 
 
 def record_dtype(*fields: tuple[Any, ...]) -> np.dtype[Any]:
-    """A dtype whose entries have attributes, ``array[i].field``, in kernels and in plain Python alike."""
+    """Return a dtype whose entries have attributes, ``array[i].field``, in kernels and in plain Python alike."""
     for name, *_ in fields:
         if hasattr(np.record, name):
             raise ValueError(
@@ -24,7 +24,7 @@ def record_dtype(*fields: tuple[Any, ...]) -> np.dtype[Any]:
 
 
 def zero_record(dtype: np.dtype[Any]) -> Records:
-    """A single record of zeros, to be changed in place."""
+    """Return a single record of zeros, to be changed in place."""
     return np.zeros((), dtype=dtype)[()]
 
 
@@ -33,7 +33,7 @@ def read_only(array: None) -> None: ...
 @overload
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
 def read_only(array: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
-    """A view that cannot be written to; None of None."""
+    """Return a view that cannot be written to; None for None."""
     if array is None:
         return None
     view = array.view()

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Atomic writes: a file has its old content or its new one, never a part of it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import IO
 
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{8}")
-# Tables pack to between a third and a fiftieth. What grows beyond this is no table, and would fill the memory.
+# Tables are compressed to between a third and a fiftieth. What unpacks to more is no table, and would fill the memory.
 MAX_RATIO, SMALL = 100, 64 << 20
 
 
 def max_unpacked_bytes(size: int) -> int:
-    """What a packed file of this size may hold at the most, in bytes."""
+    """Return the bytes that a compressed file of this size may hold at most."""
     return max(SMALL, MAX_RATIO * size)
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
+    """Open a new file that replaces ``path`` when the block ends, and is removed if it raises."""
     target = Path(path)
     draft = target.parent / f".{target.name}.{secrets.token_hex(4)}"
     # opened as any new file, not as a private temporary one: the system then gives it the usual permissions
@@ -38,5 +38,5 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def is_draft(path: Path) -> bool:
-    """Whether a file is one that has not taken its place yet, or never will."""
+    """Return whether a file is one that ``atomic_write`` has not renamed yet, or never will."""
     return _DRAFT.fullmatch(path.name) is not None

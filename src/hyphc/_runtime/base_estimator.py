@@ -1,4 +1,4 @@
-"""What all estimators share: constructors that name a mistaken parameter, and fits that begin without the fit before."""
+"""Helpers of all estimators: constructors that name a mistaken parameter, and fits that reset fitted attributes."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def _delete_fitted_attributes(estimator: Any) -> None:
 
 
 def default_parameters(kind: type) -> dict[str, Any]:
-    """Return what each parameter of an estimator is if nobody gives it."""
+    """Return the defaults of an estimator's parameters."""
     return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}

@@ -19,7 +19,7 @@ Value = Any  # array or number, or a function that makes one when it is written
 
 
 class Scope:
-    """One level of nested work: what an earlier process saved of it, and what this one saves; here, nothing.
+    """One level of nested work: what an earlier process saved of it, and what this one saves; by default, nothing.
 
     Attributes
     ----------
@@ -27,14 +27,27 @@ class Scope:
         Empty if there is nothing to resume from.
     """
 
-    def __init__(self, saved: Snapshot | None = None) -> None:
+    def __init__(
+        self, saved: Snapshot | None = None, path: str = "", offer: Callable[[bool], None] = lambda now: None
+    ) -> None:
         self.saved = {} if saved is None else saved
+        self.path, self._offer = path, offer
+        self._values: Mapping[str, Value] = {}
 
     def save(self, **values: Value) -> None:
         """Replace the values of this scope; they are written if it is time, with those of the enclosing scopes."""
+        self._values = values
+        self._offer(False)
 
     def save_now(self, **values: Value) -> None:
         """Replace the values of this scope, and write them at once."""
+        self._values = values
+        self._offer(True)
+
+    def arrays(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+        """Yield names and values, as arrays."""
+        for name, value in self._values.items():
+            yield name, np.asarray(value() if callable(value) else value)
 
     def restore(self, record: Any) -> None:
         """Set the fields of a dataclass to the saved values."""
@@ -79,13 +92,13 @@ class Checkpoints(NoCheckpoints):
 
     def __init__(self, saved: Snapshot, offer: Callable[[Callable[[], Snapshot], bool], None]) -> None:
         self._saved, self._offer = dict(saved), offer
-        self._scopes: list[_SavedScope] = []
+        self._scopes: list[Scope] = []
 
     @contextmanager
     def scope(self, name: str) -> Iterator[Scope]:
         """Enter a scope, and leave it with the block."""
         path = f"{self._scopes[-1].path}.{name}" if self._scopes else name
-        scope = _SavedScope(path, self._pop_saved(path), self._on_save)
+        scope = Scope(self._pop_saved(path), path, self._on_save)
         self._scopes.append(scope)
         try:
             yield scope
@@ -104,25 +117,3 @@ class Checkpoints(NoCheckpoints):
 
     def _snapshot(self) -> Snapshot:
         return {f"{scope.path}.{name}": array for scope in self._scopes for name, array in scope.arrays()}
-
-
-class _SavedScope(Scope):
-    """A scope of checkpoints that are written."""
-
-    def __init__(self, path: str, saved: Snapshot, offer: Callable[[bool], None]) -> None:
-        super().__init__(saved)
-        self.path, self._offer = path, offer
-        self._values: Mapping[str, Value] = {}
-
-    def save(self, **values: Value) -> None:
-        self._values = values
-        self._offer(False)
-
-    def save_now(self, **values: Value) -> None:
-        self._values = values
-        self._offer(True)
-
-    def arrays(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-        """Yield names and values, as arrays."""
-        for name, value in self._values.items():
-            yield name, np.asarray(value() if callable(value) else value)

@@ -1,4 +1,4 @@
-"""Which rows are equal, without comparing all pairs."""
+"""Groups of equal rows, found by hashes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ AT_ONCE = 1_024  # rows compared at a time
 
 
 def group_equal_rows(rows: Callable[[Ints], Any], n: int) -> Ints | None:
-    """A group number (n,) for each row, the same for equal rows, by first appearance; None if all differ.
+    """Return a group number (n,) for each row, the same for equal rows, by first appearance; None if all differ.
 
-    ``rows`` gives the rows of an index, dense or sparse: they are hashed, and compared only where hashes agree.
+    ``rows`` returns the rows of an index, dense or sparse: they are hashed, and compared only where hashes agree.
     """
     hashes = np.concatenate([_row_hashes(rows(chunk)) for chunk in _chunks(np.arange(n))])
     order = np.argsort(hashes, kind="stable")
@@ -35,12 +35,12 @@ def group_equal_rows(rows: Callable[[Ints], Any], n: int) -> Ints | None:
 
 
 def _chunks(items: Ints) -> list[Ints]:
-    """At most ``AT_ONCE`` at a time, and at least one chunk."""
+    """Return chunks of at most ``AT_ONCE`` items, at least one chunk."""
     return np.split(items, range(AT_ONCE, len(items), AT_ONCE))
 
 
 def _row_hashes(rows: Any) -> Hashes:
-    """A 64-bit number for each row, equal for equal rows."""
+    """Return a 64-bit number for each row, equal for equal rows."""
     if isinstance(rows, np.ndarray):
         return np.asarray((_scramble(rows) * _factors(np.arange(rows.shape[1]))).sum(axis=1, dtype=np.uint64))
     terms = _scramble(rows.data) * _factors(rows.indices)
@@ -49,18 +49,24 @@ def _row_hashes(rows: Any) -> Hashes:
 
 
 def _factors(columns: Ints) -> Hashes:
-    """An odd number for each column, from its number alone: a table of a sparse matrix' columns would be as long as the data."""
+    """Return an odd number for each column, from its number alone: a table for a sparse matrix could be as long as the data."""
     return _scramble(columns + 1) | np.uint64(1)
 
 
 def _scramble(values: npt.NDArray[Any]) -> Hashes:
-    """The bits of the numbers, scrambled: those of 1, 2 and 4 differ in their highest bits only."""
+    """Return the bits of the numbers, scrambled: those of 1, 2 and 4 differ in their highest bits only."""
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)  # + 0.0: −0 becomes 0
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    return np.asarray(bits ^ (bits >> np.uint64(27)))
+    return mix_bits(bits)
+
+
+def mix_bits(bits: Hashes) -> Hashes:
+    """Return pseudorandom numbers in [0, 2^64), one for each number (the finaliser of SplitMix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
 def _equal_rows(rows: Callable[[Ints], Any], order: Ints, places: Ints) -> Ints:
-    """Those places in the order whose row equals the next one's."""
+    """Return those places in the order whose row equals the next one's."""
     difference: Any = rows(order[places]) != rows(order[places + 1])
     return np.asarray(places[np.asarray(difference.sum(axis=1)).ravel() == 0])

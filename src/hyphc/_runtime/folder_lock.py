@@ -58,7 +58,7 @@ class FolderLock:
         from filelock import UnixFileLock
 
         if isinstance(self._lock, UnixFileLock):
-            # before the release: who waits for a file that is gone begins anew; other systems remove it themselves
+            # before the release: a process that waits for a removed file tries again; other systems remove it themselves
             with suppress(OSError):
                 os.unlink(self._lock.lock_file)
         self._lock.release()

@@ -3,8 +3,8 @@
 Each function that Python can call carries a wrapper that takes its arguments apart, which takes longer to compile than most
 functions themselves. So only kernels have one; to call a part of them from Python would crash.
 
-What is compiled is kept beside the sources, or where they cannot be written to in the user's cache directory, or where
-NUMBA_CACHE_DIR says. Where nothing can be written, each process compiles for itself.
+Compiled code is cached beside the sources; if these cannot be written to, in the user's cache directory or in NUMBA_CACHE_DIR; if
+nothing can be written, not at all.
 """
 
 from __future__ import annotations

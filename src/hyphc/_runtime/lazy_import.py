@@ -1,4 +1,4 @@
-"""The one way in which an object calls a stage below its own: by name, when a method of convenience is called."""
+"""Lazy imports: of modules in later folders, by methods of convenience only, and of optional packages."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def import_lazily(module: str, name: str) -> Any:
-    """``name`` of ``hyphc.module``, imported now. Only methods of convenience, such as ``Tree.explore``, may use it."""
+    """Return ``name`` of ``hyphc.module``, imported now. Only methods of convenience, such as ``Tree.explore``, may use it."""
     return getattr(import_module(f"hyphc.{module}"), name)
 
 
 def require_package(module: str, what: str, extra: str) -> Any:
-    """A module of an optional package, or an error that says what to install."""
+    """Return a module of an optional package; raise an error that says what to install."""
     try:
         return import_module(module)
     except ImportError as error:

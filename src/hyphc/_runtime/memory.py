@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class _Names(NamedTuple):
-    """What a version of Linux's control groups calls the limit, the use, and the page cache that can be dropped at once."""
+    """Names of the limit, the use and the reclaimable page cache in a version of Linux's control groups."""
 
     limit: str
     used: str
@@ -90,7 +90,7 @@ def _text(file: Path) -> str:
 
 
 def n_bytes(limit: float | str) -> float:
-    """Bytes of a number or of text.
+    """Return the bytes of an amount given as a number or as text.
 
     Examples
     --------

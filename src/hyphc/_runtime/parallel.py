@@ -1,4 +1,4 @@
-"""Both cores through threads: kernels release the interpreter's lock, and chunks never depend on the number of threads."""
+"""Threads: kernels release the interpreter's lock, and chunks do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads meant by scikit-learn's ``n_jobs``: None is 1, −1 is every core this process may use, −2 all but one."""
+    """Return the number of threads of scikit-learn's ``n_jobs``: None is 1, −1 all cores this process may use, −2 all but one."""
     if n_jobs == 0:
         raise ValueError("n_jobs=0 leaves no thread to work; choose n_jobs >= 1, or -1 for all cores.")
     if n_jobs is None or n_jobs > 0:
@@ -31,10 +31,10 @@ def thread_map(
     n_jobs: int | None = None,
     abort: Callable[[], object] | None = None,
 ) -> list[Result]:
-    """``[function(chunk) for chunk in chunks]`` on the threads of ``n_jobs``, results in order.
+    """Return ``[function(chunk) for chunk in chunks]``, computed on the threads of ``n_jobs``, results in order.
 
-    On an interrupt ``abort`` is called, so that it can tell the threads to stop; chunks that wait are dropped, and those at work
-    are not waited for: the interrupt goes on at once, without the frames of the pool.
+    On an interrupt ``abort`` is called, which can make running threads stop; chunks that have not begun are dropped, those under
+    way are not waited for, and the interrupt is raised at once, without the frames of the pool.
     """
     chunks = list(chunks)
     if n_threads(n_jobs) == 1 or len(chunks) < 2:
@@ -52,7 +52,7 @@ def thread_map(
 
 
 class _BlasLimit:
-    """How many blocks of code want BLAS on one thread, and the limit that was set for the first of them."""
+    """The number of ``single_blas_thread`` blocks under way, and the limit that was set for the first of them."""
 
     def __init__(self) -> None:
         self.lock, self.holders = Lock(), 0
@@ -89,7 +89,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
-    """BLAS on one thread, for the whole process, until the last of all blocks in which it is wanted ends.
+    """Limit BLAS to one thread, for the whole process, until the last of all such blocks ends.
 
     The limit belongs to the process: were it set and restored by each block, fits that overlap in several threads would restore
     each other's limit and leave it behind.

@@ -1,10 +1,13 @@
-"""``Progress``, the argument of callbacks, and the progress line on a terminal."""
+"""``Progress``, the argument of callbacks, and the progress lines of fits in memory and out of core."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isnan
 from typing import Any, TextIO
@@ -70,12 +73,15 @@ def progress_line(news: Progress | None, seconds: float, time_budget: float | No
     """Return the line: fraction done, stage, cost and time, remaining if known, else elapsed."""
     known = None if news is None else news.share
     share = (known or 0.0) if time_budget is None else min(1.0, seconds / time_budget)
+    text = f"{'start' if news is None else news.stage}{format_cost(news)}"
+    return _format_line(share, text, seconds, " in this stage" if share > 0 and time_budget is None else "")
+
+
+def _format_line(share: float, text: str, seconds: float, of_what: str) -> str:
+    """Return a bar, a text and the time."""
     bar = ("#" * round(BAR_WIDTH * share)).ljust(BAR_WIDTH, ".") if share > 0 else "-" * BAR_WIDTH
-    clock = (
-        f"{format_minutes(seconds * (1 - share) / share)} left" if share > 0 else f"{format_minutes(seconds)} so far"
-    )
-    clock += " in this stage" if share > 0 and time_budget is None else ""
-    return f"[{bar}] {'start' if news is None else news.stage}{format_cost(news)}  {clock}"
+    left = f"{format_minutes(seconds * (1 - share) / share)} left" if share > 0 else f"{format_minutes(seconds)} so far"
+    return f"[{bar}] {text}  {left}{of_what}"
 
 
 def format_cost(news: Progress | None) -> str:
@@ -121,3 +127,44 @@ class ProgressDisplay:
         else:
             self._stream.write(text + "\n")
         self._stream.flush()
+
+
+class TaskProgress:
+    """The progress line of stages that consist of tasks; called with the title of a stage, tasks done and tasks in all.
+
+    Examples
+    --------
+    >>> progress = TaskProgress()
+    >>> progress("stage 8 of 11: trees of parts", 1, 4)
+    >>> progress.line(seconds=10.0)
+    '[######..................] stage 8 of 11: trees of parts, 1 of 4 tasks  0:30 left in this stage'
+    """
+
+    def __init__(self) -> None:
+        self.stage, self.done, self.count = "start", 0, 0
+        self._begun = self._stage_begun = time.monotonic()
+
+    def __call__(self, stage: str, done: int, count: int) -> None:
+        if stage != self.stage:
+            self._stage_begun = time.monotonic()
+        self.stage, self.done, self.count = stage, done, count
+
+    def line(self, seconds: float | None = None) -> str:
+        """Return the bar, the stage, its tasks and the time left."""
+        seconds = time.monotonic() - self._stage_begun if seconds is None else seconds
+        share = self.done / self.count if self.count else 0.0
+        text = f"{self.stage}, {self.done} of {self.count} tasks" if self.count > 1 else self.stage
+        return _format_line(share, text, seconds, " in this stage")
+
+    @contextmanager
+    def display(self, verbose: int) -> Iterator[None]:
+        """Show the line on standard error while the block runs, if ``verbose``."""
+        if not verbose:
+            yield
+            return
+        line, end = ProgressDisplay(sys.stderr, self.line), "failed"
+        try:
+            yield
+            end = "done"
+        finally:
+            line.close(f"{end} after {format_minutes(time.monotonic() - self._begun)}")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
 from .checkpointing import NoCheckpoints
-from .deadline import Deadline
 from .progress import Callback, Progress, ProgressDisplay, format_cost, format_minutes, progress_line
-from .signals import SignalHandlers, StopRequest
+from .signals import STOPPING, install_handlers, raise_interrupt, restore_handlers
 from .user_warnings import warn
 
 ON_INTERRUPT = "the tree is the best found until then"
@@ -45,9 +46,13 @@ class Clock:
         verbose: int = 0,
         on_interrupt: str = ON_INTERRUPT,
     ) -> None:
-        self.deadline, self.request = Deadline(time_budget), StopRequest()
+        self.time_budget, self._begin = time_budget, time.monotonic()
+        self.set_deadline(1.0)
+        self.stopped = False  # whether a signal, a callback or ``stop`` ended the fit; a deadline alone does not
+        self.interrupted = False  # whether an interrupt did
+        self.signal: int | None = None  # the number of the signal that did
         self._callback, self._verbose, self._on_interrupt = callback, verbose, on_interrupt
-        self._handlers = SignalHandlers(self.request)
+        self._replaced_handlers: dict[int, Any] = {}
         self._display: ProgressDisplay | None = None
         self.last_progress: Progress | None = None
         self.translate: Translation = lambda progress: progress  # for stages that see a part of the problem
@@ -55,49 +60,33 @@ class Clock:
         self.checkpoints = NoCheckpoints()
 
     @property
-    def time_budget(self) -> float | None:
-        """Seconds, or None."""
-        return self.deadline.time_budget
-
-    @property
-    def stopped(self) -> bool:
-        """Whether a signal, a callback or ``stop`` ended the fit; a deadline alone does not."""
-        return self.request.stopped
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether an interrupt ended the fit."""
-        return self.request.interrupted
-
-    @property
-    def signal(self) -> int | None:
-        """The number of the signal that ended the fit."""
-        return self.request.signal
-
-    @property
     def has_listeners(self) -> bool:
         """Whether anything receives what ``report`` is given."""
         return self._callback is not None or bool(self._verbose)
 
     def seconds(self) -> float:
-        """Return the seconds since construction."""
-        return self.deadline.elapsed()
+        """Return the seconds since construction, and those of ``add_elapsed``."""
+        return time.monotonic() - self._begin
 
     def add_elapsed(self, seconds: float) -> None:
         """Count time that an earlier process spent on this fit."""
-        self.deadline.add_elapsed(seconds)
+        self._begin -= seconds
 
     def set_deadline(self, share: float) -> None:
         """Let the stage that begins use the time up to this share of the budget."""
-        self.deadline.set_share(share)
+        self._limit = math.inf if self.time_budget is None else share * self.time_budget
+
+    def remaining(self) -> float:
+        """Return the seconds left of the budget, infinity without one."""
+        return math.inf if self.time_budget is None else max(0.0, self.time_budget - self.seconds())
 
     def should_stop(self) -> bool:
         """Return whether the stage must end: its time is up, or the fit was stopped."""
-        return self.request.stopped or self.deadline.is_past()
+        return self.stopped or self.seconds() >= self._limit
 
     def stop(self) -> None:
         """Make all stages end at their next check."""
-        self.request.stopped = True
+        self.stopped = True
 
     def for_subproblem(self, translate: Translation | None = None, share: float = 1.0) -> Clock:
         """Return a clock for one of several fits: it ends when this one does, or after this share of the remaining time.
@@ -105,10 +94,6 @@ class Clock:
         Callbacks receive its reports through ``translate``, which makes them reports of the whole; without it, none.
         """
         return _SubproblemClock(self, translate, None if self.time_budget is None else share * self.remaining())
-
-    def remaining(self) -> float:
-        """Return the seconds left of the budget, infinity without one."""
-        return self.deadline.remaining()
 
     def report(
         self, stage: str, cost: float, tree: Callable[[], Any], share: float | None = None, **leaves: Any
@@ -122,18 +107,23 @@ class Clock:
 
     def _notify(self, progress: Progress) -> None:
         self.last_progress = progress
-        request = self.request
-        if self._callback is None or request.stopped:
+        if self._callback is None or self.stopped:
             return
         try:
-            request.stopped = self._callback(progress) is True or request.stopped
+            self.stopped = self._callback(progress) is True or self.stopped
         except KeyboardInterrupt:
-            if request.interrupted:  # the second one, during the callback
+            if self.interrupted:  # the second one, during the callback
                 raise
-            request.stopped = request.interrupted = True
+            self.stopped = self.interrupted = True
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise_interrupt(number)
+        self.stopped, self.interrupted, self.signal = True, True, number
+        print(STOPPING, file=sys.stderr)
 
     def __enter__(self) -> Self:
-        self._handlers.install()
+        self._replaced_handlers = install_handlers(self._on_signal)
         if self._verbose:
             self._display = ProgressDisplay(
                 sys.stderr, lambda: progress_line(self.last_progress, self.seconds(), self.time_budget)
@@ -143,7 +133,7 @@ class Clock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._handlers.restore()
+        restore_handlers(self._replaced_handlers)
         end = "failed" if kind is not None else "interrupted" if self.interrupted else "done"
         if self._display is not None:
             self._display.close(f"{end} after {format_minutes(self.seconds())}{format_cost(self.last_progress)}")
@@ -158,14 +148,14 @@ class _SubproblemClock(Clock):
     def __init__(self, parent: Clock, translate: Translation | None, time_budget: float | None) -> None:
         super().__init__(time_budget)
         self._parent, self._translate = parent, translate
-        self.request.stopped = parent.stopped
+        self.stopped = parent.stopped
 
     @property
     def has_listeners(self) -> bool:
         return self._translate is not None and self._parent.has_listeners
 
     def should_stop(self) -> bool:
-        self.request.stopped = self.request.stopped or self._parent.stopped
+        self.stopped = self.stopped or self._parent.stopped
         return self._parent.should_stop() or super().should_stop()
 
     def _notify(self, progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""Text that came with the data, shown to people: it may say anything, and do nothing."""
+"""Sanitised output of text that came with the data: terminals and spreadsheets show it and execute nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_MESSAGE = 2_000  # characters: of a message that quotes a cell of a mega
 
 
 def visible(text: str) -> str:
-    r"""The text with what a terminal would obey spelled out.
+    r"""Return the text with control characters of terminals escaped.
 
     Examples
     --------
@@ -26,12 +26,12 @@ def visible(text: str) -> str:
 
 
 def truncate(text: str, most: int = LONGEST_MESSAGE) -> str:
-    """The beginning and the end of a text that is too long to be read."""
+    """Return the beginning and the end of a text of more than ``most`` characters."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
 def cell(text: str) -> str:
-    """The text as a cell of a CSV file that spreadsheets show and do not compute: a formula gets an apostrophe before it.
+    """Return the text as a cell of a CSV file that spreadsheets show and do not compute: formulas get an apostrophe before them.
 
     Numbers stay numbers, whatever their sign.
 
@@ -55,7 +55,7 @@ def is_blank(cell: str) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads the text as a number."""
+    """Return whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:

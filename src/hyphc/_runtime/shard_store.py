@@ -1,11 +1,11 @@
 """Store of finished shards of a fit: arrays as NPY files, written atomically, without pickle.
 
     manifest.json               format, version of the package, and what is fitted: data and parameters
-    <stage>/<number>.<name>.npy one array of a piece
-    <stage>/<number>.json       names, sizes and SHA-256 of a piece's arrays, written last: without it the piece is not there
-    <stage>/released.json       in place of all pieces of a stage that was finished and that nothing needs any more
+    <stage>/<number>.<name>.npy one array of a shard
+    <stage>/<number>.json       names, sizes and SHA-256 of a shard's arrays, written last: without it the shard does not exist
+    <stage>/released.json       in place of all shards of a finished stage that no later stage reads
 
-Pieces are pure functions of data and parameters, so that two workers that write the same piece write the same bytes.
+Shards are pure functions of data and parameters, so that two workers that write the same shard write the same bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .atomic_write import is_draft
-from .mmap_cache import open_npy
+from .numpy_files import open_npy
 from .storage import Storage, as_storage_folder
 
 FORMAT, MANIFEST = 1, "manifest.json"
@@ -83,17 +83,14 @@ class ShardStore:
         OSError
             It cannot be reached or written.
         """
-        found = cls(storage)
-        found._open(_manifest_of(facts))
-        return found
-
-    @_naming_storage
-    def _open(self, manifest: Facts) -> None:
-        self.place.prepare()
-        if not self.place.exists(MANIFEST):
-            self._require_empty()
-            self._write_json(MANIFEST, manifest)
-        self._require_same(manifest)
+        store, manifest = cls(storage), _manifest_of(facts)
+        with naming_storage(store.place):
+            store.place.prepare()
+            if not store.place.exists(MANIFEST):
+                store._require_empty()
+                store._write_json(MANIFEST, manifest)
+            store._require_same(manifest)
+        return store
 
     def _require_empty(self) -> None:
         others = [name for name in self.place.names() if not name.startswith(".")]
@@ -165,15 +162,13 @@ class ShardStore:
                     self.place.remove(f"{stage}/{name}" if stage else name)
 
     @_naming_storage
-    def read(self, stage: str, number: int = 0, *names: str) -> Arrays:
-        """Return the arrays of a shard, memory-mapped: all, or those named."""
-        if not names:
-            record = self._locate(stage, _record(stage, number))
-            files = _files(record.read_bytes())
-            if files is None:
-                raise FileNotFoundError(errno.ENOENT, "No such piece", os.fspath(record))
-            names = tuple(files)
-        return {name: self.one(stage, number, name) for name in names}
+    def read(self, stage: str, number: int = 0) -> Arrays:
+        """Return all arrays of a shard, memory-mapped."""
+        record = self._locate(stage, _record(stage, number))
+        files = _files(record.read_bytes())
+        if files is None:
+            raise FileNotFoundError(errno.ENOENT, "No such shard", os.fspath(record))
+        return {name: self.one(stage, number, name) for name in files}
 
     @_naming_storage
     def one(self, stage: str, number: int, name: str) -> npt.NDArray[Any]:
@@ -212,13 +207,14 @@ class ShardStore:
         return _sha256(self.place.file(_record(stage, number)))
 
     def _write_array(self, path: str, values: npt.ArrayLike) -> Facts:
-        header, array, digest = io.BytesIO(), np.asarray(values, order="C"), _Digest()
+        header, array, digest = io.BytesIO(), np.asarray(values, order="C"), hashlib.sha256()
         np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+        content = header.getvalue(), array.reshape(-1).view(np.uint8).data
         with self.place.replaced(path) as file:
-            for piece in (header.getvalue(), array.reshape(-1).view(np.uint8).data):
+            for piece in content:
                 file.write(piece)
                 digest.update(piece)
-        return {"bytes": digest.count, "sha256": digest.text()}
+        return {"bytes": sum(map(len, content)), "sha256": digest.hexdigest()}
 
     def _write_json(self, path: str, facts: Facts) -> None:
         with self.place.replaced(path) as file:
@@ -253,26 +249,12 @@ def _is_whole(path: Path, facts: Facts) -> bool:
     return bool(path.stat().st_size == facts["bytes"] and _sha256(path) == facts["sha256"])
 
 
-class _Digest:
-    """SHA-256 and number of the bytes written."""
-
-    def __init__(self) -> None:
-        self._hash, self.count = hashlib.sha256(), 0
-
-    def update(self, piece: bytes | memoryview) -> None:
-        self._hash.update(piece)
-        self.count += len(piece)
-
-    def text(self) -> str:
-        return self._hash.hexdigest()
-
-
 def _manifest_of(facts: Facts) -> Facts:
     from importlib.metadata import version
 
-    all_of_it = {"format": FORMAT, "package": f"hyphc {version('hyphc')}", **facts}
-    normal: Facts = json.loads(json.dumps(all_of_it))
-    return normal
+    manifest = {"format": FORMAT, "package": f"hyphc {version('hyphc')}", **facts}
+    as_read: Facts = json.loads(json.dumps(manifest))
+    return as_read
 
 
 def _difference(name: str, there: Any, wanted: Any) -> str:

@@ -1,11 +1,10 @@
-"""SIGINT and SIGTERM: the first requests an orderly stop, the second raises."""
+"""Handlers of SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
 import signal
-import sys
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -18,48 +17,33 @@ class Terminated(KeyboardInterrupt):
 
 
 def terminate(number: int, frame: FrameType | None) -> None:
-    """Handle SIGTERM in programs by raising ``Terminated``; ``SignalHandlers`` replaces this handler during a fit."""
+    """Handle SIGTERM in programs by raising ``Terminated``; this handler is replaced during a fit."""
     raise Terminated
 
 
 _REPLACEABLE = (signal.default_int_handler, terminate)
 
 
-@dataclass
-class StopRequest:
-    """Whether a run should stop, whether an interrupt caused it, and the number of the signal if one did."""
-
-    stopped: bool = False
-    interrupted: bool = False
-    signal: int | None = None
+Handler = Callable[[int, FrameType | None], Any]
 
 
-class SignalHandlers:
-    """Handlers of SIGINT and SIGTERM that set a ``StopRequest``; a second signal raises.
+def install_handlers(handler: Handler) -> dict[int, Any]:
+    """Set a handler of SIGINT and SIGTERM, and return those that it replaces.
 
     Handlers that are neither Python's own nor ``terminate`` are left in place, and so are all outside the main thread, where
     Python allows no change.
     """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    numbers = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) in _REPLACEABLE]
+    return {number: signal.signal(number, handler) for number in numbers if in_main_thread}
 
-    def __init__(self, request: StopRequest) -> None:
-        self._request = request
-        self._replaced: dict[int, Any] = {}
 
-    def install(self) -> None:
-        """Replace the handlers that may be replaced."""
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if in_main_thread and signal.getsignal(number) in _REPLACEABLE:
-                self._replaced[number] = signal.signal(number, self._handle)
+def restore_handlers(replaced: dict[int, Any]) -> None:
+    """Put replaced handlers back."""
+    for number, handler in replaced.items():
+        signal.signal(number, handler)
 
-    def restore(self) -> None:
-        """Put the replaced handlers back."""
-        for number, handler in self._replaced.items():
-            signal.signal(number, handler)
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        request = self._request
-        if request.interrupted:
-            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
-        request.stopped, request.interrupted, request.signal = True, True, number
-        print(STOPPING, file=sys.stderr)
+def raise_interrupt(number: int) -> None:
+    """Raise what a signal means to a program that does not handle it."""
+    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt

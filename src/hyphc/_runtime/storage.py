@@ -1,7 +1,7 @@
-"""Where files are kept: a folder that this machine sees, or an address that fsspec understands, as ``s3://bucket/fit``.
+"""Storage of files: a folder that this machine sees, or an address that fsspec understands, as ``s3://bucket/fit``.
 
-Files of an address are written here first and then sent, and fetched when they are first read: what is mapped into memory is
-always a file of this machine. Copies are in a temporary folder of the process.
+Files of an address are written to a temporary folder of the process and then sent, and fetched when they are first read: what is
+mapped into memory is always a file of this machine.
 """
 
 from __future__ import annotations
@@ -17,46 +17,15 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import IO, Any, Protocol
+from typing import IO, Any, TypeAlias
 
 from .atomic_write import atomic_write
 from .lazy_import import require_package
 from .numpy_files import first_sentence
 
 
-class StorageFolder(Protocol):
-    """A folder of files, which have names such as ``stage/000000.json``; small to send to others. Its text is what users know."""
-
-    def prepare(self, folder: str = "") -> None:
-        """Make it, or a folder in it, ready to be written to."""
-
-    def inside(self, folder: str) -> StorageFolder:
-        """A folder in it as a place."""
-
-    def names(self, folder: str = "") -> list[str]:
-        """What is in it, or in a folder of it, in order; nothing if that is not there."""
-
-    def exists(self, name: str) -> bool:
-        """Whether a file is there."""
-
-    def read(self, name: str) -> bytes:
-        """A small file as it is there now; FileNotFoundError if it is not."""
-
-    def file(self, name: str) -> Path:
-        """A file of this machine that holds the same, to be mapped; FileNotFoundError if there is none."""
-
-    def replaced(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """Open a new file that is there when the block ends well."""
-
-    def remove(self, *names: str) -> None:
-        """Remove files, as far as they are there."""
-
-
-Storage = str | os.PathLike[str] | StorageFolder
-
-
 def as_storage_folder(storage: Storage) -> StorageFolder:
-    """A folder or an address as a place.
+    """Return the folder of a path or of an address.
 
     Examples
     --------
@@ -74,19 +43,19 @@ def as_storage_folder(storage: Storage) -> StorageFolder:
 
 
 def is_address(text: str | os.PathLike[str]) -> bool:
-    """Whether this is no path but an address."""
+    """Return whether this is an address, not a path."""
     return "://" in os.fspath(text)
 
 
 def path_of(address: str) -> str | None:
-    """The path that an address names, as ``file:///data`` does; None if it is elsewhere."""
+    """Return the path of an address on this machine, as ``file:///data``; None if it is elsewhere."""
     local = require_package("fsspec.implementations.local", "Addresses", "dask")
     filesystem, path = filesystem_of(address)
     return str(path) if type(filesystem) is local.LocalFileSystem else None
 
 
 def filesystem_of(address: str) -> tuple[Any, str]:
-    """What fsspec has for an address, and the path there."""
+    """Return the file system of fsspec for an address, and the path in it."""
     fsspec = require_package("fsspec", "Addresses", "dask")
     try:
         filesystem, path = fsspec.core.url_to_fs(address)
@@ -99,7 +68,7 @@ def filesystem_of(address: str) -> tuple[Any, str]:
 
 @dataclass(frozen=True)
 class LocalFolder:
-    """A folder that this machine sees."""
+    """A folder that this machine sees; files have names such as ``stage/000000.json``. Small to send to others."""
 
     path: Path
 
@@ -107,41 +76,48 @@ class LocalFolder:
         return os.fspath(self.path)
 
     def prepare(self, folder: str = "") -> None:
+        """Create it, or a folder in it."""
         (self.path / folder).mkdir(parents=not folder, exist_ok=True)
 
     def inside(self, folder: str) -> LocalFolder:
+        """Return a folder in it."""
         return LocalFolder(self.path / folder)
 
     def names(self, folder: str = "") -> list[str]:
+        """Return the sorted names of what is in it, or in a folder of it; none if that does not exist."""
         home = self.path / folder
         return sorted(item.name for item in home.iterdir()) if home.is_dir() else []
 
     def exists(self, name: str) -> bool:
+        """Return whether a file exists."""
         return (self.path / name).exists()
 
     def read(self, name: str) -> bytes:
+        """Return the content of a small file as it is now; FileNotFoundError if there is none."""
         return (self.path / name).read_bytes()
 
     def file(self, name: str) -> Path:
+        """Return a file of this machine with the same content, to be memory-mapped; FileNotFoundError if there is none."""
         path = self.path / name
         path.stat()
         return path
 
-    @contextmanager
-    def replaced(self, name: str) -> Iterator[IO[bytes]]:
-        with atomic_write(self.path / name) as file:
-            yield file
+    def replaced(self, name: str) -> AbstractContextManager[IO[bytes]]:
+        """Open a new file that replaces the old one when the block ends without an error."""
+        return atomic_write(self.path / name)
 
     def remove(self, *names: str) -> None:
+        """Remove files, as far as they exist."""
         for name in names:
             (self.path / name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
 class RemoteFolder:
-    """A folder that fsspec reaches. A file is whole there once it is sent: of several, the one that names the others comes last.
+    """A folder that fsspec reaches, with the methods of ``LocalFolder``.
 
-    What is there never changes while a place and its copies on other machines are in use: it is fetched once.
+    Files are sent when they are complete; of several, the one that names the others is sent last. A file does not change while
+    this object and its copies on other machines are in use: it is fetched once.
     """
 
     address: str
@@ -212,7 +188,7 @@ class RemoteFolder:
 
     @contextmanager
     def _asked(self) -> Iterator[Any]:
-        """The file system. Each kind has errors of its own: those without a number become OSErrors that have one."""
+        """Yield the file system. Errors without a number, which each kind has of its own, are raised as OSErrors with one."""
         filesystem, _ = filesystem_of(self.address)
         try:
             yield filesystem
@@ -224,6 +200,9 @@ class RemoteFolder:
             raise OSError(errno.EIO, first_sentence(error)) from error
 
 
+StorageFolder: TypeAlias = LocalFolder | RemoteFolder
+Storage: TypeAlias = str | os.PathLike[str] | StorageFolder
+
 # Copies are kept for the last few addresses only: a worker serves many fits, one after the other.
 ADDRESSES = 3
 _FETCHING, _CHOOSING = Lock(), Lock()
@@ -231,7 +210,7 @@ _FOLDERS: dict[str, Path] = {}
 
 
 def _folder_of(key: str) -> Path:
-    """The temporary folder of an address's copies."""
+    """Return the temporary folder of an address's copies."""
     with _CHOOSING:
         if key not in _FOLDERS:
             _remove_copies(ADDRESSES - 1)
@@ -240,7 +219,7 @@ def _folder_of(key: str) -> Path:
 
 
 def _remove_copies(kept: int) -> None:
-    """Remove copies, but for those of the last addresses. Arrays that are mapped stay as they are."""
+    """Remove copies except those of the last ``kept`` addresses. Arrays that are mapped stay as they are."""
     for key in list(_FOLDERS)[: len(_FOLDERS) - kept]:
         shutil.rmtree(_FOLDERS.pop(key), ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Columns that say something about rows: each is numbers, or classes with names."""
+"""Columns of tables: each is numbers, or classes with names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TableColumn:
 
 
 def parse_columns(table: Any, n: int, what: str, *, default: str = "label", classes: bool = True) -> list[TableColumn]:
-    """The columns of a frame, a table of names and values, a single column or an array (n, d), each with its name.
+    """Return the columns of a frame, a table of names and values, a single column or an array (n, d), each with its name.
 
     ``default`` is the name of a single column that has none; ``classes`` lets a few whole numbers be classes.
 
@@ -63,7 +63,7 @@ def _named(table: Any, default: str, what: str) -> Iterator[tuple[str, Any]]:
 
 
 def as_column(name: str, values: Any, n: int, what: str, classes: bool = True) -> TableColumn:
-    """Numbers as numbers, unless they number classes; all else as classes, in their order."""
+    """Return a column: of numbers, unless these number classes; of classes in sorted order otherwise."""
     array = to_array(values, f"{what}: {name!r}")
     if array.dtype.kind == "c":
         raise ValueError(f"{what}: {name!r} holds {array.dtype}; take real and imaginary parts as columns.")
@@ -80,7 +80,7 @@ def as_column(name: str, values: Any, n: int, what: str, classes: bool = True) -
 
 
 def _unboxed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Objects as numbers where all are, else as text; what is missing is NaN, or empty."""
+    """Return objects as numbers if all are, else as text; missing ones as NaN or empty."""
     boxed = values.tolist()
     missing = [is_missing_value(value) for value in boxed]
     present = [value for value, gone in zip(boxed, missing, strict=True) if not gone]

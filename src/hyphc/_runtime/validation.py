@@ -1,4 +1,4 @@
-"""What the doors check: choices, finite numbers, shapes, memory."""
+"""Validation of arguments: choices, finite numbers, shapes, memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_effort(effort: float) -> None:
 
 
 def to_array(values: Any, what: str) -> npt.NDArray[Any]:
-    """Return an array of what people pass as one: arrays, nested lists, frames; what a masked array hides is NaN, or None.
+    """Return an array from arrays, nested lists and frames; masked entries become NaN, or None.
 
     Raises for what numpy would take as a single object (generators, sets, dicts, text), and for rows of different lengths.
     """
@@ -67,7 +67,7 @@ def _require_equal_lengths(values: Any, what: str) -> None:
 
 
 def as_floats(values: Any, what: str) -> npt.NDArray[Any]:
-    """A C-contiguous float32 or float64 array of ``values`` (frames included), copied only when it must be."""
+    """Return a C-contiguous float32 or float64 array of ``values`` (frames included), copied only if needed."""
     array = to_array(values, what)
     if array.dtype.kind == "c":
         raise ValueError(f"{what} must hold real numbers; got {array.dtype}: take real and imaginary parts as columns.")
@@ -81,7 +81,7 @@ def as_floats(values: Any, what: str) -> npt.NDArray[Any]:
 
 
 def _convert(array: npt.NDArray[Any], what: str) -> npt.NDArray[np.float64]:
-    """Objects and text as numbers, None and pandas' NA as NaN; raise for the first that is none, naming where it is."""
+    """Return objects and text as numbers, None and pandas' NA as NaN; raise for the first that is no number."""
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -103,15 +103,16 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def require_finite(array: npt.NDArray[Any], what: str) -> None:
-    """Raise for the first NaN or infinity, naming where it is."""
+def require_finite(array: npt.NDArray[Any], what: str, first: int = 0) -> None:
+    """Raise for the first NaN or infinity, naming where it is; ``first`` is the number of the array's first row."""
     # A sum is finite only if all its terms are (overflow apart): one pass without a temporary mask.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(array.sum(dtype=np.float64)):
             return
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
-        place = ", ".join(map(str, bad[0].tolist()))
+        row, *others = bad[0].tolist()
+        place = ", ".join(map(str, (first + row, *others)))
         raise ValueError(
             f"{what}[{place}] is {array[tuple(bad[0])]}; remove or impute missing and infinite values first."
         )
@@ -146,13 +147,13 @@ def require_summable(largest: float, n: int, what: str) -> None:
 
 
 def has_missing(array: npt.NDArray[Any]) -> bool:
-    """Whether an entry is missing (NaN); one pass, without a temporary mask where none is."""
+    """Return whether an entry is missing (NaN); one pass, without a temporary mask if none is."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isnan(array.sum(dtype=np.float64))) and bool(np.isnan(array).any())
 
 
 def row_chunks(n_rows: int, bytes_per_row: float) -> Iterator[slice]:
-    """Slices of rows whose temporary arrays stay about ``CHUNK_BYTES`` large."""
+    """Yield slices of rows whose temporary arrays have about ``CHUNK_BYTES``."""
     step = max(1, int(CHUNK_BYTES / bytes_per_row))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))

@@ -1,24 +1,12 @@
-"""Riemannian Adam and the optimisation loop, independent of the objective."""
+"""Riemannian Adam, independent of the objective."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
 from .._kernels.continuous.adam import BETA1, BETA2, REST
 from .._runtime.arrays import Floats
-from .._runtime.checkpointing import Snapshot
-
-
-class Manifold(Protocol):
-    """The operations of a manifold that Riemannian Adam needs; see ``manifolds`` for the three at hand."""
-
-    def gradient(self, params: Floats, grad: Floats) -> Floats: ...
-    def square(self, params: Floats, tangent: Floats) -> Floats: ...
-    def transport(self, params: Floats, target: Floats, tangent: Floats) -> Floats: ...
-    def move(self, params: Floats, step: Floats) -> Floats: ...
+from .manifolds import Chart
 
 
 class RiemannianAdam:
@@ -29,7 +17,7 @@ class RiemannianAdam:
     circle a leaf has one coordinate and the metric is constant: this is then Adam on angles, to the letter.
     """
 
-    def __init__(self, manifold: Manifold, params: Floats) -> None:
+    def __init__(self, manifold: Chart, params: Floats) -> None:
         self._manifold = manifold
         self._first = np.zeros_like(params)
         self._second = np.zeros_like(manifold.square(params, params))
@@ -47,19 +35,3 @@ class RiemannianAdam:
         target = self._manifold.move(params, -learning_rate * direction)
         self._first = self._manifold.transport(params, target, self._first)
         return target
-
-    def moments(self) -> dict[str, Floats | int]:
-        """Return the moments, for a checkpoint."""
-        return {"first": self._first, "second": self._second, "n_steps": self._n_steps}
-
-    def restore(self, found: Snapshot) -> None:
-        """Restore the saved moments."""
-        self._first, self._second, self._n_steps = found["first"], found["second"], int(found["n_steps"])
-
-
-def minimize(update: Callable[[int], None], n_iter: int, after: Callable[[int], bool], first: int = 0) -> None:
-    """Call ``update(t)`` and ``after(t)`` for t = first … n_iter − 1, until ``after`` returns True."""
-    for t in range(first, n_iter):
-        update(t)
-        if after(t):
-            return

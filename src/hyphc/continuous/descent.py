@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from .._kernels.continuous.circle_cost import features_cost_of_gaps
 from .._kernels.continuous.edge_steps import NOISE
 from .._runtime.arrays import Floats
-from .._runtime.checkpointing import Scope, Snapshot
 from .._runtime.run_control import Clock
 from ..hyperbolic.decode import circle_order, decode
 from ..scores.costs import dasgupta_cost
 from ..similarity import Features, Similarity
 from ..similarity.base import by_kind
-from .adam import RiemannianAdam, minimize
+from .adam import RiemannianAdam
 from .manifolds import Chart, Circle
 from .objective import check_radius, check_temperature
-from .sampling import Evaluation, Sampler
+from .sampling import Sampler
 
 Range = float | tuple[float, float]
 
@@ -47,22 +44,15 @@ class Schedule:
             raise ValueError(f"learning_rate={learning_rate} must be positive.")
         self._start = start
 
-    def temperature(self, done: float) -> float:
-        return _interpolate(self._tau, self._share(done))
-
-    def learning_rate(self, done: float) -> float:
-        return _interpolate(self._rate, self._share(done))
-
-    def radius(self, done: float) -> float:
+    def at(self, done: float) -> tuple[float, float, float]:
+        """Return radius, temperature and learning rate after this share of the run."""
+        share = self._start + (1.0 - self._start) * done
         first, last = self._radius
-        return first + (last - first) * self._share(done)
+        return first + (last - first) * share, _interpolate(self._tau, share), _interpolate(self._rate, share)
 
     @property
     def largest_radius(self) -> float:
         return max(self._radius)
-
-    def _share(self, done: float) -> float:
-        return self._start + (1.0 - self._start) * done
 
 
 class LearnedNorm:
@@ -83,83 +73,60 @@ class LearnedNorm:
 
 @dataclass
 class DescentRun:
-    """Best leaves so far and the history of the run."""
+    """Best leaves so far and the history of a run."""
 
     cost: float
     embedding: Floats
-    losses: list[float]
+    losses: list[float] = field(default_factory=list)
     n_triplets: int = 0
     decoded_cost: float = np.inf  # of the last tree that was scored
     since_best: int = 0  # iterations
     done: float = 0.0  # share of the run
-
-    def to_arrays(self) -> dict[str, Any]:
-        """Return all fields, for a checkpoint."""
-        return {**vars(self), "losses": lambda: np.array(self.losses)}
-
-    @classmethod
-    def from_arrays(cls, found: Snapshot) -> DescentRun:
-        """Return the run of a checkpoint."""
-        run = cls(np.inf, np.empty(0), [])
-        Scope(found).restore(run)
-        run.losses = found["losses"].tolist()
-        return run
-
-
-def pack_runs(runs: list[DescentRun]) -> Snapshot:
-    """Return finished runs as arrays, for a checkpoint."""
-    columns = {name: np.array([getattr(run, name) for run in runs]) for name in ("cost", "embedding", "n_triplets")}
-    lengths = np.array([len(run.losses) for run in runs])
-    return {**columns, "losses": np.concatenate([run.losses for run in runs]), "lengths": lengths}
-
-
-def unpack_runs(found: Snapshot) -> list[DescentRun]:
-    """Return the runs of ``pack_runs``."""
-    if not found:
-        return []
-    losses = np.split(found["losses"], np.cumsum(found["lengths"])[:-1])
-    rows = zip(found["cost"].tolist(), found["embedding"], losses, found["n_triplets"].tolist(), strict=True)
-    return [DescentRun(cost, embedding, curve.tolist(), count, cost, 0, 1.0) for cost, embedding, curve, count in rows]
 
 
 class Monitor:
     """Score decoded trees, keep copies of the best leaves, report progress and decide when a run ends.
 
     Runs are consecutive or interleaved.
+
+    Parameters
+    ----------
+    patience : int, optional
+        Iterations without a better tree after which a run ends.
+    n_runs, n_finished : int
+        Runs of the whole stage, and those that have ended.
+    best : DescentRun, optional
+        Of those that have ended.
     """
 
-    def __init__(self, similarity: Similarity, clock: Clock, patience: int | None = None, n_runs: int = 1) -> None:
+    def __init__(
+        self,
+        similarity: Similarity,
+        clock: Clock,
+        patience: int | None = None,
+        n_runs: int = 1,
+        n_finished: int = 0,
+        best: DescentRun | None = None,
+    ) -> None:
         self._similarity, self.clock = similarity, clock
         self._patience = np.inf if patience is None else patience
-        self._n_runs = n_runs
+        self._n_runs, self._n_finished = n_runs, n_finished
         self._begun: list[DescentRun] = []
-        self._best: DescentRun | None = None  # of all runs
+        self._best = DescentRun(np.inf, np.empty(0)) if best is None else best
         # C_HypHC = triplets + Σ_{i<j} w_ij (s_i + s_j)
         self._constant = float(similarity.sizes @ similarity.degrees())
 
     def begin(
-        self,
-        chart: Chart,
-        params: Floats,
-        radius: float,
-        n_iter: int,
-        step_work: int,
-        together: int = 1,
-        found: Snapshot | None = None,
+        self, chart: Chart, params: Floats, radius: float, n_iter: int, step_work: int, together: int = 1
     ) -> DescentRun:
-        """Begin or resume a run of ``n_iter`` iterations, scored after multiples of ``together``; return it."""
+        """Begin a run of ``n_iter`` iterations, scored after multiples of ``together``; return it."""
         self._chart, self._n_iter = chart, n_iter
         n = self._similarity.n
         work = n * (SCORE_COST + (n if self._similarity.is_matrix else 0))
         interval = min(max(1, work // max(1, step_work)), max(1, n_iter // 20))
         self._interval = -(-interval // together) * together
-        if found:
-            return self.add_run(DescentRun.from_arrays(found))
         cost = self._score(params, radius)
-        return self.add_run(DescentRun(cost, chart.points(params, radius).copy(), [], decoded_cost=cost))
-
-    def add_run(self, run: DescentRun) -> DescentRun:
-        """Register a run, begun here or in an earlier process, and return it."""
+        run = DescentRun(cost, chart.points(params, radius).copy(), decoded_cost=cost)
         self._begun.append(run)
         return run
 
@@ -173,7 +140,7 @@ class Monitor:
             if run.decoded_cost < run.cost:
                 run.cost, run.embedding = run.decoded_cost, self._chart.points(params, radius).copy()
                 run.since_best = 0
-        if self._best is None or run.cost < self._best.cost:
+        if run.cost < self._best.cost:
             self._best = run
         if self.clock.has_listeners:
             self._report(t, run, params, radius, tau)
@@ -183,12 +150,11 @@ class Monitor:
         return self.clock.should_stop()
 
     def _report(self, t: int, run: DescentRun, params: Floats, radius: float, tau: float) -> None:
-        assert self._best is not None
         self.clock.report(
             "embedding",
             self._best.cost,
             partial(decode, self._best.embedding),
-            sum(begun.done for begun in self._begun) / self._n_runs,
+            (self._n_finished + sum(begun.done for begun in self._begun)) / self._n_runs,
             iteration=t,
             max_iter=self._n_iter,
             loss=run.losses[-1],
@@ -218,61 +184,66 @@ def _(similarity: Features, angles: Floats, radius: float) -> float:
     )
 
 
-def descend(
-    sampler: Sampler,
-    chart: Chart,
-    params: Floats,
-    schedule: Schedule,
-    n_iter: int,
-    watch: Monitor,
-    rng: np.random.Generator,
-) -> DescentRun:
-    """Run the descent, one sample of triplets a step, and return the run."""
-    norm = LearnedNorm(schedule.radius(0.0)) if schedule.learned and chart.has_radius else None
-    radius = schedule.radius(0.0) if norm is None else norm.radius
-    adam = RiemannianAdam(chart, params)
-    seen: Evaluation
+class Descent(Protocol):
+    """Leaves that move by steps, and the radius and temperature of the last step."""
 
-    def update(t: int) -> None:
-        nonlocal params, radius, seen
-        done = t / max(1, n_iter - 1)
-        radius = schedule.radius(done) if norm is None else norm.radius
-        rate = schedule.learning_rate(done)
-        seen = sampler(chart, params, radius, schedule.temperature(done), rng)
-        params = adam.step(params, seen.grad, rate)
-        params = chart.move(params, NOISE * rate * chart.noise(params, rng))
-        run.n_triplets += seen.n_triplets
+    chart: Chart
+    radius: float
+    temperature: float
+    n_triplets: int  # of all steps so far
+
+    @property
+    def params(self) -> Floats:
+        """Parameters of the leaves."""
+
+    def steps(self, first: int, stop: int) -> list[float]:
+        """Take steps first … stop − 1, and return the loss that each estimates."""
+
+
+class SampledDescent:
+    """Riemannian Adam with one sample of triplets a step."""
+
+    def __init__(
+        self, sampler: Sampler, chart: Chart, params: Floats, schedule: Schedule, n_iter: int, rng: np.random.Generator
+    ) -> None:
+        self._sampler, self._schedule, self._n_iter, self._rng = sampler, schedule, n_iter, rng
+        self.chart, self.params, self.n_triplets = chart, params, 0
+        self.radius, self.temperature, _ = schedule.at(0.0)
+        self._norm = LearnedNorm(self.radius) if schedule.learned and chart.has_radius else None
+        if self._norm is not None:
+            self.radius = self._norm.radius
+        self._adam = RiemannianAdam(chart, params)
+
+    def steps(self, first: int, stop: int) -> list[float]:
+        """Take steps first … stop − 1, and return the loss that each estimates."""
+        return [self._step(t / max(1, self._n_iter - 1)) for t in range(first, stop)]
+
+    def _step(self, done: float) -> float:
+        chart, norm = self.chart, self._norm
+        radius, self.temperature, rate = self._schedule.at(done)
+        self.radius = radius if norm is None else norm.radius
+        seen = self._sampler(chart, self.params, self.radius, self.temperature, self._rng)
+        params = self._adam.step(self.params, seen.grad, rate)
+        self.params = chart.move(params, NOISE * rate * chart.noise(params, self._rng))
+        self.n_triplets += seen.n_triplets
         if norm is not None:
             norm.step(seen.grad_radius, min(rate, NORM_RATE))
+        return seen.value
 
-    def after(t: int) -> bool:
-        tau = schedule.temperature(t / max(1, n_iter - 1))
-        if watch.after(t, run, params, radius, tau, seen.value):
-            return True
-        # a fit has no learned radius
-        if norm is None:
-            level.save(t=t, params=params, random=lambda: pack_rng_state(rng), **adam.moments(), **run.to_arrays())
-        return False
 
-    with watch.clock.checkpoints.scope("descent") as level:
-        run = watch.begin(chart, params, radius, n_iter, sampler.work, found=level.saved)
-        first = 0
-        if level.saved:
-            first, params = int(level.saved["t"]) + 1, level.saved["params"]
-            adam.restore(level.saved)
-            restore_rng_state(rng, level.saved["random"])
-        minimize(update, n_iter, after, first)
+def descend(descent: Descent, n_iter: int, watch: Monitor, work: int, each: int = 1, scored: int = 1) -> DescentRun:
+    """Take ``n_iter`` steps, ``each`` at a time, scored after multiples of ``scored``, and return the run.
+
+    ``work`` is what a step costs, see ``Sampler``.
+    """
+    run = watch.begin(descent.chart, descent.params, descent.radius, n_iter, work, scored)
+    for first in range(0, n_iter, each):
+        stop = min(n_iter, first + each)
+        losses = descent.steps(first, stop)
+        run.n_triplets = descent.n_triplets
+        if watch.after(stop - 1, run, descent.params, descent.radius, descent.temperature, *losses):
+            break
     return run
-
-
-def pack_rng_state(rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """Return the state of a generator as bytes of JSON: its integers are too long for arrays."""
-    return np.frombuffer(json.dumps(rng.bit_generator.state).encode(), dtype=np.uint8)
-
-
-def restore_rng_state(rng: np.random.Generator, state: npt.NDArray[np.uint8]) -> None:
-    """Restore the state of a generator."""
-    rng.bit_generator.state = json.loads(state.tobytes())
 
 
 def _pair(value: Range) -> tuple[float, float]:

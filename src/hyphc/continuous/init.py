@@ -1,4 +1,4 @@
-"""Where leaves begin: random, principal or spectral directions, given points, or a tree."""
+"""Initial positions of the leaves: random, principal or spectral directions, given points, or a tree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JITTER = 0.5
 
 
 def initial_directions(similarity: Similarity, init: object, dim: int, rng: np.random.Generator) -> Floats:
-    """Unit vectors (n, dim) to start from.
+    """Return unit vectors (n, dim) to start from.
 
     "auto" is "random": growing the radius from 1 makes the first steps nearly convex, and random directions then reach lower
     costs than principal ones on most sets. Given points keep their directions; a tree keeps its angles of ``encode``.
@@ -51,7 +51,7 @@ def _check_points(points: object, n: int, dim: int) -> Floats:
 
 
 def _unit(vectors: Floats, rng: np.random.Generator) -> Floats:
-    """Rows scaled to length 1; a zero row gets a random direction."""
+    """Return rows scaled to length 1; a zero row gets a random direction."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     lost = norms[:, 0] == 0.0
     vectors = np.where(lost[:, None], rng.normal(size=vectors.shape), vectors)
@@ -59,7 +59,7 @@ def _unit(vectors: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _principal(similarity: Similarity, dim: int, rng: np.random.Generator) -> Floats:
-    """Leading principal components: of the features, or of a similarity matrix read as inner products."""
+    """Return the leading principal components: of the features, or of a similarity matrix read as inner products."""
     if similarity.is_sparse:
         raise ValueError("init='pca' needs features or a dense matrix; use init='spectral' for a graph.")
     features = similarity.features()
@@ -81,7 +81,7 @@ def _principal(similarity: Similarity, dim: int, rng: np.random.Generator) -> Fl
 
 
 def _spectral(similarity: Similarity, dim: int, rng: np.random.Generator) -> Floats:
-    """Eigenvectors of D^−½ W D^−½ after the first, divided by the first, as in spectral clustering."""
+    """Return the eigenvectors of D^−½ W D^−½ after the first, divided by the first, as in spectral clustering."""
     degrees = similarity.degrees()
     root = 1.0 / np.sqrt(np.where(degrees > 0.0, degrees, 1.0))
     vectors = _leading(lambda v: root * similarity.product(root * v), similarity.n, dim + 1, rng)

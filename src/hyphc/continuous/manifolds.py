@@ -1,4 +1,4 @@
-"""Where leaves live: parameters → points of the ball, gradients back to the parameters, and steps along the manifold.
+"""Manifolds of leaves: parameters to points of the ball, gradients back to the parameters, and steps along the manifold.
 
 | chart | parameters | points |
 |---|---|---|
@@ -6,8 +6,8 @@
 | ``Sphere`` | unit vectors (n, dim) | one radius in the ball |
 | ``Ball`` | points (n, dim) | themselves: every leaf has its own radius |
 
-Each knows its metric, as Riemannian Adam needs it: ``gradient`` turns a Euclidean gradient into the Riemannian one, ``square`` is
-its squared length at each point, ``move`` follows the exponential map (or a retraction), ``carry`` takes a tangent vector along.
+Each has the operations of Riemannian Adam: ``gradient`` turns a Euclidean gradient into the Riemannian one, ``square`` is the
+squared length of a tangent vector, ``move`` the exponential map or a retraction, ``transport`` moves a tangent vector along.
 """
 
 from __future__ import annotations
@@ -21,14 +21,8 @@ from .._runtime.arrays import Floats, Ints
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import decode, decode_angles
 from ..tree import Tree
-from .objective import (
-    Map,
-    ball_block_objective,
-    circle_block_objective,
-    circle_triplet_objective,
-    in_one_kernel,
-    triplet_objective,
-)
+from . import objective
+from .objective import Map, in_one_kernel
 
 # Free points stay below this norm (ρ = 14.5): there a float64 step of one unit still moves a point by only 1e-10.
 MAX_NORM = 1.0 - 1e-6
@@ -41,9 +35,12 @@ class Chart(ABC):
 
     @abstractmethod
     def points(self, params: Floats, radius: float) -> Floats:
-        """Leaves in the ball, (n, dim)."""
+        """Return the leaves in the ball, (n, dim)."""
 
-    @abstractmethod
+    def pull_back(self, params: Floats, radius: float, grad: Floats) -> tuple[Floats, float]:
+        """Return ∂/∂params and ∂/∂radius from the gradient at the points, here of points that are parameters themselves."""
+        return grad, 0.0
+
     def block(
         self,
         params: Floats,
@@ -54,30 +51,37 @@ class Chart(ABC):
         penalty: float,
         mapping: Map,
     ) -> tuple[float, Floats, float]:
-        """Loss of all triplets of these leaves, ∂/∂params and ∂/∂radius."""
+        """Return the loss of all triplets of these leaves, ∂/∂params and ∂/∂radius."""
+        points = self.points(params, radius)
+        value, grad = objective.ball_block_objective(
+            points, weights, tau, sizes=sizes, spread_penalty=penalty, mapping=mapping
+        )
+        return value, *self.pull_back(params, radius, grad)
 
     def blocks(
         self, params: Floats, radius: float, weights: Floats, tau: float, sizes: Floats, penalty: float
     ) -> tuple[float, Floats, float]:
-        """Sum of the losses of several blocks of one size, params (b, m, …) and weights (b, m, m), with its derivatives."""
+        """Return the summed loss of blocks of one size, params (b, m, …) and weights (b, m, m), with its derivatives."""
         grad, value, by_radius = np.empty_like(params), 0.0, 0.0
         for b in range(len(params)):
             loss, grad[b], slope = self.block(params[b], radius, weights[b], tau, sizes[b], penalty, map)
             value, by_radius = value + loss, by_radius + slope
         return value, grad, by_radius
 
-    @abstractmethod
     def triplets(
         self, params: Floats, radius: float, ijk: Ints, weights: Floats, tau: float, penalties: Floats, mapping: Map
     ) -> tuple[float, Floats, float]:
-        """Loss of explicit triplets, ∂/∂params and ∂/∂radius."""
+        """Return the loss of explicit triplets, ∂/∂params and ∂/∂radius."""
+        points = self.points(params, radius)
+        value, grad = objective.triplet_objective(points, ijk, weights, tau, spread_penalty=penalties)
+        return value, *self.pull_back(params, radius, grad)
 
     def tree(self, params: Floats, radius: float) -> Tree:
-        """Decoded tree."""
+        """Return the decoded tree."""
         return decode(self.points(params, radius))
 
     def angles(self, params: Floats) -> Floats:
-        """Angle of each leaf in its first two coordinates: an order in which near leaves tend to be near."""
+        """Return the angle of each leaf in its first two coordinates: an order in which near leaves tend to be near."""
         return np.arctan2(params[:, 1] if params.shape[1] > 1 else 0.0, params[:, 0])
 
     def gradient(self, params: Floats, grad: Floats) -> Floats:
@@ -87,7 +91,7 @@ class Chart(ABC):
         return np.asarray(np.sum(tangent * tangent, axis=-1, keepdims=True))
 
     def noise(self, params: Floats, rng: np.random.Generator) -> Floats:
-        """Random tangent vectors, normal with variance 1 in each direction of the metric."""
+        """Return random tangent vectors, normal with variance 1 in each direction of the metric."""
         return self.gradient(params, rng.normal(size=params.shape))
 
     def transport(self, params: Floats, target: Floats, tangent: Floats) -> Floats:
@@ -95,7 +99,7 @@ class Chart(ABC):
 
     @abstractmethod
     def move(self, params: Floats, step: Floats) -> Floats:
-        """End of the step from each leaf."""
+        """Return the end of the step from each leaf."""
 
 
 class Circle(Chart):
@@ -115,7 +119,7 @@ class Circle(Chart):
         penalty: float,
         mapping: Map,
     ) -> tuple[float, Floats, float]:
-        return circle_block_objective(
+        return objective.circle_block_objective(
             params, radius, weights, tau, sizes=sizes, spread_penalty=penalty, mapping=mapping
         )
 
@@ -131,7 +135,9 @@ class Circle(Chart):
     def triplets(
         self, params: Floats, radius: float, ijk: Ints, weights: Floats, tau: float, penalties: Floats, mapping: Map
     ) -> tuple[float, Floats, float]:
-        return circle_triplet_objective(params, radius, ijk, weights, tau, spread_penalty=penalties, mapping=mapping)
+        return objective.circle_triplet_objective(
+            params, radius, ijk, weights, tau, spread_penalty=penalties, mapping=mapping
+        )
 
     def tree(self, params: Floats, radius: float) -> Tree:
         return decode_angles(params)
@@ -153,25 +159,6 @@ class Ball(Chart):
 
     def points(self, params: Floats, radius: float) -> Floats:
         return params
-
-    def block(
-        self,
-        params: Floats,
-        radius: float,
-        weights: Floats,
-        tau: float,
-        sizes: Floats | None,
-        penalty: float,
-        mapping: Map,
-    ) -> tuple[float, Floats, float]:
-        value, grad = ball_block_objective(params, weights, tau, sizes=sizes, spread_penalty=penalty, mapping=mapping)
-        return value, grad, 0.0
-
-    def triplets(
-        self, params: Floats, radius: float, ijk: Ints, weights: Floats, tau: float, penalties: Floats, mapping: Map
-    ) -> tuple[float, Floats, float]:
-        value, grad = triplet_objective(params, ijk, weights, tau, spread_penalty=penalties)
-        return value, grad, 0.0
 
     def gradient(self, params: Floats, grad: Floats) -> Floats:
         return grad / _conformal(params) ** 2
@@ -200,26 +187,7 @@ class Sphere(Chart):
     def points(self, params: Floats, radius: float) -> Floats:
         return np.asarray(np.tanh(0.5 * radius) * params)
 
-    def block(
-        self,
-        params: Floats,
-        radius: float,
-        weights: Floats,
-        tau: float,
-        sizes: Floats | None,
-        penalty: float,
-        mapping: Map,
-    ) -> tuple[float, Floats, float]:
-        value, grad, _ = Ball().block(self.points(params, radius), radius, weights, tau, sizes, penalty, mapping)
-        return value, *self._pull_back(params, radius, grad)
-
-    def triplets(
-        self, params: Floats, radius: float, ijk: Ints, weights: Floats, tau: float, penalties: Floats, mapping: Map
-    ) -> tuple[float, Floats, float]:
-        value, grad, _ = Ball().triplets(self.points(params, radius), radius, ijk, weights, tau, penalties, mapping)
-        return value, *self._pull_back(params, radius, grad)
-
-    def _pull_back(self, params: Floats, radius: float, grad: Floats) -> tuple[Floats, float]:
+    def pull_back(self, params: Floats, radius: float, grad: Floats) -> tuple[Floats, float]:
         by_norm = float(np.sum(grad * params))
         return self.gradient(params, grad) * np.tanh(0.5 * radius), by_norm * 0.5 / np.cosh(0.5 * radius) ** 2
 
@@ -232,5 +200,5 @@ class Sphere(Chart):
 
 
 def _conformal(points: Floats) -> Floats:
-    """λ = 2/(1 − |z|²), (n, 1)."""
+    """Return λ = 2/(1 − |z|²), (n, 1)."""
     return np.asarray(2.0 / (1.0 - np.sum(points * points, axis=1, keepdims=True)))

@@ -43,7 +43,7 @@ def triplet_objective(
     *,
     spread_penalty: npt.ArrayLike = 0.0,
 ) -> tuple[float, Floats]:
-    """Loss of explicit triplets for points of the ball, and its Euclidean gradient: plain NumPy, straight from the paper.
+    """Return the loss of explicit triplets for points of the ball, and its Euclidean gradient: plain NumPy, as in the paper.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def triplet_objective(
 
 
 def triplet_terms(depths: Floats, weights: Floats, tau: float, penalties: Floats) -> tuple[Floats, Floats]:
-    """Loss of each triplet from its three depths, and ∂/∂depths: shapes (T, 3), (T, 3), (T,) → (T,), (T, 3).
+    """Return the loss of each triplet from its three depths, and ∂/∂depths: shapes (T, 3), (T, 3), (T,) → (T,), (T, 3).
 
     With p = softmax(d/τ) and w̄ = ⟨w, p⟩ the loss is Σ w − w̄, its slope −p·(w − w̄)/τ; penalties times hinges are added.
     """
@@ -113,7 +113,7 @@ def circle_triplet_objective(
     spread_penalty: npt.ArrayLike = 0.0,
     mapping: Map = map,
 ) -> tuple[float, Floats, float]:
-    """`triplet_objective` for points of one hyperbolic radius in the disk, compiled: value, ∂/∂angles (n,), ∂/∂radius.
+    """Return `triplet_objective` for points of one hyperbolic radius in the disk, compiled: value, ∂/∂angles (n,), ∂/∂radius.
 
     About 10⁷ triplets a second and core; ``mapping`` may run slices on several threads, with the same result.
     """
@@ -142,7 +142,7 @@ def block_objective(
     spread_penalty: float = 0.0,
     mapping: Map = map,
 ) -> tuple[float, Floats]:
-    """Loss of all triplets of m points from the depths of their LCAs, and its gradient with respect to these.
+    """Return the loss of all triplets of m points from the depths of their LCAs, and its gradient with respect to these.
 
     Each pair costs one exponential; a triplet costs a handful of multiply-adds and one division, about 10⁹ triplets a
     second and core. Exact for any temperature: when d/τ spans more than float64's exponents do, a slower path takes over.
@@ -197,7 +197,7 @@ def circle_block_objective(
     spread_penalty: float = 0.0,
     mapping: Map = map,
 ) -> tuple[float, Floats, float]:
-    """`block_objective` for points of one hyperbolic radius in the disk: value, ∂/∂angles (m,), ∂/∂radius.
+    """Return `block_objective` for points of one hyperbolic radius in the disk: value, ∂/∂angles (m,), ∂/∂radius.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def ball_block_objective(
     spread_penalty: float = 0.0,
     mapping: Map = map,
 ) -> tuple[float, Floats]:
-    """`block_objective` for any points of the ball, of any radii and dimension: value and ∂/∂Z (m, dim).
+    """Return `block_objective` for any points of the ball, of any radii and dimension: value and ∂/∂Z (m, dim).
 
     Depths and their gradients come from `geometry`, O(m² dim) of NumPy: slower than the circle, by about ten times.
     """
@@ -248,26 +248,26 @@ def ball_block_objective(
 
 
 def in_one_kernel(radius: float, tau: float, spread_penalty: float) -> bool:
-    """Whether `kernels.circle_blocks` serves: depths between 0 and the radius within its range, and no penalty."""
+    """Return whether `kernels.circle_blocks` applies: depths up to the radius are within its range, and no penalty."""
     return spread_penalty == 0.0 and radius / tau <= kernels.MAX_SPAN
 
 
 def check_temperature(temperature: float) -> float:
-    """The temperature, if it is one that float64 can work with."""
+    """Return the temperature; raise if float64 is too coarse for it."""
     if not MIN_TEMPERATURE <= temperature < np.inf:
         raise ValueError(f"temperature={temperature} must be a finite number of at least {MIN_TEMPERATURE:g}.")
     return float(temperature)
 
 
 def check_radius(radius: float) -> float:
-    """The hyperbolic radius of a circle, if it is positive and sech(radius) fits float64."""
+    """Return the hyperbolic radius of a circle; raise unless it is positive and sech(radius) fits float64."""
     if not 0.0 < radius <= geometry.MAX_RHO:
         raise ValueError(f"radius={radius} must be a hyperbolic radius in (0, {geometry.MAX_RHO:g}].")
     return float(radius)
 
 
 def check_angles(angles: npt.ArrayLike) -> Floats:
-    """Angles as a contiguous float64 vector."""
+    """Return angles as a contiguous float64 vector."""
     theta = np.ascontiguousarray(angles, dtype=np.float64)
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError(f"angles must be finite numbers of shape (n,); got shape {theta.shape}.")
@@ -275,7 +275,7 @@ def check_angles(angles: npt.ArrayLike) -> Floats:
 
 
 def check_triplets(triplets: npt.ArrayLike, weights: npt.ArrayLike, n: int) -> tuple[Ints, Floats]:
-    """Triplets (T, 3) of three different points below n, and their weights (T, 3)."""
+    """Return triplets (T, 3) of three different points below n, and their weights (T, 3)."""
     ijk = np.ascontiguousarray(triplets, dtype=np.int64).reshape(-1, 3)
     w = np.ascontiguousarray(weights, dtype=np.float64).reshape(-1, 3)
     if len(ijk) != len(w):
@@ -289,7 +289,7 @@ def check_triplets(triplets: npt.ArrayLike, weights: npt.ArrayLike, n: int) -> t
 
 
 def _check_block(m: int, weights: npt.ArrayLike, sizes: npt.ArrayLike | None) -> tuple[Floats, Floats]:
-    """Weights (m, m) and sizes (m,) of a block, contiguous float64."""
+    """Return weights (m, m) and sizes (m,) of a block, contiguous float64."""
     w = np.ascontiguousarray(weights, dtype=np.float64)
     s = np.ones(m) if sizes is None else np.ascontiguousarray(sizes, dtype=np.float64)
     if w.shape != (m, m) or s.shape != (m,):
@@ -307,7 +307,7 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def _third_party_total(weights: Floats, sizes: Floats) -> float:
-    """Σ_{i<j} w_ij Σ_{k≠i,j} s_k."""
+    """Return Σ_{i<j} w_ij Σ_{k≠i,j} s_k."""
     upper = np.triu(weights, 1)
     others = sizes.sum() - sizes
     return float(others @ upper.sum(axis=1) - upper.sum(axis=0) @ sizes)

@@ -86,7 +86,7 @@ class Pairs:
         self.multiplicity = self._n_all * (n - 2) / 3
 
     def epoch(self, rng: np.random.Generator) -> Iterator[Triplets]:
-        """Chunks of triplets in random order; the third point is never one of the pair."""
+        """Yield chunks of triplets in random order; the third point is never one of the pair."""
         n = self._similarity.n
         for number in self._numbers(rng):
             for start in range(0, len(number), AHEAD * CHUNK):
@@ -98,7 +98,7 @@ class Pairs:
                 yield from self._mapping(self.weighted, [ijk[at : at + CHUNK] for at in range(0, len(ijk), CHUNK)])
 
     def _numbers(self, rng: np.random.Generator) -> Iterator[Ints]:
-        """Numbers of pairs: each as often as every other, the rest of an epoch drawn at random."""
+        """Yield numbers of pairs: each as often as every other, the rest of an epoch drawn at random."""
         times, rest = divmod(self.n_triplets, self._n_all)
         for _ in range(times):
             yield rng.permutation(self._n_all)
@@ -106,7 +106,7 @@ class Pairs:
             yield rng.integers(self._n_all, size=rest)
 
     def weighted(self, ijk: Ints) -> Triplets:
-        """Triplets with what the loss needs to know of them."""
+        """Return triplets with their weights and penalties."""
         i, j, k = ijk.T
         sizes = self._similarity.sizes
         w = np.column_stack([self._similarity.pairs(a, b) for a, b in ((i, j), (i, k), (j, k))])
@@ -135,7 +135,7 @@ class LearnedLeaves:
         self._bounds = kernels.Bounds(*NORM_BOUNDS, MAX_NORM)
         self._norm = zero_record(kernels.NORM)
         self._norm.length = self._bounds.low
-        self._n_steps = 0
+        self.n_steps = 0
 
     @property
     def angles(self) -> Floats:
@@ -147,15 +147,11 @@ class LearnedLeaves:
         return 2.0 * float(np.arctanh(self._norm.length))
 
     def step(self, triplets: Triplets, multiplicity: float, batch: int, tau: float, rate: float) -> float:
-        """A step for each batch; the sum of the whole losses that the batches estimate."""
+        """Take a step for each batch; return the sum of the losses of all triplets that the batches estimate."""
         rule = kernels.Rule(batch, multiplicity, tau, rate)
-        total = kernels.paper_steps(self._tiles.ravel(), self._norm, self._n_steps, *triplets, rule, self._bounds)
-        self._n_steps += -(-len(triplets.ijk) // batch)
+        total = kernels.paper_steps(self._tiles.ravel(), self._norm, self.n_steps, *triplets, rule, self._bounds)
+        self.n_steps += -(-len(triplets.ijk) // batch)
         return float(total)
-
-    @property
-    def n_steps(self) -> int:
-        return self._n_steps
 
 
 def paper_runs(
@@ -168,7 +164,7 @@ def paper_runs(
     mapping: Map,
     rng: np.random.Generator,
 ) -> list[DescentRun]:
-    """The grid of a protocol, one run a setting; an iteration is an epoch."""
+    """Return the runs of a protocol, one for each setting of its grid; an iteration is an epoch."""
     n = similarity.n
     n_epochs = EPOCHS if max_iter is None else max_iter
     n_epochs = 0 if n < 3 else n_epochs
@@ -192,7 +188,7 @@ def _run_together(
     mapping: Map,
     rng: np.random.Generator,
 ) -> list[DescentRun]:
-    """Runs that see the same triplets: drawing them and looking up their similarities costs as much as some of the steps."""
+    """Return runs on the same triplets: drawing them and looking up similarities costs as much as some of the steps."""
     work = EXPLICIT_COST * pairs.n_triplets
     runs = [watch.begin(Circle(), one.angles, one.radius, n_epochs, work) for one in leaves]
     alive = list(range(len(runs)))

@@ -1,4 +1,4 @@
-"""Which triplets a step uses. Each class estimates the whole triplet loss and its gradient without bias.
+"""Samplers of triplets. Each estimates the loss of all triplets and its gradient without bias.
 
 | class | triplets of one step |
 |---|---|
@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import comb
 from typing import NamedTuple, Protocol
 
@@ -42,7 +42,7 @@ class Evaluation(NamedTuple):
 
 
 class Sampler(Protocol):
-    """What a step of the optimiser needs to know of the problem."""
+    """Estimates the loss and its gradient from a sample of triplets."""
 
     n_triplets: int
     work: int  # of a step, in the time that a triplet of a block takes
@@ -53,7 +53,7 @@ class Sampler(Protocol):
 
 
 class Blocks:
-    """Every point meets the triplets of one block: a pass takes n·B²/6 triplets and visits each point once.
+    """All triplets inside random blocks of size B: a pass takes n·B²/6 triplets, and each point is in one block.
 
     A triplet falls into one block of a random partition with probability Σ C(b, 3)/C(n, 3), b the sizes of the blocks; the
     inverse of that is the factor that makes the estimate unbiased. Blocks share no point: they run in any order, on any thread.
@@ -88,7 +88,7 @@ class Blocks:
         return Evaluation(self._scale * value, self._scale * grad, self._scale * slope, self.n_triplets)
 
     def _tasks(self, permutation: Ints) -> Iterator[Ints]:
-        """The blocks of a partition, as arrays (blocks, points) of one size each that a thread takes at once."""
+        """Yield the blocks of a partition, as arrays (blocks, points) of one size each, one array a task."""
         start = 0
         for count, size in self._shapes:
             parts = permutation[start : start + count * size].reshape(count, size)
@@ -121,7 +121,7 @@ class Edges:
         return Evaluation(value, grad, slope, len(ijk))
 
     def draw(self, angles: Floats, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """Triplets (T, 3), an edge and a third point each, and weights (T,) for which the sum is unbiased."""
+        """Return triplets (T, 3), an edge and a third point each, and weights (T,) for which the sum is unbiased."""
         i, j, w = self._draw_edges(rng)
         k, weights = weighted_third_points(i, j, self.circular(angles), int(rng.integers(2**62)))
         ijk = np.column_stack([np.repeat(i, THIRDS), np.repeat(j, THIRDS), k.ravel()])
@@ -129,7 +129,7 @@ class Edges:
         return ijk[outside], (w[:, None] * weights * self.edges.sizes[k]).ravel()[outside]
 
     def circular(self, angles: Floats) -> Circular:
-        """The order of the points around the circle, as third points are drawn from it."""
+        """Return the order of the points around the circle, from which third points are drawn."""
         order = np.argsort(np.remainder(angles, 2.0 * np.pi), kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -145,7 +145,7 @@ class Edges:
 
 
 def near_probabilities(n: int) -> tuple[Floats, int]:
-    """Chance of a near third point to stand d places from an end of its edge, d = 0 … n/2, and the number of scales.
+    """Return the probability that a near third point is d places from an end of its edge, d = 0 … n/2, and the number of scales.
 
     A scale s is 2^s to 2^(s+1) − 1 places, all equally likely, as are the scales, the ends and the sides of an end; they are
     so many that the two sides of a point do not overlap.
@@ -157,7 +157,7 @@ def near_probabilities(n: int) -> tuple[Floats, int]:
 
 
 class Both:
-    """The triplets of two parts of a similarity: what they estimate adds up, since the loss is linear in w."""
+    """The samplers of two parts of a similarity: estimates are added, since the loss is linear in w."""
 
     def __init__(self, one: Sampler, two: Sampler) -> None:
         self._parts = one, two
@@ -175,27 +175,25 @@ class Both:
 
 
 @by_kind
-def make_sampler(
-    similarity: Similarity, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map
-) -> Sampler:
-    """How the triplets of a similarity are drawn; ``affordable`` tells the block that a budget leaves for so many points."""
-    return Blocks(similarity, min(block_size, affordable(similarity.n)), penalty, mapping)
+def make_sampler(similarity: Similarity, block_size: int, penalty: float, mapping: Map) -> Sampler:
+    """Return the sampler of a similarity, with blocks of at most ``block_size`` points."""
+    return Blocks(similarity, block_size, penalty, mapping)
 
 
 @make_sampler.register
-def _(similarity: Graph, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map) -> Sampler:
+def _(similarity: Graph, block_size: int, penalty: float, mapping: Map) -> Sampler:
     return Edges(similarity, penalty, mapping)
 
 
 @make_sampler.register
-def _(similarity: Blend, block_size: int, affordable: Callable[[int], int], penalty: float, mapping: Map) -> Sampler:
-    # the penalty is one of all triplets: it goes with the part that sees them all
-    edges: Sampler = make_sampler(similarity.graph, block_size, affordable, 0.0, mapping)
-    return Both(edges, make_sampler(similarity.background, block_size, affordable, penalty, mapping))
+def _(similarity: Blend, block_size: int, penalty: float, mapping: Map) -> Sampler:
+    # the penalty is one of all triplets: it goes with the part that samples from all of them
+    edges: Sampler = make_sampler(similarity.graph, block_size, 0.0, mapping)
+    return Both(edges, make_sampler(similarity.background, block_size, penalty, mapping))
 
 
 def pair_of_number(number: Ints) -> tuple[Ints, Ints]:
-    """The pairs i < j in the order (0, 1), (0, 2), (1, 2), (0, 3), …
+    """Return the pairs i < j by their numbers in the order (0, 1), (0, 2), (1, 2), (0, 3), …
 
     Examples
     --------

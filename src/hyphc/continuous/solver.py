@@ -1,17 +1,18 @@
-"""Similarity → leaves in the Poincaré ball, by gradient descent on the continuous cost → the best decoded tree."""
+"""``embed``: leaves in the Poincaré ball by gradient descent on the continuous cost, and the best decoded tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from .._runtime.arrays import Floats
+from .._runtime.driver import run_steps
 from .._runtime.parallel import n_threads, single_blas_thread
 from .._runtime.progress import Callback
 from .._runtime.run_control import Clock
@@ -19,7 +20,7 @@ from ..hyperbolic.decode import decode
 from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree import Tree
-from .descent import DescentRun, Monitor, Range, Schedule, descend, pack_runs, unpack_runs
+from .descent import DescentRun, Monitor, Range, SampledDescent, Schedule, descend
 from .edge_descent import descend_on_edges, fits_edge_steps
 from .init import initial_directions
 from .manifolds import Ball, Chart, Circle, Sphere
@@ -41,11 +42,12 @@ MAX_TRIPLETS = 4 * 10**9
 WARM_START = 0.7
 # Blocks are made smaller before a triplet budget shortens the run, but not below this.
 MIN_BLOCK = 16
+WHOLE = {"n_init": 1, "n_components": 1, "block_size": 3, "max_iter": 0, "max_triplets": 1}  # with their least values
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EmbedSettings:
-    """How to embed: the parameters of ``embed`` that are neither the problem nor about who listens."""
+    """Parameters of ``embed``, apart from the similarity and those of run control."""
 
     init: str | npt.ArrayLike | Tree = "auto"
     n_init: int = 1
@@ -62,13 +64,12 @@ class EmbedSettings:
     preset: Literal["paper", "released"] | None = None
 
     def __post_init__(self) -> None:
-        _check_whole("n_init", self.n_init, 1)
-        _check_whole("n_components", self.n_components, 1)
-        _check_whole("block_size", self.block_size, 3)
-        if self.max_iter is not None:
-            _check_whole("max_iter", self.max_iter, 0)
-        if self.max_triplets is not None:
-            _check_whole("max_triplets", self.max_triplets, 1)
+        for name, least in WHOLE.items():
+            value = getattr(self, name)
+            if value is None and getattr(EmbedSettings, name) is None:  # the default
+                continue
+            if isinstance(value, bool) or value != int(value) or value < least:
+                raise ValueError(f"{name}={value} must be a whole number of at least {least}.")
         if self.preset is not None and self.preset not in PROTOCOLS:
             raise ValueError(f"preset={self.preset!r} is unknown; choose None, 'paper' or 'released'.")
         if not 0.0 <= self.spread_penalty < np.inf:
@@ -187,21 +188,8 @@ def embed(
     >>> embed(as_similarity(X, "cosine"), random_state=0).tree.cut(2)
     array([0, 0, 1, 1])
     """
-    settings = EmbedSettings(
-        init=init,
-        n_init=n_init,
-        n_components=n_components,
-        normalized=normalized,
-        temperature=temperature,
-        radius=radius,
-        learning_rate=learning_rate,
-        max_iter=max_iter,
-        block_size=block_size,
-        max_triplets=max_triplets,
-        spread_penalty=spread_penalty,
-        patience=patience,
-        preset=preset,
-    )
+    given = locals()
+    settings = EmbedSettings(**{field.name: given[field.name] for field in fields(EmbedSettings)})
     points = check_similarity(similarity)
     with Clock(None, callback, verbose) as clock:
         return embed_stage(settings, points, clock, random_state, n_jobs)
@@ -210,69 +198,84 @@ def embed(
 def embed_stage(
     settings: EmbedSettings, similarity: Similarity, clock: Clock, random_state: Seed, n_jobs: int | None
 ) -> EmbedResult:
-    """``embed`` as a stage of a fit, on the fit's clock."""
-    n = similarity.n
-    runs: list[DescentRun] = []
-    penalty = settings.spread_penalty * similarity.total() / max(1, n * (n - 1) // 2)
-    protocol = None if settings.preset is None else PROTOCOLS[settings.preset]
-    n_runs = settings.n_init * (1 if protocol is None else protocol.n_runs)
-    watch = Monitor(similarity, clock, settings.patience, n_runs)
-    with _threads(n_jobs) as mapping, clock.checkpoints.scope("embedding") as level:
-        runs += [watch.add_run(run) for run in unpack_runs(level.saved)]
-        for rng in _generators(random_state, settings.n_init)[len(runs) :]:
-            if runs and clock.should_stop():
-                break
-            if protocol is not None:
-                limits = settings.max_iter, settings.max_triplets
-                runs += paper_runs(protocol, similarity, penalty, *limits, watch, mapping, rng)
-            else:
-                runs.append(_run(settings, similarity, penalty, watch, mapping, rng))
-                if not clock.should_stop():
-                    level.save(**pack_runs(runs))
-    best = min(runs, key=lambda run: run.cost)
-    tree = decode(best.embedding)
-    n_triplets = sum(run.n_triplets for run in runs)
+    """Run ``embed`` as a stage of a fit, under the fit's run control. What is finished of it is saved after each run."""
+    with _threads(n_jobs) as mapping:
+        state = run_steps(_EmbedStage(settings, similarity, clock, random_state, mapping), _EmbedState(), clock)
+    tree = decode(state.embedding)
     cost = dasgupta_cost(tree, similarity)
-    return EmbedResult(tree, best.embedding, cost, np.array(best.losses), len(best.losses), n_triplets)
+    return EmbedResult(tree, state.embedding, cost, state.losses, len(state.losses), state.n_triplets)
 
 
-def _run(
-    settings: EmbedSettings,
-    similarity: Similarity,
-    penalty: float,
-    watch: Monitor,
-    mapping: Map,
-    rng: np.random.Generator,
-) -> DescentRun:
-    """One run from one start."""
-    sampler, n_iter = _plan(similarity, settings, penalty, mapping)
-    chart: Chart = Ball() if not settings.normalized else Circle() if settings.n_components == 2 else Sphere()
-    warm = WARM_START if isinstance(settings.init, Tree) else 0.0
-    schedule = Schedule(settings.temperature, settings.radius, settings.learning_rate, warm)
-    directions = initial_directions(similarity, settings.init, settings.n_components, rng)
-    params = _initial_parameters(chart, directions, schedule.radius(0.0), rng)
-    if isinstance(sampler, Edges) and isinstance(chart, Circle) and fits_edge_steps(schedule, penalty):
-        return descend_on_edges(sampler, params, schedule, n_iter, watch, rng)
-    return descend(sampler, chart, params, schedule, n_iter, watch, rng)
+@dataclass
+class _EmbedState:
+    """The state between two runs: how many have ended, triplets of all, and the best of them."""
+
+    n_init: int = 0
+    n_triplets: int = 0
+    cost: float = np.inf
+    embedding: Floats = field(default_factory=lambda: np.empty(0))
+    losses: Floats = field(default_factory=lambda: np.empty(0))
+
+
+class _EmbedStage:
+    """``n_init`` independent runs, a step each; with a preset a step is the whole grid of its settings."""
+
+    name = "embedding"
+
+    def __init__(
+        self, settings: EmbedSettings, similarity: Similarity, clock: Clock, random_state: Seed, mapping: Map
+    ) -> None:
+        n = similarity.n
+        self._settings, self._similarity, self._clock, self._mapping = settings, similarity, clock, mapping
+        self._penalty = settings.spread_penalty * similarity.total() / max(1, n * (n - 1) // 2)
+        self._protocol = None if settings.preset is None else PROTOCOLS[settings.preset]
+        self._generators = _generators(random_state, settings.n_init)
+
+    def is_done(self, state: _EmbedState) -> bool:
+        return state.n_init >= self._settings.n_init
+
+    def step(self, state: _EmbedState) -> None:
+        n_runs = 1 if self._protocol is None else self._protocol.n_runs
+        best, counts = DescentRun(state.cost, state.embedding), (n_runs * self._settings.n_init, n_runs * state.n_init)
+        watch = Monitor(self._similarity, self._clock, self._settings.patience, *counts, best)
+        for run in self._run(watch, self._generators[state.n_init]):
+            state.n_triplets += run.n_triplets
+            if run.cost < state.cost:
+                state.cost, state.embedding, state.losses = run.cost, run.embedding, np.array(run.losses)
+        state.n_init += 1
+
+    def _run(self, watch: Monitor, rng: np.random.Generator) -> list[DescentRun]:
+        """Return a run from one start, or the runs of a preset."""
+        settings, similarity, penalty, mapping = self._settings, self._similarity, self._penalty, self._mapping
+        if self._protocol is not None:
+            limits = settings.max_iter, settings.max_triplets
+            return paper_runs(self._protocol, similarity, penalty, *limits, watch, mapping, rng)
+        sampler, n_iter = _plan(similarity, settings, penalty, mapping)
+        chart: Chart = Ball() if not settings.normalized else Circle() if settings.n_components == 2 else Sphere()
+        warm = WARM_START if isinstance(settings.init, Tree) else 0.0
+        schedule = Schedule(settings.temperature, settings.radius, settings.learning_rate, warm)
+        directions = initial_directions(similarity, settings.init, settings.n_components, rng)
+        params = _initial_parameters(chart, directions, schedule.at(0.0)[0], rng)
+        if isinstance(sampler, Edges) and isinstance(chart, Circle) and fits_edge_steps(schedule, penalty):
+            return [descend_on_edges(sampler, params, schedule, n_iter, watch, rng)]
+        return [descend(SampledDescent(sampler, chart, params, schedule, n_iter, rng), n_iter, watch, sampler.work)]
 
 
 def _plan(similarity: Similarity, settings: EmbedSettings, penalty: float, mapping: Map) -> tuple[Sampler, int]:
-    """The sampler, and the number of iterations that the budget of triplets leaves."""
+    """Return the sampler, and the number of iterations that the budget of triplets leaves."""
     usual = MAX_ITER["edges" if similarity.is_sparse else "blocks"]
     n_iter = usual if settings.max_iter is None else settings.max_iter
     budget = MAX_TRIPLETS if settings.max_triplets is None else settings.max_triplets
 
-    def affordable(n: int) -> int:
-        return max(MIN_BLOCK, int(np.sqrt(6.0 * budget / max(1, n_iter * n))))
-
-    sampler: Sampler = make_sampler(similarity, settings.block_size, affordable, penalty, mapping)
+    affordable = max(MIN_BLOCK, int(np.sqrt(6.0 * budget / max(1, n_iter * similarity.n))))
+    sampler: Sampler = make_sampler(similarity, min(settings.block_size, affordable), penalty, mapping)
     if similarity.n < 3 or sampler.n_triplets == 0:
         return sampler, 0
     return sampler, min(n_iter, max(1, budget // sampler.n_triplets))
 
 
 def _initial_parameters(chart: Chart, directions: Floats, radius: float, rng: np.random.Generator) -> Floats:
-    """Parameters of a chart for unit vectors, at the first radius where that is part of them."""
+    """Return the parameters of a chart for unit vectors, at the first radius where that is part of them."""
     if isinstance(chart, Circle):
         return np.arctan2(directions[:, 1], directions[:, 0])
     if isinstance(chart, Ball):
@@ -283,7 +286,7 @@ def _initial_parameters(chart: Chart, directions: Floats, radius: float, rng: np
 
 @contextmanager
 def _threads(n_jobs: int | None) -> Iterator[Map]:
-    """A `map` on n_jobs threads. BLAS gets one thread throughout: blocks are small, and its sums then never vary."""
+    """Yield a `map` on n_jobs threads. BLAS gets one thread throughout: blocks are small, and its sums then never vary."""
     workers = n_threads(n_jobs)
     with single_blas_thread():
         if workers == 1:
@@ -294,7 +297,7 @@ def _threads(n_jobs: int | None) -> Iterator[Map]:
 
 
 def _generators(random_state: Seed, n: int) -> list[np.random.Generator]:
-    """Independent generators, one for each run; a caller's generator moves on by one draw."""
+    """Return independent generators, one for each run; a caller's generator moves on by one draw."""
     if isinstance(random_state, np.random.Generator):
         entropy: int | None = int(random_state.integers(2**63))
     elif isinstance(random_state, np.random.RandomState):
@@ -302,8 +305,3 @@ def _generators(random_state: Seed, n: int) -> list[np.random.Generator]:
     else:
         entropy = random_state
     return [np.random.default_rng(seed) for seed in np.random.SeedSequence(entropy).spawn(n)]
-
-
-def _check_whole(name: str, value: int, least: int) -> None:
-    if isinstance(value, bool) or value != int(value) or value < least:
-        raise ValueError(f"{name}={value} must be a whole number of at least {least}.")

@@ -13,8 +13,8 @@ from distributed import Client
 
 from .._runtime.shard_store import ShardStore
 from .._runtime.storage import Storage
-from ..out_of_core.npy_source import Rows
-from ..out_of_core.row_sources import FINGERPRINT_ROWS, StoredRows, rows_per_block
+from ..out_of_core.array_sources import Rows
+from ..out_of_core.row_sources import StoredRows, rows_per_block, spread_rows
 from .waiting import wait_for
 
 
@@ -39,9 +39,7 @@ def plan_stored_rows(array: Any, storage: Storage, block_rows: int | None) -> tu
 
 def _fingerprint(array: Any) -> str:
     """Return a hash of shape, dtype and some rows, whatever the chunks."""
-    n = array.shape[0]
-    some = np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64))
-    rows = np.ascontiguousarray(array[some].compute())
+    rows = np.ascontiguousarray(array[spread_rows(array.shape[0])].compute())
     return hashlib.sha256(f"{array.shape} {array.dtype} ".encode() + rows.tobytes()).hexdigest()
 
 
@@ -73,10 +71,13 @@ def _write(rows: Rows, storage: Storage, number: int) -> None:
 
 def labels_array(storage: Storage, stage: str, n: int, step: int) -> Any:
     """Return labels in the storage as a Dask array, read block by block."""
-    read = dask.delayed(_read_labels, pure=True)
-    starts = range(0, n, step)
-    blocks = [da.from_delayed(read(storage, stage, b, min(b + step, n)), (min(step, n - b),), np.int64) for b in starts]
-    return da.concatenate(blocks)
+    return concatenate_blocks(dask.delayed(partial(_read_labels, storage, stage), pure=True), n, step)
+
+
+def concatenate_blocks(task: Any, n: int, step: int) -> Any:
+    """Return a Dask array of n integers; ``task(start, stop)`` is a delayed block of it."""
+    ends = [(start, min(start + step, n)) for start in range(0, n, step)]
+    return da.concatenate([da.from_delayed(task(*block), (block[1] - block[0],), np.int64) for block in ends])
 
 
 def _read_labels(storage: Storage, stage: str, start: int, stop: int) -> Any:

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,21 +18,21 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._runtime.base_estimator import check_parameter_names, fresh_fit
+from .._runtime.progress import TaskProgress
 from .._runtime.storage import LocalFolder, StorageFolder, as_storage_folder
 from ..estimator import HypHC
 from ..fit.deduplicate import warn_of_few_distinct
 from ..fit.flat_cut import FlatCut
 from ..fit.parameter_checks import JOIN, check_values
+from ..out_of_core.array_sources import FileRows
 from ..out_of_core.job import PART_SIZE, Job, JobSettings
 from ..out_of_core.labels import count_distinct_rows, labels_stage, load_labels, load_tree, predict_clusters
-from ..out_of_core.npy_source import Rows
-from ..out_of_core.progress import StageProgress
 from ..out_of_core.records import FinishedTree
-from ..out_of_core.row_sources import ParquetRows, PickedRows, Source, open_rows, open_with_warnings
+from ..out_of_core.row_sources import ParquetRows, Source, open_rows, open_with_warnings
 from ..out_of_core.stages import run_stages
 from ..tree import Tree
 from ..tree.prunings import CONDENSED
-from .collections import as_array, labels_array, plan_stored_rows, write_rows
+from .collections import as_array, concatenate_blocks, labels_array, plan_stored_rows, write_rows
 from .scheduling import find_client, make_dask_executor, require_visible
 
 
@@ -145,13 +146,14 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         """
         with fresh_fit(self):
             check_values(self.get_params(deep=False))
-            settings, cut = self._make_settings(), self._make_cut()
+            sizes = {"part_size": self.part_size, "sample_size": self.sample_size}
+            settings, cut = JobSettings.from_parameters(self.get_params(deep=False), **sizes), self._make_cut()
             self.client_ = find_client(self.client)
             place = self._choose_storage()
             self.storage_ = str(place)
             blocks, source = self._open_rows(X, place)
             cut.check(source.shape[0])
-            job, progress = Job(source, settings, place), StageProgress()
+            job, progress = Job(source, settings, place), TaskProgress()
             with progress.display(self.verbose):
                 job.open()
                 require_visible(self.client_, place)
@@ -184,26 +186,19 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         """
         check_is_fitted(self, "cost_")
         if isinstance(X, str | os.PathLike):
-            source = open_rows(X)
-            return _predict_file(self._job_, self._fitted_cut_, source)
+            job, cut, source = self._job_, self._fitted_cut_, open_rows(X)
+            task = dask.delayed(lambda b, e: predict_clusters(job, cut, source.read(b, e)), pure=False)
+            return concatenate_blocks(task, source.shape[0], job.block_rows)
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
             rows = as_array(X).rechunk({1: -1})
-            return rows.map_blocks(_predict, self._job_, self._fitted_cut_, drop_axis=1, dtype=np.int64, meta=_NONE)
-        return _predict(np.asarray(X), self._job_, self._fitted_cut_)
-
-    def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """Return ``fit(X).labels_``."""
-        return self.fit(X).labels_
+            predict = partial(predict_clusters, self._job_, self._fitted_cut_)
+            return rows.map_blocks(predict, drop_axis=1, dtype=np.int64, meta=np.empty(0, dtype=np.int64))
+        return predict_clusters(self._job_, self._fitted_cut_, np.asarray(X))
 
     def to_local(self) -> HypHC:
         """Return a fitted ``HypHC`` with this tree and all rows in memory, independent of cluster and storage."""
         check_is_fitted(self, "cost_")
         return HypHC.from_out_of_core(self._job_, self._fitted_cut_)
-
-    def _make_settings(self) -> JobSettings:
-        return JobSettings.from_parameters(
-            self.get_params(deep=False), part_size=self.part_size, sample_size=self.sample_size
-        )
 
     def _make_cut(self) -> FlatCut:
         return FlatCut.from_parameters(self.get_params(deep=False))
@@ -220,7 +215,7 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         """Return the blocks of a Dask collection, None for a file, and the source from which tasks read rows."""
         if isinstance(X, str | os.PathLike):
             return None, open_with_warnings(X)
-        if isinstance(X, ParquetRows | PickedRows):
+        if isinstance(X, ParquetRows | FileRows):
             return None, X
         if isinstance(X, da.Array) or hasattr(X, "to_dask_array"):
             return plan_stored_rows(as_array(X), place, None)
@@ -228,17 +223,3 @@ class DaskHypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
             f"X is a {type(X).__name__}; pass a Dask array or frame, or the path of a .npy, .parquet or .zarr file. "
             "hyphc.HypHC takes what fits into memory."
         )
-
-
-_NONE = np.empty(0, dtype=np.int64)
-
-
-def _predict(rows: Rows, job: Job, cut: FlatCut) -> Any:
-    return predict_clusters(job, cut, rows)
-
-
-def _predict_file(job: Job, cut: FlatCut, source: Source) -> Any:
-    n, step = source.shape[0], job.block_rows
-    task = dask.delayed(lambda b, e: predict_clusters(job, cut, source.read(b, e)), pure=False)
-    ends = [(b, min(b + step, n)) for b in range(0, n, step)]
-    return da.concatenate([da.from_delayed(task(b, e), (e - b,), np.int64) for b, e in ends])

@@ -11,8 +11,7 @@ from distributed import Client, default_client
 
 from .._runtime.shard_store import MANIFEST, naming_storage
 from .._runtime.storage import Storage, as_storage_folder
-from ..out_of_core.progress import Listener
-from ..out_of_core.stages import Executor, Stage
+from ..out_of_core.stages import Executor, Listener, Stage
 from .waiting import wait_for
 
 # Dask reruns tasks of lost workers by itself; a task that raised is retried this often: a storage may be slow to show what

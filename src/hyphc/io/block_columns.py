@@ -9,7 +9,8 @@ import numpy as np
 
 from .._runtime.arrays import Ints
 from .._runtime.sanitize import is_blank
-from ..out_of_core.row_sources import HEAD_ROWS, ParquetRows, PickedRows, Source, open_rows
+from ..out_of_core.array_sources import FileRows
+from ..out_of_core.row_sources import HEAD_ROWS, ParquetRows, Source, open_rows
 from ..similarity.inputs.input_warnings import identifier_columns
 from .arrow import describe_columns
 from .columns import Column, ColumnSelection, ColumnsError, assign_roles, describe_identifiers, join_names
@@ -54,9 +55,7 @@ def read_block_columns(path: str, wanted: ColumnSelection) -> BlockColumns:
         what = f"{join_names(text)} holds text, which is not read block by block"
         raise ColumnsError(f"{path}: {what}; leave it out of the features.", "features", "exclude")
     called = tuple(columns[c].name for c in roles.features)
-    rows: Source = PickedRows(source, roles.features)
-    if isinstance(source, ParquetRows):
-        rows = ParquetRows(source.path, called)
+    rows = _pick(source, called, roles.features)
     labels = None if roles.labels is None else columns[roles.labels].name
     chosen = BlockColumns(rows, called, roles.notes, labels, source)
     return chosen if wanted.features is not None else _drop_identifiers(chosen)
@@ -67,6 +66,14 @@ def _describe(source: Source) -> list[Column]:
         return describe_columns(source.head(HEAD_ROWS))
     n, d = source.shape
     return [Column(str(c + 1), "number", n, n) for c in range(d)]
+
+
+def _pick(source: Source, names: tuple[str, ...], columns: tuple[int, ...]) -> Source:
+    """Return the source of the given columns alone."""
+    if isinstance(source, ParquetRows):
+        return ParquetRows(source.path, names)
+    assert isinstance(source, FileRows)
+    return replace(source, columns=columns)
 
 
 def _drop_identifiers(chosen: BlockColumns) -> BlockColumns:

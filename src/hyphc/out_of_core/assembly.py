@@ -12,8 +12,8 @@ from ..tree.condense import default_splits, monotone_heights
 from ..tree.storage import save_mapped
 from ..tree.validation import order_by_height, renumbered
 from .job import Job
-from .partition_trees import load_background, load_part_similarity
-from .records import Degrees, FinishedTree, Leaves, PartGraph, PartTree, TopTree
+from .partition_trees import load_part_similarity
+from .records import BackgroundStrength, Degrees, FinishedTree, Leaves, PartGraph, PartTree, TopTree
 
 FOLDER = "tree"  # of the storage, where the tree is, to be opened by ``Tree.load``
 
@@ -53,13 +53,7 @@ def assemble_tree(job: Job, _: int = 0) -> FinishedTree:
     order = order_by_height(heights)
     if order is not None:
         children, heights, graph_splits = renumbered(children, order), heights[order], graph_splits[order]
-    fields = {
-        "children": children,
-        "heights": heights,
-        "split_weights": graph_splits,
-        "degrees": degrees,
-        "cost": cost,
-    }
+    fields = {"children": children, "heights": heights, "split_weights": graph_splits, "degrees": degrees, "cost": cost}
     save_mapped(job.store.place.inside(FOLDER), fields)
     return FinishedTree(cost=np.array(cost))
 
@@ -84,14 +78,13 @@ def _compute_heights(job: Job, graph_means: Floats, means: Floats) -> Floats:
     """Return the heights from mean similarities across each merge, as for a fit in memory."""
     shards = list(job.shards(Degrees, job.n_parts()))
     strongest = max(float(shard.strongest) for shard in shards)
-    background = load_background(job)
-    if background is None:
+    if not job.has_edges:
         return mean_heights(means, 1.0)
+    background = job.shard(BackgroundStrength)
+    slope, level = float(background.slope), float(background.level)
     radius = max(float(shard.radius) for shard in shards)
-    added = background.slope * ((2 * radius) ** 2 - background.level)
-    return blend_heights(
-        graph_means, means - graph_means + added, strongest, background.slope * background.level + added
-    )
+    added = slope * ((2 * radius) ** 2 - level)
+    return blend_heights(graph_means, means - graph_means + added, strongest, slope * level + added)
 
 
 def _load_degrees(job: Job) -> Floats:

@@ -19,13 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.validation import CHUNK_BYTES
+from .._runtime.validation import row_chunks
 from ..similarity.knn.edge_weights import many_memberships
 from ..similarity.knn.nn_descent import Lists, empty_lists, nn_descent_step
 from ..similarity.knn.row_preparation import large_exponent
 from ..similarity.knn.search import NeighborIndex, nearest, query_rows
+from .array_sources import Rows
 from .job import Job
-from .npy_source import Rows
 from .partition import count_rows_before, sum_leaves
 from .records import AdjacentParts, Candidates, DirectedEdges, Leaves, Neighbors, PartGraph, ShuffledRows
 from .sample import build_index
@@ -75,9 +75,7 @@ def _nearest(rows: Rows, queries: Rows | None, k: int, index: NeighborIndex | No
 def compute_distances(queries: Rows, rows: Rows, neighbors: Ints) -> Floats:
     """Return distances (m, k) from differences in double precision: the same for a pair from both of its ends."""
     distances = np.empty(neighbors.shape)
-    step = max(1, CHUNK_BYTES // (8 * neighbors.shape[1] * max(1, rows.shape[1])))
-    for at in range(0, len(neighbors), step):
-        some = slice(at, at + step)
+    for some in row_chunks(len(neighbors), 8 * neighbors.shape[1] * max(1, rows.shape[1])):
         difference = queries[some, None, :].astype(np.float64) - rows[neighbors[some]]
         distances[some] = np.sqrt(np.einsum("rcd,rcd->rc", difference, difference))
     return distances
@@ -278,11 +276,12 @@ def find_adjacent_parts(job: Job, _: int = 0) -> AdjacentParts:
 
 def symmetrize_edges(job: Job, part: int) -> PartGraph:
     """Return the undirected edges of a part, within and across, weighted by the points of both leaves."""
-    sizes, own = _load_sizes(job, part), _DirectedGraph(job, part)
+    sizes = _load_sizes(job, part)
     counted = sp.diags_array(sizes)
-    inner = sp.csr_array(counted @ _symmetrize(own.matrix_to(part), own.matrix_to(part)) @ counted)
-    others = [other for other in _load_adjacent_parts(job, part) if other != part]
-    across = [_symmetrize(own.matrix_to(q), _DirectedGraph(job, q).matrix_to(part)).tocoo() for q in others]
+    inner = sp.csr_array(counted @ _symmetrize(job, part, part) @ counted)
+    adjacent = job.shard(AdjacentParts)
+    others = [q for q in adjacent.parts[slice(*adjacent.starts[part : part + 2])].tolist() if q != part]
+    across = [_symmetrize(job, part, q).tocoo() for q in others]
     ends = [sizes[edges.row] * _load_sizes(job, q)[edges.col] for q, edges in zip(others, across, strict=True)]
     empty = np.empty(0, dtype=np.int64)
     weight = np.concatenate([np.empty(0), *(e.data * s for e, s in zip(across, ends, strict=True))])
@@ -302,32 +301,19 @@ def symmetrize_edges(job: Job, part: int) -> PartGraph:
     )
 
 
-def _load_adjacent_parts(job: Job, part: int) -> list[int]:
-    """Return the parts that share an edge with a part."""
-    shard = job.shard(AdjacentParts)
-    found: list[int] = shard.parts[slice(*shard.starts[part : part + 2])].tolist()
-    return found
-
-
 def _load_sizes(job: Job, part: int) -> Floats:
     return np.array(job.shard(Leaves, part).sizes)
 
 
-class _DirectedGraph:
-    """Directed edges of a part."""
-
-    def __init__(self, job: Job, part: int) -> None:
-        self._job, self._part, self._edges = job, part, job.shard(DirectedEdges, part)
-
-    def matrix_to(self, other: int) -> Matrix:
-        """Return the weights of edges to the leaves of another part, (leaves, leaves there)."""
-        edges = self._edges
-        run = slice(*np.searchsorted(edges.other_part, [other, other + 1]))
-        shape = len(_load_sizes(self._job, self._part)), len(_load_sizes(self._job, other))
-        return sp.csr_array((edges.weight[run], (edges.leaf[run], edges.other_leaf[run])), shape=shape)
-
-
-def _symmetrize(forward: Matrix, backward: Matrix) -> Matrix:
-    """Return the probability that one or the other edge exists, a + b − ab, as for a graph in memory."""
-    reverse = sp.csr_array(backward.T)
+def _symmetrize(job: Job, part: int, other: int) -> Matrix:
+    """Return the probability that one or the other edge of two leaves exists, a + b − ab, as for a graph in memory."""
+    forward, reverse = _load_edges(job, part, other), sp.csr_array(_load_edges(job, other, part).T)
     return sp.csr_array(forward + reverse - forward * reverse)
+
+
+def _load_edges(job: Job, part: int, other: int) -> Matrix:
+    """Return the weights of directed edges from the leaves of a part to those of another, (leaves, leaves there)."""
+    edges = job.shard(DirectedEdges, part)
+    run = slice(*np.searchsorted(edges.other_part, [other, other + 1]))
+    shape = len(_load_sizes(job, part)), len(_load_sizes(job, other))
+    return sp.csr_array((edges.weight[run], (edges.leaf[run], edges.other_leaf[run])), shape=shape)

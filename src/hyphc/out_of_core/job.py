@@ -14,7 +14,7 @@ from .._runtime.storage import Storage
 from ..similarity.build import metric_named
 from ..similarity.neighbor_metrics import BACKGROUND, N_NEIGHBORS
 from ..similarity.scaling import SCALES
-from .npy_source import Rows
+from .array_sources import Rows
 from .records import Partition, Record
 from .row_sources import Source, fingerprint, read_block, rows_per_block
 

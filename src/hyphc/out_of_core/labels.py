@@ -17,19 +17,19 @@ from ..fit.parameter_checks import JOIN
 from ..similarity import Blend
 from ..similarity.blend import BlendRows
 from ..tree import Tree
+from .array_sources import Rows
 from .assembly import FOLDER
 from .job import Job
-from .npy_source import Rows
 from .records import Labels, Leaves, PartTree, SampleTree, TopTree
 from .sample import load_sample, scale_rows
-from .stages import STAGES, Stage
+from .stages import Stage
 from .top_tree import Frontier, load_frontier
 
 
 def labels_stage(cut: FlatCut) -> Stage:
     """Return the stage that labels the rows; each cut of a tree is a stage of its own."""
     name = hashlib.sha256(repr(cut).encode()).hexdigest()[:12]
-    return Stage(Labels, partial(_label_rows, cut=cut), f"{Labels.stage}-{name}", STAGES[Labels].title)
+    return Stage(Labels, partial(_label_rows, cut=cut), f"{Labels.stage}-{name}", Labels.title)
 
 
 def _label_rows(job: Job, _: int, cut: FlatCut) -> Labels:

@@ -15,13 +15,13 @@ import numpy.typing as npt
 from .._runtime.arrays import Ints
 from .._runtime.memory import available_memory, n_bytes
 from .._runtime.parallel import n_threads
+from .._runtime.progress import TaskProgress
 from .._runtime.storage import as_storage_folder
 from ..fit.flat_cut import FlatCut
 from ..tree import Tree
+from .array_sources import ArrayRows
 from .job import PART_SIZE, SAMPLE_SIZE, Job, JobSettings
 from .labels import labels_stage, load_labels, load_tree, predict_clusters
-from .npy_source import ArrayRows, Rows
-from .progress import StageProgress
 from .records import FinishedTree
 from .row_sources import Source, open_with_warnings, rows_per_block
 from .stages import make_thread_executor, run_stages
@@ -126,18 +126,14 @@ class OutOfCoreFit:
 
     def predict(self, rows: npt.NDArray[Any]) -> Ints:
         """Return the cluster that each new row would join."""
-        steps = range(0, len(rows), self.job.block_rows)
-        found = [predict_clusters(self.job, self.cut, _slice_block(rows, b, self.job.block_rows)) for b in steps]
-        return np.concatenate(found)
+        step = self.job.block_rows
+        blocks = (rows[start : start + step] for start in range(0, len(rows), step))
+        return np.concatenate([predict_clusters(self.job, self.cut, block) for block in blocks])
 
     def discard(self) -> None:
         """Remove the storage, unless it is a checkpoint."""
         if not self.is_kept:
             shutil.rmtree(str(self.job.storage), ignore_errors=True)
-
-
-def _slice_block(rows: Rows, begin: int, step: int) -> Rows:
-    return rows[begin : begin + step]
 
 
 # Parameters of ``HypHC`` that an out-of-core fit supports: those of its settings and of the cut, and these. Others raise.
@@ -154,7 +150,7 @@ def fit_out_of_core(source: Source, parameters: dict[str, Any], cut: FlatCut, de
         parameters, part_size=sizes.part, sample_size=sizes.sample, block_rows=sizes.block, top_size=sizes.top
     )
     storage = as_storage_folder(folder if is_kept else tempfile.mkdtemp(prefix="hyphc-"))
-    job, progress = Job(source, settings, storage), StageProgress()
+    job, progress = Job(source, settings, storage), TaskProgress()
     try:
         with progress.display(parameters["verbose"]):
             job.open()

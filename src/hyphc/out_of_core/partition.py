@@ -17,8 +17,8 @@ from .._runtime.arrays import Floats, Ints
 from .._runtime.duplicate_rows import group_equal_rows
 from ..fit.new_points import assign_clusters
 from ..tree import Tree
+from .array_sources import Rows
 from .job import Job
-from .npy_source import Rows
 from .records import Assignment, Leaves, Neighbors, Partition, SampleTree, ShuffledRows
 from .sample import NEARBY, load_sample, scale_rows
 
@@ -39,14 +39,16 @@ def assign_cells(job: Job, number: int) -> Assignment:
     )
 
 
-def form_parts(job: Job, _: int = 0) -> Partition:
-    """Return the part of each cell, −1 for those without rows, and the number of rows of each part."""
+def form_parts(job: Job, _: int, round_number: int) -> Partition:
+    """Return the number of rows of each part: of the sample's cells in round 0, after moves of rows in later rounds."""
+    if round_number:
+        return _count_moves(job, round_number)
     sample = job.shard(SampleTree)
     counts: Ints = np.sum([shard.counts for shard in job.shards(Assignment, job.n_blocks)], axis=0)
     tree, cells = Tree(np.array(sample.children)), np.array(sample.cells)
     part = assign_cells_to_parts(tree, cells, counts, job.settings.part_size)
     rows = np.bincount(part[part >= 0], weights=counts[part >= 0]).astype(np.int64)
-    return Partition(counts=rows, part_of_cell=part, new_number=None, denied=None)
+    return Partition(counts=rows, part_of_cell=part)
 
 
 def assign_cells_to_parts(tree: Tree, cells: Ints, counts: Ints, part_size: int) -> Ints:
@@ -83,16 +85,7 @@ def shuffle_rows(job: Job, number: int, round_number: int) -> ShuffledRows:
     order = np.argsort(part, kind="stable")
     bounds = np.arange(job.n_parts(round_number) + 1)
     own = part[order]
-    shuffled = ShuffledRows(
-        rows=rows[order],
-        ids=start + order,
-        starts=np.searchsorted(own, bounds),
-        nearby_parts=None,
-        queries=None,
-        query_starts=None,
-        targets=None,
-        target_starts=None,
-    )
+    shuffled = ShuffledRows(rows=rows[order], ids=start + order, starts=np.searchsorted(own, bounds))
     if nearby is not None:
         nearby = nearby[order]
         queries, searched = find_queries(own, nearby)
@@ -131,7 +124,7 @@ def _apply_denials(best_part: Ints, part: int, denied: Ints) -> Ints:
     return np.where(np.isin(best_part, denied[denied[:, 0] == part, 1]), part, best_part)
 
 
-def count_moves(job: Job, _: int, round_number: int) -> Partition:
+def _count_moves(job: Job, round_number: int) -> Partition:
     """Return the number of rows of each part after moves, the new numbers of parts, and the moves denied for lack of room."""
     n_parts = job.n_parts(round_number - 1)
     flows = []
@@ -146,10 +139,7 @@ def count_moves(job: Job, _: int, round_number: int) -> Partition:
     counts = np.bincount(end, moves[:, 2], minlength=n_parts).astype(np.int64)
     kept = counts > 0
     return Partition(
-        counts=counts[kept],
-        part_of_cell=None,
-        new_number=np.where(kept, np.cumsum(kept) - 1, -1),
-        denied=moves[is_denied, :2],
+        counts=counts[kept], new_number=np.where(kept, np.cumsum(kept) - 1, -1), denied=moves[is_denied, :2]
     )
 
 

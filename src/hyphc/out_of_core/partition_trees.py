@@ -57,35 +57,16 @@ def compute_background(job: Job, _: int = 0) -> BackgroundStrength:
     return BackgroundStrength(slope=np.array(slope), level=np.array(level))
 
 
-class BackgroundParameters(NamedTuple):
-    """Slope and level of the background, see ``records.BackgroundStrength``."""
-
-    slope: float
-    level: float
-
-
-def load_background(job: Job) -> BackgroundParameters | None:
-    """Return the background; None for cosines, which have none."""
-    if not job.has_edges:
-        return None
-    shard = job.shard(BackgroundStrength)
-    return BackgroundParameters(float(shard.slope), float(shard.level))
-
-
 def build_similarity(
-    sums: Floats,
-    squares: Floats,
-    sizes: Floats,
-    graph: sp.csr_array[np.float64] | None,
-    background: BackgroundParameters | None,
+    job: Job, sums: Floats, squares: Floats, sizes: Floats, graph: sp.csr_array[np.float64] | None
 ) -> Similarity:
     """Return the similarity of leaves of several points, from the sums of their rows and of their edges."""
-    if background is None or graph is None:
+    if graph is None:
         return Features(sums, offset=0.5, scale=0.5, sizes=sizes)
-    return Blend(
-        Graph(graph, sizes=sizes),
-        Background(sums, slope=background.slope, level=background.level, squares=squares, sizes=sizes),
-    )
+    strength = job.shard(BackgroundStrength)
+    slope, level = float(strength.slope), float(strength.level)
+    background = Background(sums, slope=slope, level=level, squares=squares, sizes=sizes)
+    return Blend(Graph(graph, sizes=sizes), background)
 
 
 def load_part_similarity(job: Job, part: int) -> Similarity:
@@ -99,7 +80,7 @@ def load_part_similarity(job: Job, part: int) -> Similarity:
         graph = sp.csr_array((shard.data, shard.indices, shard.indptr), shape=(len(sizes), len(sizes)))
     else:  # in their own precision if no row occurs twice
         sums = np.array(leaves.rows) if (sizes == 1).all() else sums
-    return build_similarity(sums, squares, sizes, graph, load_background(job))
+    return build_similarity(job, sums, squares, sizes, graph)
 
 
 def fit_part(job: Job, part: int) -> PartTree:
@@ -117,17 +98,13 @@ def fit_part(job: Job, part: int) -> PartTree:
         sums=np.asarray(mix @ sums),
         squares=np.asarray(mix @ squares),
         sizes=np.asarray(mix @ leaves.sizes),
-        member=leaves.ids[_first_rows(frontier[leaf])],
+        member=leaves.ids[np.unique(frontier[leaf], return_index=True)[1]],
         upper=collapsed(tree, frontier).children if job.has_edges else None,
         children=children,
         graph_splits=graph_splits,
         splits=split_sums,
         tops=roots,
     )
-
-
-def _first_rows(groups: Ints) -> Ints:
-    return np.unique(groups, return_index=True)[1]
 
 
 def frontier_size(n: int, d: int, has_edges: bool, most: int | None = None) -> float:

@@ -8,7 +8,8 @@ rows. Leaves of other parts are named by the pair (part, leaf). Arrays that not 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -16,23 +17,26 @@ import numpy.typing as npt
 
 from .._runtime.arrays import Floats, Ints
 from .._runtime.shard_store import Arrays, ShardStore
-from .npy_source import Rows
+from .array_sources import Rows
 
 Array = npt.NDArray[Any]
 OptionalArray: TypeAlias = Any  # an array, or None in jobs that have no such array
+NONE = type(None)  # a default of None would be a class attribute, and hide what is stored
 
 
 class Record:
     """Arrays of a shard: made by a task, or loaded from the store, each array memory-mapped on first access."""
 
     stage: ClassVar[str]  # the name of the stage that writes it
+    over: ClassVar[str]  # the stage has a task for each of the "blocks" or "parts", or "one"
+    title: ClassVar[str]  # of the stage, on the progress line
     has_rounds: ClassVar[bool] = False  # whether the stage is repeated, each round under its own name
 
     @classmethod
     def load(cls, store: ShardStore, stage: str, number: int) -> Self:
         """Return a shard of the store; nothing is read yet."""
         record = object.__new__(cls)
-        record.__dict__["_load_array"] = _Loader(store, stage, number)
+        record.__dict__["_load_array"] = partial(store.one, stage, number)
         return record
 
     def to_arrays(self) -> Arrays:
@@ -55,21 +59,11 @@ class Record:
             return self.__dict__[name]
 
 
-@dataclass
-class _Loader:
-    store: ShardStore
-    stage: str
-    number: int
-
-    def __call__(self, name: str) -> Array:
-        return self.store.one(self.stage, self.number, name)
-
-
 @dataclass(kw_only=True)
 class Statistics(Record):
     """Of a block: moments of its columns, and its candidates for the sample."""
 
-    stage = "statistics"
+    stage, over, title = "statistics", "blocks", "column statistics and sample"
     centre: Floats  # (d,), as the following four in ``similarity.scaling.Moments``
     squares: Floats  # (d,)
     smallest: Floats  # (d,)
@@ -85,62 +79,68 @@ class Statistics(Record):
 class SampleTree(Record):
     """The sample of s rows, its similarity and its tree."""
 
-    stage = "sample"
+    stage, over, title = "sample", "one", "tree of the sample"
     ids: Ints  # (s,)
     rows: Rows  # (s, d) scaled
     children: Ints  # (s − 1, 2)
     cells: Ints  # (s,) the cell of each row
     n_clusters: Array  # ()
-    centre: OptionalArray  # (d,) column scaling, of metric="auto"
-    factor: OptionalArray  # (d,)
-    indptr: OptionalArray  # the neighbour graph as CSR, of metric="auto"
-    indices: OptionalArray
-    data: OptionalArray
-    slope: OptionalArray  # () the background
-    level: OptionalArray  # ()
+    centre: OptionalArray = field(default_factory=NONE)  # (d,) column scaling, of metric="auto"
+    factor: OptionalArray = field(default_factory=NONE)  # (d,)
+    indptr: OptionalArray = field(default_factory=NONE)  # the neighbour graph as CSR, of metric="auto"
+    indices: OptionalArray = field(default_factory=NONE)
+    data: OptionalArray = field(default_factory=NONE)
+    slope: OptionalArray = field(default_factory=NONE)  # () the background
+    level: OptionalArray = field(default_factory=NONE)  # ()
 
 
 @dataclass(kw_only=True)
 class Assignment(Record):
     """Of a block of b rows: the cell of each."""
 
-    stage = "assignment"
+    stage, over, title = "assignment", "blocks", "assigning rows to cells"
     cell: npt.NDArray[np.int32]  # (b,)
     counts: Ints  # (cells,) rows of each cell
-    nearby_cells: OptionalArray  # (b, NEARBY)
+    nearby_cells: OptionalArray = field(default_factory=NONE)  # (b, NEARBY)
 
 
 @dataclass(kw_only=True)
 class Partition(Record):
     """The parts: of cells in round 0, after moves of rows in later rounds."""
 
-    stage, has_rounds = "partition", True
+    stage, over, title, has_rounds = "partition", "one", "forming parts", True
     counts: Ints  # (parts,) rows of each part
-    part_of_cell: OptionalArray  # (cells,) in round 0; −1 for empty cells
-    new_number: OptionalArray  # (parts before,) in later rounds; −1 for parts that all rows left
-    denied: OptionalArray  # (pairs, 2) in later rounds: no row moves from the first part to the second
+    part_of_cell: OptionalArray = field(default_factory=NONE)  # (cells,) in round 0; −1 for empty cells
+    new_number: OptionalArray = field(
+        default_factory=NONE
+    )  # (parts before,) in later rounds; −1 for parts that all rows left
+    denied: OptionalArray = field(
+        default_factory=NONE
+    )  # (pairs, 2) in later rounds: no row moves from the first part to the second
 
 
 @dataclass(kw_only=True)
 class ShuffledRows(Record):
     """Rows of a block sorted by part, and the parts in which neighbours of each are searched."""
 
-    stage, has_rounds = "shuffle", True
+    stage, over, title, has_rounds = "shuffle", "blocks", "moving rows to parts", True
     rows: Rows  # (b, d) scaled
     ids: Ints  # (b,)
     starts: Ints  # (parts + 1,) where the rows of each part begin
-    nearby_parts: OptionalArray  # (b, ·) −1 for empty cells
-    queries: OptionalArray  # (q,) rows with a search in another part, sorted by that part
-    query_starts: OptionalArray  # (parts + 1,) where the queries of each searched part begin
-    targets: OptionalArray  # (t,) the parts searched by rows of each part, once each
-    target_starts: OptionalArray  # (parts + 1,)
+    nearby_parts: OptionalArray = field(default_factory=NONE)  # (b, ·) −1 for empty cells
+    queries: OptionalArray = field(default_factory=NONE)  # (q,) rows with a search in another part, sorted by that part
+    query_starts: OptionalArray = field(
+        default_factory=NONE
+    )  # (parts + 1,) where the queries of each searched part begin
+    targets: OptionalArray = field(default_factory=NONE)  # (t,) the parts searched by rows of each part, once each
+    target_starts: OptionalArray = field(default_factory=NONE)  # (parts + 1,)
 
 
 @dataclass(kw_only=True)
 class Leaves(Record):
     """The rows of a part in ascending order, and its distinct rows, the leaves."""
 
-    stage, has_rounds = "leaves", True
+    stage, over, title, has_rounds = "leaves", "parts", "gathering the rows of parts", True
     rows: Rows  # (m, d) of each leaf
     sizes: Floats  # (m,) rows of each leaf
     ids: Ints  # (r,)
@@ -151,7 +151,7 @@ class Leaves(Record):
 class Candidates(Record):
     """Nearest leaves of a part: to its own leaves, and to rows of other parts that search it."""
 
-    stage, has_rounds = "candidates", True
+    stage, over, title, has_rounds = "candidates", "parts", "nearest neighbours", True
     neighbors: npt.NDArray[np.int32]  # (m, k) −1 if there are fewer
     distances: Floats  # (m, k) infinite where there is no neighbour
     query_part: Ints  # (q,) the part of each row that searches, sorted
@@ -164,7 +164,7 @@ class Candidates(Record):
 class Neighbors(Record):
     """The k nearest candidates of each leaf of a part."""
 
-    stage, has_rounds = "neighbors", True
+    stage, over, title, has_rounds = "neighbors", "parts", "merging neighbours across parts", True
     neighbors: npt.NDArray[np.int32]  # (m, k) leaves, −1 if there are fewer
     neighbor_parts: npt.NDArray[np.int32]  # (m, k)
     distances: Floats  # (m, k)
@@ -176,7 +176,7 @@ class Neighbors(Record):
 class DirectedEdges(Record):
     """Edges of the leaves of a part to their refined neighbours, sorted by the other part."""
 
-    stage = "edges"
+    stage, over, title = "edges", "parts", "neighbours of neighbours"
     leaf: Ints  # (e,)
     other_part: Ints  # (e,)
     other_leaf: Ints  # (e,)
@@ -188,7 +188,7 @@ class DirectedEdges(Record):
 class AdjacentParts(Record):
     """Parts that share an edge in either direction."""
 
-    stage = "adjacent-parts"
+    stage, over, title = "adjacent-parts", "one", "adjacent parts"
     parts: Ints  # (a,) those adjacent to each part
     starts: Ints  # (parts + 1,)
 
@@ -197,7 +197,7 @@ class AdjacentParts(Record):
 class PartGraph(Record):
     """Undirected edges of a part, weighted by the number of points: within as CSR, across sorted by the other part."""
 
-    stage = "graph"
+    stage, over, title = "graph", "parts", "weighting edges"
     indptr: Array  # (m + 1,)
     indices: Array
     data: Array
@@ -214,7 +214,7 @@ class PartGraph(Record):
 class BackgroundStrength(Record):
     """The background of all rows: similarity slope · (level − ‖x − y‖²)."""
 
-    stage = "background"
+    stage, over, title = "background", "one", "background"
     slope: Array  # ()
     level: Array  # ()
 
@@ -226,13 +226,13 @@ class PartTree(Record):
     Nodes below the frontier are rows of the part, then its merges in order.
     """
 
-    stage = "part-trees"
+    stage, over, title = "part-trees", "parts", "trees of parts"
     frontier: Ints  # (m,) the subtree of each leaf
     sums: Floats  # (f, d) Σ x over the points of each subtree
     squares: Floats  # (f,) Σ ‖x‖²
     sizes: Floats  # (f,)
     member: Ints  # (f,) one row of each
-    upper: OptionalArray  # (f − 1, 2) merges above the frontier, of metric="auto"
+    upper: OptionalArray = field(default_factory=NONE)  # (f − 1, 2) merges above the frontier, of metric="auto"
     children: Ints  # (b, 2) merges below the frontier
     graph_splits: Floats  # (b,) similarity across each merge by the neighbour graph alone
     splits: Floats  # (b,) similarity across each merge
@@ -243,7 +243,7 @@ class PartTree(Record):
 class CoarseEdges(Record):
     """Summed edges between frontier subtrees of a part and those of parts with a larger number, each pair once."""
 
-    stage = "coarse-edges"
+    stage, over, title = "coarse-edges", "parts", "edges between subtrees"
     subtree: Ints  # (e,)
     other_part: Ints  # (e,)
     other_subtree: Ints  # (e,)
@@ -254,7 +254,7 @@ class CoarseEdges(Record):
 class TopTree(Record):
     """The tree of the f frontier subtrees of all parts."""
 
-    stage = "top-tree"
+    stage, over, title = "top-tree", "one", "tree above the parts"
     children: Ints  # (f − 1, 2)
     graph_splits: Floats  # (f − 1,) as in ``PartTree``
     splits: Floats  # (f − 1,)
@@ -267,7 +267,7 @@ class TopTree(Record):
 class Degrees(Record):
     """Of the rows of a part: their degrees, and what heights need."""
 
-    stage = "degrees"
+    stage, over, title = "degrees", "parts", "degrees of rows"
     degrees: Floats  # (r,) similarity to all others, of the graph if there is one
     radius: Array  # () largest distance from the mean of all rows
     strongest: Array  # () the largest similarity of two points
@@ -277,7 +277,7 @@ class Degrees(Record):
 class FinishedTree(Record):
     """The cost of the tree, which is stored beside the shards."""
 
-    stage = "tree"
+    stage, over, title = "tree", "one", "assembling the tree"
     cost: Array  # ()
 
 
@@ -285,7 +285,7 @@ class FinishedTree(Record):
 class Labels(Record):
     """Flat clusters."""
 
-    stage = "labels"
+    stage, over, title = "labels", "one", "flat clusters"
     labels: Ints  # (n,) −1 for outliers
     n_clusters: Array  # ()
-    clusters: OptionalArray  # (n,) without outliers, if ``labels`` has some
+    clusters: OptionalArray = field(default_factory=NONE)  # (n,) without outliers, if ``labels`` has some

@@ -1,7 +1,7 @@
 """Sources of rows that need not fit into memory, read block by block: NPY, Parquet and Zarr files, and arrays.
 
-A block is a run of consecutive rows. Its size depends on the shape of the data alone: results do not depend on the number of
-workers.
+A source has a shape (n, d), a dtype, float32 or float64, and ``read(start, stop)``; it is small to pickle. A block is a run of
+consecutive rows. Its size depends on the shape of the data alone: results do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -9,21 +9,22 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._runtime.arrays import Ints
 from .._runtime.lazy_import import require_package
 from .._runtime.shard_store import ShardStore
 from .._runtime.storage import Storage, filesystem_of, is_address, path_of
 from .._runtime.user_warnings import warn
-from .._runtime.validation import as_floats, require_finite, require_squares
+from .._runtime.validation import require_finite, require_squares
 from ..similarity.inputs.input_warnings import warn_of_named_columns
-from .npy_source import FetchedNpyRows, NpyRows, Rows, float_dtype
+from .array_sources import ArrayRows, FetchedNpyRows, FileRows, NpyRows, Rows, ZarrRows
 
 # A block has so many rows; of very many so many times √n, for each part looks into each block; and fewer where rows are wide.
 BLOCK_ROWS, ROOTS_OF_ROWS = 65_536, 50
@@ -32,47 +33,11 @@ HEAD_ROWS = 4_096  # rows that are read to judge what columns hold
 FINGERPRINT_ROWS = 64  # rows that are read to tell one data set from another
 
 
-class Source(Protocol):
-    """Rows (n, d) of float32 or float64 that can be read in blocks; small to pickle."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, d)."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-
-    def read(self, start: int, stop: int) -> Rows:
-        """Return the rows start … stop − 1."""
+def _arrow(module: str = "pyarrow") -> Any:
+    return require_package(module, "Parquet files", "dask")
 
 
-@dataclass(frozen=True)
-class ZarrRows:
-    """A two-dimensional Zarr array."""
-
-    path: str
-
-    @cached_property
-    def _rows(self) -> Any:
-        array = require_package("zarr", "Zarr arrays", "dask").open_array(self.path, mode="r")
-        if len(array.shape) != 2:
-            raise ValueError(f"{self.path!r} has shape {array.shape}; a table (n, d) of rows is needed.")
-        return array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._rows.shape[0], self._rows.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return float_dtype(self._rows.dtype)
-
-    def read(self, start: int, stop: int) -> Rows:
-        return as_floats(self._rows[start:stop], "X")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}
+_parquet = partial(_arrow, "pyarrow.parquet")
 
 
 @dataclass(frozen=True)
@@ -85,10 +50,9 @@ class ParquetRows:
     @cached_property
     def _groups(self) -> list[tuple[str, int, int, int]]:
         """File, row group, first row and one past the last, of each row group."""
-        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
         found, begin = [], 0
         for file in self._files:
-            metadata = parquet.read_metadata(file, filesystem=self._filesystem)
+            metadata = _parquet().read_metadata(file, filesystem=self._filesystem)
             for group in range(metadata.num_row_groups):
                 end = begin + metadata.row_group(group).num_rows
                 found.append((file, group, begin, end))
@@ -113,8 +77,7 @@ class ParquetRows:
 
     @cached_property
     def _schema(self) -> Any:
-        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
-        return parquet.read_schema(self._files[0], filesystem=self._filesystem)
+        return _parquet().read_schema(self._files[0], filesystem=self._filesystem)
 
     @cached_property
     def _columns(self) -> list[str]:
@@ -127,18 +90,13 @@ class ParquetRows:
 
     def head(self, n_rows: int) -> Any:
         """Return the first rows with all their columns, as a pyarrow table."""
-        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
-        file = parquet.ParquetFile(self._files[0], filesystem=self._filesystem)
-        batches = [next(file.iter_batches(n_rows), None)]
-        return require_package("pyarrow", "Parquet files", "dask").Table.from_batches(
-            [batch for batch in batches if batch is not None], self._schema
-        )
+        file = _parquet().ParquetFile(self._files[0], filesystem=self._filesystem)
+        return _arrow().Table.from_batches(islice(file.iter_batches(n_rows), 1), self._schema)
 
     def column(self, name: str) -> Any:
         """Return one column of all files, as a pyarrow chunked array."""
-        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
-        tables = [parquet.read_table(file, columns=[name], filesystem=self._filesystem) for file in self._files]
-        return require_package("pyarrow", "Parquet files", "dask").concat_tables(tables).column(name)
+        tables = [_parquet().read_table(file, columns=[name], filesystem=self._filesystem) for file in self._files]
+        return _arrow().concat_tables(tables).column(name)
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -150,14 +108,12 @@ class ParquetRows:
         return np.dtype(np.float32 if single else np.float64)
 
     def read(self, start: int, stop: int) -> Rows:
-        parquet = require_package("pyarrow.parquet", "Parquet files", "dask")
         rows = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
         for file, group, begin, end in self._groups:
             low, high = max(begin, start), min(end, stop)
             if low < high:
-                table = parquet.ParquetFile(file, filesystem=self._filesystem).read_row_group(
-                    group, columns=self._columns
-                )
+                parquet = _parquet().ParquetFile(file, filesystem=self._filesystem)
+                table = parquet.read_row_group(group, columns=self._columns)
                 for j, name in enumerate(self._columns):
                     column = _as_numbers(table.column(name))
                     rows[low - start : high - start, j] = column[low - begin : high - begin]
@@ -169,34 +125,15 @@ class ParquetRows:
 
 def is_number_type(kind: Any) -> bool:
     """Return whether a type of Arrow is one of numbers; booleans are the numbers 0 and 1."""
-    types = require_package("pyarrow", "Parquet files", "dask").types
+    types = _arrow().types
     return any(check(kind) for check in (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal))
 
 
 def _as_numbers(column: Any) -> Rows:
-    pyarrow = require_package("pyarrow", "Parquet files", "dask")
+    pyarrow = _arrow()
     if not (pyarrow.types.is_boolean(column.type) or pyarrow.types.is_decimal(column.type)):
         return np.asarray(column.to_numpy())
     return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy())
-
-
-@dataclass(frozen=True)
-class PickedRows:
-    """Some columns of another source."""
-
-    rows: Source
-    columns: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.rows.shape[0], len(self.columns)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.rows.dtype
-
-    def read(self, start: int, stop: int) -> Rows:
-        return np.ascontiguousarray(self.rows.read(start, stop)[:, list(self.columns)])
 
 
 @dataclass(frozen=True)
@@ -220,11 +157,8 @@ class StoredRows:
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
-_FORMATS: dict[str, type[NpyRows] | type[ParquetRows] | type[ZarrRows]] = {
-    ".npy": NpyRows,
-    ".parquet": ParquetRows,
-    ".zarr": ZarrRows,
-}
+Source: TypeAlias = ArrayRows | FileRows | ParquetRows | StoredRows
+_FORMATS: dict[str, type[FileRows | ParquetRows]] = {".npy": NpyRows, ".parquet": ParquetRows, ".zarr": ZarrRows}
 
 
 def open_rows(path: str | os.PathLike[str]) -> Source:
@@ -236,16 +170,24 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
     Traceback (most recent call last):
     ValueError: 'embeddings.csv' cannot be read block by block; convert it to .npy, .parquet, .zarr.
     """
-    text = os.fspath(path)
+    text, filesystem = os.fspath(path), None
     if is_address(text):
         local = path_of(text)
-        return _rows_at(text) if local is None else open_rows(local)
-    kind = _FORMATS.get(Path(text).suffix.lower(), ParquetRows if Path(text).is_dir() else None)
-    if kind is None:
+        if local is not None:
+            return open_rows(local)
+        filesystem, inner = filesystem_of(text)
+        suffix, is_folder, exists = Path(inner).suffix.lower(), filesystem.isdir(inner), filesystem.exists(inner)
+    else:
+        suffix, is_folder, exists = Path(text).suffix.lower(), Path(text).is_dir(), Path(text).exists()
+    if suffix not in _FORMATS and not is_folder:
         raise ValueError(f"{text!r} cannot be read block by block; convert it to {', '.join(_FORMATS)}.")
-    if not Path(text).exists():
+    if not exists:
         raise FileNotFoundError(f"{text!r} does not exist, or this machine does not see it.")
-    return kind(str(Path(text).resolve()))
+    if filesystem is None:
+        text = str(Path(text).resolve())
+    elif suffix == ".npy":
+        return FetchedNpyRows(text)
+    return _FORMATS.get(suffix, ParquetRows)(text)  # Parquet and Zarr readers open addresses themselves
 
 
 def open_with_warnings(path: str | os.PathLike[str]) -> Source:
@@ -267,17 +209,6 @@ def open_with_warnings(path: str | os.PathLike[str]) -> Source:
     return source
 
 
-def _rows_at(address: str) -> Source:
-    """Return the rows of an address; Parquet and Zarr readers open addresses themselves."""
-    filesystem, path = filesystem_of(address)
-    suffix = Path(path).suffix.lower()
-    if suffix not in _FORMATS and not filesystem.isdir(path):
-        raise ValueError(f"{address!r} cannot be read block by block; convert it to {', '.join(_FORMATS)}.")
-    if not filesystem.exists(path):
-        raise FileNotFoundError(f"{address!r} does not exist, or this machine does not see it.")
-    return FetchedNpyRows(address) if suffix == ".npy" else _FORMATS.get(suffix, ParquetRows)(address)
-
-
 def rows_per_block(n: int, d: int) -> int:
     """Return the number of rows of a block of a table (n, d)."""
     wanted = max(BLOCK_ROWS, ROOTS_OF_ROWS * math.isqrt(n))
@@ -287,13 +218,7 @@ def rows_per_block(n: int, d: int) -> int:
 def read_block(source: Source, start: int, stop: int) -> Rows:
     """Return the rows of a block; raise if one is not finite."""
     rows = source.read(start, stop)
-    try:
-        require_finite(rows, "X")
-    except ValueError:
-        i, j = np.argwhere(~np.isfinite(rows))[0]
-        raise ValueError(
-            f"X[{start + i}, {j}] is {rows[i, j]}; remove or impute missing and infinite values first."
-        ) from None
+    require_finite(rows, "X", start)
     require_squares(rows, "X", smallest=False)
     return rows
 
@@ -307,10 +232,11 @@ def fingerprint(source: Source) -> str:
         return source.fingerprint
     n, d = source.shape
     digest = hashlib.sha256(f"{n} {d} {source.dtype}".encode())
-    for row in _spread_rows(n):
+    for row in spread_rows(n).tolist():
         digest.update(source.read(row, row + 1).tobytes())
     return digest.hexdigest()
 
 
-def _spread_rows(n: int) -> Iterator[int]:
-    yield from np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64)).tolist()
+def spread_rows(n: int) -> Ints:
+    """Return the numbers of some evenly spread rows of n."""
+    return np.unique(np.linspace(0, n - 1, min(n, FINGERPRINT_ROWS)).astype(np.int64))

@@ -6,7 +6,6 @@ The sample are the rows with the smallest hashes of row number and seed.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
+from .._runtime.duplicate_rows import mix_bits
 from ..scores.cluster_number import number_of_clusters
 from ..scores.heights import with_similarity_heights
 from ..similarity import Background, Blend, Features, Graph, Similarity, unit_rows
@@ -24,8 +24,8 @@ from ..similarity.knn.search import EXACT_LIMIT, NeighborIndex, query_rows
 from ..similarity.neighbor_metrics import Auto
 from ..similarity.scaling import ColumnScaling, Moments, compute_moments, scaling_from_moments
 from ..tree import Tree
+from .array_sources import Rows
 from .job import Job
-from .npy_source import Rows
 from .records import SampleTree, Statistics
 from .row_sources import StoredRows
 from .search_settings import search_tree
@@ -70,7 +70,7 @@ def _compute_digest(rows: Rows) -> npt.NDArray[np.uint8]:
 
 
 def hash_ids(ids: Ints, seed: int) -> npt.NDArray[np.uint64]:
-    """Return a pseudorandom number in [0, 2^64) for each row (the finaliser of SplitMix64).
+    """Return a pseudorandom number in [0, 2^64) for each row.
 
     Examples
     --------
@@ -80,9 +80,7 @@ def hash_ids(ids: Ints, seed: int) -> npt.NDArray[np.uint64]:
     golden = 0x9E3779B97F4A7C15
     # seeds far apart: the numbers of one must not be those of the next, moved by a row
     mixed = (ids.astype(np.uint64) + np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)) * np.uint64(golden)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+    return mix_bits(mixed)
 
 
 def compute_scaling(job: Job) -> ColumnScaling:
@@ -108,21 +106,19 @@ def fit_sample(job: Job, _: int = 0) -> SampleTree:
     similarity = _compute_similarity(job, rows)
     tree = with_similarity_heights(search_tree(job, similarity, job.settings.seed, -1), similarity)
     cells = tree.cut(max_size=CELL)
-    graph, background = similarity.parts if isinstance(similarity, Blend) else (None, None)
-    return SampleTree(
+    sample = SampleTree(
         ids=ids[chosen],
         rows=rows,
         children=tree.children,
         cells=cells,
         n_clusters=np.array(number_of_clusters(similarity, tree).n_clusters),
-        centre=None if columns is None else columns.centre,
-        factor=None if columns is None else columns.factor,
-        indptr=None if graph is None else graph.indptr,
-        indices=None if graph is None else graph.indices,
-        data=None if graph is None else graph.data,
-        slope=None if background is None else np.array(background.slope),
-        level=None if background is None else np.array(background.level),
     )
+    if columns is not None and isinstance(similarity, Blend):
+        graph, background = similarity.parts
+        sample.centre, sample.factor = columns.centre, columns.factor
+        sample.indptr, sample.indices, sample.data = graph.indptr, graph.indices, graph.data
+        sample.slope, sample.level = np.array(background.slope), np.array(background.level)
+    return sample
 
 
 def scale_rows(rows: Rows, columns: ColumnScaling | None) -> Rows:
@@ -134,26 +130,30 @@ def _compute_similarity(job: Job, rows: Rows) -> Similarity:
     settings = job.settings
     if not job.has_edges:
         return Features(rows, offset=0.5, scale=0.5)
-    n_jobs = (
-        -1 if len(rows) > EXACT_LIMIT else None
-    )  # few rows are searched by scikit-learn, which has threads of its own
+    n_jobs = -1 if len(rows) > EXACT_LIMIT else None  # few rows are searched by scikit-learn, which has threads
     metric = Auto(settings.n_neighbors, settings.edge_weights, False, settings.background, n_jobs, settings.seed)
     return metric.build(rows)
 
 
-@dataclass(frozen=True, eq=False)
 class Sample:
     """The sample's tree, with what is needed to insert other rows."""
 
-    tree: Tree
-    cells: Ints
-    columns: ColumnScaling | None
-    similarity: Similarity
-    rows: Rows
-    index: NeighborIndex | None
-    centres: Floats
-    centre_index: NeighborIndex | None
-    edge_weights: str
+    def __init__(self, job: Job) -> None:
+        shard = job.shard(SampleTree)
+        self.tree, self.rows, self.cells = Tree(np.array(shard.children)), np.array(shard.rows), np.array(shard.cells)
+        members = indicator(self.cells)
+        self.centres = np.asarray(members @ self.rows.astype(np.float64)) / np.bincount(self.cells)[:, None]
+        self._edge_weights = job.settings.edge_weights
+        self.columns: ColumnScaling | None = None
+        if not job.has_edges:
+            self.similarity: Similarity = Features(self.rows, offset=0.5, scale=0.5)
+            return
+        self.columns = ColumnScaling(np.array(shard.centre), np.array(shard.factor), "")
+        graph = sp.csr_array((shard.data, shard.indices, shard.indptr), shape=(len(self.rows), len(self.rows)))
+        background = Background(self.rows, slope=float(shard.slope), level=float(shard.level))
+        self.similarity = Blend(Graph(graph), background)
+        self._index = build_index(self.rows, job.settings.n_neighbors)
+        self._centre_index = build_index(self.centres, NEARBY)
 
     def extend(self, rows: Rows, neighbors: Ints | None, distances: Floats | None) -> Similarity:
         """Return the similarity of the sample and further rows, whose nearest sampled rows are ``neighbors``."""
@@ -164,7 +164,7 @@ class Sample:
 
     def weight_edges(self, ends: Ints, distances: Floats, n_ends: int) -> sp.csr_array[np.float64]:
         """Return the directed edges of new rows to their nearest neighbours, as a matrix (m, n_ends)."""
-        weights = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
+        weights = np.ones_like(distances) if self._edge_weights == "binary" else fuzzy_memberships(distances)
         starts = np.arange(0, weights.size + 1, weights.shape[1])
         return sp.csr_array((weights.ravel(), ends.ravel(), starts), shape=(len(ends), n_ends))
 
@@ -174,11 +174,11 @@ class Sample:
         Fewer misses than with the cells of the nearest sampled rows: a mean has less noise than a row.
         """
         k = min(k, len(self.centres))
-        return query_rows(self.centres, rows.astype(np.float64), k, "euclidean", self.centre_index)[0].astype(np.int32)
+        return query_rows(self.centres, rows.astype(np.float64), k, "euclidean", self._centre_index)[0].astype(np.int32)
 
     def find_neighbors(self, rows: Rows, k: int) -> tuple[Ints, Floats]:
         """Return the nearest sampled rows of each row, and their distances: (m, k)."""
-        return query_rows(self.rows, rows, min(k, len(self.rows)), "euclidean", self.index)
+        return query_rows(self.rows, rows, min(k, len(self.rows)), "euclidean", self._index)
 
 
 def load_sample(job: Job) -> Sample:
@@ -188,21 +188,7 @@ def load_sample(job: Job) -> Sample:
 
 @lru_cache(maxsize=1)
 def _load_sample(digest: str, job: Job) -> Sample:
-    shard, settings = job.shard(SampleTree), job.settings
-    rows, tree = np.array(shard.rows), Tree(np.array(shard.children))
-    cells = np.array(shard.cells)
-    members = indicator(cells)
-    centres = np.asarray(members @ rows.astype(np.float64)) / np.bincount(cells)[:, None]
-    if not job.has_edges:
-        features = Features(rows, offset=0.5, scale=0.5)
-        return Sample(tree, cells, None, features, rows, None, centres, None, settings.edge_weights)
-    shape = (len(rows), len(rows))
-    graph = Graph(sp.csr_array((shard.data, shard.indices, shard.indptr), shape=shape))
-    background = Background(rows, slope=float(shard.slope), level=float(shard.level))
-    columns = ColumnScaling(np.array(shard.centre), np.array(shard.factor), "")
-    index, centre_index = build_index(rows, settings.n_neighbors), build_index(centres, NEARBY)
-    similarity = Blend(graph, background)
-    return Sample(tree, cells, columns, similarity, rows, index, centres, centre_index, settings.edge_weights)
+    return Sample(job)
 
 
 def build_index(rows: Rows, k: int) -> NeighborIndex | None:

@@ -1,90 +1,21 @@
 """Stages of an out-of-core fit in order, each a set of independent tasks whose results are shards of a store.
 
 Any scheduler can run them: a task is ``run_task(job, stage, number)``; it reads shards of earlier stages and writes its own.
-``STAGES`` declares which records each stage reads and writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Protocol
 
 from .._runtime.parallel import thread_map
-from .assembly import assemble_tree, compute_degrees
-from .cross_partition_knn import (
-    find_adjacent_parts,
-    merge_candidates,
-    refine_neighbors,
-    search_candidates,
-    symmetrize_edges,
-)
+from . import assembly, partition, partition_trees, records, sample, top_tree
+from . import cross_partition_knn as knn
 from .job import Job
-from .partition import assign_cells, count_moves, form_parts, gather_leaves, shuffle_rows
-from .partition_trees import compute_background, fit_part
-from .progress import Listener
-from .records import (
-    AdjacentParts,
-    Assignment,
-    BackgroundStrength,
-    Candidates,
-    CoarseEdges,
-    Degrees,
-    DirectedEdges,
-    FinishedTree,
-    Labels,
-    Leaves,
-    Neighbors,
-    PartGraph,
-    Partition,
-    PartTree,
-    Record,
-    SampleTree,
-    ShuffledRows,
-    Statistics,
-    TopTree,
-)
-from .sample import collect_statistics, fit_sample, require_same_rows
-from .top_tree import coarsen_edges, fit_top_tree
 
-Over = Literal["blocks", "parts", "one"]
-
-
-class Declaration(NamedTuple):
-    """What a stage reads and writes, over what it has tasks, and its name on a progress line."""
-
-    writes: type[Record]
-    reads: tuple[type[Record], ...]
-    over: Over
-    title: str
-
-
-DECLARATIONS = (
-    Declaration(Statistics, (), "blocks", "column statistics and sample"),
-    Declaration(SampleTree, (Statistics,), "one", "tree of the sample"),
-    Declaration(Assignment, (SampleTree,), "blocks", "assigning rows to cells"),
-    Declaration(Partition, (SampleTree, Assignment, Partition, Neighbors), "one", "forming parts"),
-    Declaration(
-        ShuffledRows, (SampleTree, Assignment, Partition, ShuffledRows, Neighbors), "blocks", "moving rows to parts"
-    ),
-    Declaration(Leaves, (ShuffledRows,), "parts", "gathering the rows of parts"),
-    Declaration(Candidates, (Leaves, ShuffledRows), "parts", "nearest neighbours"),
-    Declaration(Neighbors, (Leaves, Candidates, ShuffledRows), "parts", "merging neighbours across parts"),
-    Declaration(DirectedEdges, (Leaves, Candidates, Neighbors), "parts", "neighbours of neighbours"),
-    Declaration(AdjacentParts, (DirectedEdges, Partition), "one", "adjacent parts"),
-    Declaration(PartGraph, (Leaves, DirectedEdges, AdjacentParts), "parts", "weighting edges"),
-    Declaration(BackgroundStrength, (PartGraph, Partition), "one", "background"),
-    Declaration(PartTree, (Leaves, PartGraph, BackgroundStrength), "parts", "trees of parts"),
-    Declaration(CoarseEdges, (PartGraph, PartTree), "parts", "edges between subtrees"),
-    Declaration(TopTree, (PartTree, CoarseEdges, BackgroundStrength, Partition), "one", "tree above the parts"),
-    Declaration(Degrees, (Leaves, PartGraph, BackgroundStrength, TopTree), "parts", "degrees of rows"),
-    Declaration(
-        FinishedTree, (Leaves, PartTree, TopTree, Degrees, BackgroundStrength, Partition), "one", "assembling the tree"
-    ),
-    Declaration(Labels, (SampleTree,), "one", "flat clusters"),
-)
-STAGES = {declaration.writes: declaration for declaration in DECLARATIONS}
+Listener = Callable[[str, int, int], object]  # stage, tasks done, tasks in all
 
 
 @dataclass(frozen=True)
@@ -105,74 +36,67 @@ class Stage:
         Of stages that are repeated, from 0.
     releases : tuple of str
         Names of stages that nothing reads again once this one is finished.
-    check : callable, optional
-        Checks a shard that an earlier process has written.
     """
 
-    record: type[Record]
-    task: Callable[[Job, int], Record]
+    record: type[records.Record]
+    task: Callable[[Job, int], records.Record]
     name: str
     title: str
     round_number: int | None = None
     releases: tuple[str, ...] = ()
-    check: Callable[[Job, int], None] | None = None
 
     def count(self, job: Job) -> int:
         """Return the number of tasks; over parts, known once these are formed."""
-        over = STAGES[self.record].over
-        if over == "parts":
+        if self.record.over == "parts":
             return job.n_parts(self.round_number)
-        return job.n_blocks if over == "blocks" else 1
-
-
-def make_stage(record: type[Record], task: Callable[[Job, int], Record], **options: Any) -> Stage:
-    """Return a stage that runs once."""
-    return Stage(record, task, record.stage, STAGES[record].title, **options)
+        return job.n_blocks if self.record.over == "blocks" else 1
 
 
 def stages(job: Job) -> Iterator[Stage]:
     """Yield all stages of a fit, in order."""
-    yield make_stage(Statistics, collect_statistics, check=require_same_rows)
-    yield make_stage(SampleTree, fit_sample)
-    yield make_stage(Assignment, assign_cells)
-    for round_number in range(job.n_rounds + 1):
-        yield from _round_stages(job, round_number)
+    yield _stage(job, records.Statistics, sample.collect_statistics)
+    yield _stage(job, records.SampleTree, sample.fit_sample)
+    yield _stage(job, records.Assignment, partition.assign_cells)
+    for number in range(job.n_rounds + 1):
+        used = (
+            _names(number - 1, records.ShuffledRows, records.Leaves, records.Candidates, records.Neighbors)
+            if number
+            else (records.Assignment.stage,)
+        )
+        yield _stage(job, records.Partition, partition.form_parts, number)
+        yield _stage(job, records.ShuffledRows, partition.shuffle_rows, number, used)
+        yield _stage(job, records.Leaves, partition.gather_leaves, number)
+        if job.has_edges:
+            yield _stage(job, records.Candidates, knn.search_candidates, number)
+            yield _stage(job, records.Neighbors, knn.merge_candidates, number)
     if job.has_edges:
-        used = _names(job.n_rounds, ShuffledRows, Candidates, Neighbors)
-        yield make_stage(DirectedEdges, refine_neighbors, releases=used)
-        yield make_stage(AdjacentParts, find_adjacent_parts)
-        yield make_stage(PartGraph, symmetrize_edges, releases=(DirectedEdges.stage,))
-        yield make_stage(BackgroundStrength, compute_background)
-    yield make_stage(PartTree, fit_part)
+        used = _names(job.n_rounds, records.ShuffledRows, records.Candidates, records.Neighbors)
+        yield _stage(job, records.DirectedEdges, knn.refine_neighbors, releases=used)
+        yield _stage(job, records.AdjacentParts, knn.find_adjacent_parts)
+        yield _stage(job, records.PartGraph, knn.symmetrize_edges, releases=(records.DirectedEdges.stage,))
+        yield _stage(job, records.BackgroundStrength, partition_trees.compute_background)
+    yield _stage(job, records.PartTree, partition_trees.fit_part)
     if job.has_edges:
-        yield make_stage(CoarseEdges, coarsen_edges)
-    yield make_stage(TopTree, fit_top_tree)
-    yield make_stage(Degrees, compute_degrees)
-    yield make_stage(FinishedTree, assemble_tree)
+        yield _stage(job, records.CoarseEdges, top_tree.coarsen_edges)
+    yield _stage(job, records.TopTree, top_tree.fit_top_tree)
+    yield _stage(job, records.Degrees, assembly.compute_degrees)
+    yield _stage(job, records.FinishedTree, assembly.assemble_tree)
 
 
-def _round_stages(job: Job, number: int) -> Iterator[Stage]:
-    """Yield the stages of a round: rows to parts, then nearest neighbours within and across parts."""
-    last = _names(number - 1, ShuffledRows, Leaves, Candidates, Neighbors)
-    form = form_parts if number == 0 else partial(count_moves, round_number=number)
-    yield _repeated(job, number, Partition, form)
-    shuffle = partial(shuffle_rows, round_number=number)
-    yield _repeated(job, number, ShuffledRows, shuffle, releases=last if number else (Assignment.stage,))
-    yield _repeated(job, number, Leaves, partial(gather_leaves, round_number=number))
-    if job.has_edges:
-        yield _repeated(job, number, Candidates, partial(search_candidates, round_number=number))
-        yield _repeated(job, number, Neighbors, partial(merge_candidates, round_number=number))
-
-
-def _repeated(
-    job: Job, number: int, record: type[Record], task: Callable[[Job, int], Record], releases: tuple[str, ...] = ()
+def _stage(
+    job: Job,
+    record: type[records.Record],
+    task: Callable[..., records.Record],
+    number: int | None = None,
+    releases: tuple[str, ...] = (),
 ) -> Stage:
-    """Return a stage of a round."""
-    rounds = f", round {number + 1} of {job.n_rounds + 1}" if job.n_rounds else ""
-    return Stage(record, task, job.stage_name(record, number), f"{STAGES[record].title}{rounds}", number, releases)
+    """Return a stage, or that of a round, whose number its tasks take too."""
+    rounds = f", round {number + 1} of {job.n_rounds + 1}" if number is not None and job.n_rounds else ""
+    task = task if number is None else partial(task, round_number=number)
+    return Stage(record, task, job.stage_name(record, number), f"{record.title}{rounds}", number, releases)
 
 
-def _names(round_number: int, *records: type[Record]) -> tuple[str, ...]:
+def _names(round_number: int, *records: type[records.Record]) -> tuple[str, ...]:
     return tuple(f"{record.stage}-{round_number}" for record in records)
 
 
@@ -183,11 +107,11 @@ class Executor(Protocol):
 
 
 def run_task(job: Job, stage: Stage, number: int) -> None:
-    """Write one shard; if it is there, check that it is of this job where that is in doubt."""
+    """Write one shard, if it is not in the store; that its statistics are of the same rows is checked."""
     if not job.store.has(stage.name, number):
         job.store.write(stage.name, number, stage.task(job, number).to_arrays())
-    elif stage.check is not None:
-        stage.check(job, number)
+    elif stage.record is records.Statistics:
+        sample.require_same_rows(job, number)
 
 
 def make_thread_executor(n_jobs: int | None, report: Listener = lambda stage, done, count: None) -> Executor:
@@ -208,9 +132,11 @@ def make_thread_executor(n_jobs: int | None, report: Listener = lambda stage, do
 
 def run_stages(job: Job, execute: Executor, *more: Stage) -> None:
     """Run all stages in order, then ``more``; results are in the store of the job, which is open."""
-    for stage in (*stages(job), *more):
+    planned = (*stages(job), *more)
+    for position, stage in enumerate(planned, 1):
         if job.store.is_released(stage.name):
             continue
-        execute(partial(run_task, job, stage), stage.count(job), stage)
+        titled = replace(stage, title=f"stage {position} of {len(planned)}: {stage.title}")
+        execute(partial(run_task, job, stage), stage.count(job), titled)
         for name in stage.releases:
             job.store.release(name)

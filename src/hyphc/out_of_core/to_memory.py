@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from .._runtime.arrays import Ints
 from .._runtime.validation import require_memory
-from ..similarity import Background, Blend, Graph, Similarity
+from ..similarity import Blend, Similarity
 from ..similarity.metrics import Cosine
 from ..similarity.neighbor_metrics import Auto, ScaledRows, repeat_leaves
 from .job import Job
-from .partition_trees import load_background
+from .partition import sum_leaves
+from .partition_trees import build_similarity
 from .records import Leaves, PartGraph
 from .sample import load_sample
 
@@ -21,42 +23,26 @@ def load_similarity(job: Job) -> Similarity:
     require_memory(40.0 * n * d, f"A model of {n} rows in memory", "stay with the one fitted out of core")
     if not job.has_edges:
         return Cosine().similarity(job.source.read(0, n))
-    first, group = [], np.empty(n, dtype=np.int64)
-    made, rows, sizes = 0, [], []
-    for leaves in job.shards(Leaves, job.n_parts()):
-        group[leaves.ids] = made + leaves.leaf
-        first.append(made)
-        rows.append(leaves.rows.astype(np.float64))
-        sizes.append(np.array(leaves.sizes))
-        made += len(sizes[-1])
-    return _blend(job, np.concatenate(rows), np.concatenate(sizes), _load_graph(job, np.array(first), made), group)
+    shards = list(job.shards(Leaves, job.n_parts()))
+    sizes = np.concatenate([leaves.sizes for leaves in shards])
+    first = np.cumsum([0, *(len(leaves.sizes) for leaves in shards)])
+    rows, group = np.concatenate([leaves.rows for leaves in shards]).astype(np.float64), np.empty(n, dtype=np.int64)
+    for start, leaves in zip(first.tolist(), shards, strict=False):
+        group[leaves.ids] = start + leaves.leaf
+    blend = build_similarity(job, *sum_leaves(rows, sizes), sizes, _load_graph(job, first))
+    assert isinstance(blend, Blend)
+    settings = job.settings
+    blend.metric = Auto(settings.n_neighbors, settings.edge_weights, settings.scale, settings.background)
+    blend.source = ScaledRows(load_sample(job).columns, None, rows)
+    return repeat_leaves(blend, group, np.ones(n))
 
 
-def _load_graph(job: Job, first: np.ndarray[tuple[int], np.dtype[np.int64]], n: int) -> sp.csr_array[np.float64]:
+def _load_graph(job: Job, first: Ints) -> sp.csr_array[np.float64]:
+    """Return the graph of all leaves; ``first`` is the number of the first leaf of each part, and that of all leaves."""
     ends = []
     for part, shard in enumerate(job.shards(PartGraph, job.n_parts())):
         own = np.repeat(np.arange(len(shard.indptr) - 1), np.diff(shard.indptr))
         ends.append((first[part] + own, first[part] + shard.indices, shard.data))
         ends.append((first[part] + shard.leaf, first[shard.other_part] + shard.other_leaf, shard.weight))
     i, j, weight = (np.concatenate(values) for values in zip(*ends, strict=True))
-    return sp.csr_array((weight, (i, j)), shape=(n, n))
-
-
-def _blend(
-    job: Job,
-    rows: np.ndarray[tuple[int, int], np.dtype[np.float64]],
-    sizes: np.ndarray[tuple[int], np.dtype[np.float64]],
-    graph: sp.csr_array[np.float64],
-    group: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> Blend:
-    """Return the blend of all rows; leaves are in the order of the parts."""
-    settings, strength = job.settings, load_background(job)
-    assert strength is not None
-    squares = np.einsum("ij,ij->i", rows, rows) * sizes
-    background = Background(
-        rows * sizes[:, None], slope=strength.slope, level=strength.level, squares=squares, sizes=sizes
-    )
-    blend = Blend(Graph(graph, sizes=sizes), background)
-    blend.metric = Auto(settings.n_neighbors, settings.edge_weights, settings.scale, settings.background)
-    blend.source = ScaledRows(load_sample(job).columns, None, rows)
-    return repeat_leaves(blend, group, np.ones(len(group)))
+    return sp.csr_array((weight, (i, j)), shape=(first[-1], first[-1]))

@@ -17,7 +17,7 @@ from ..scores.costs import splits
 from ..similarity import Similarity
 from ..tree import Tree
 from .job import Job
-from .partition_trees import build_similarity, load_background
+from .partition_trees import build_similarity
 from .records import CoarseEdges, PartGraph, PartTree, TopTree
 from .search_settings import refine_coarse_levels, refine_tree, search_tree
 
@@ -28,28 +28,22 @@ def coarsen_edges(job: Job, part: int) -> CoarseEdges:
     inner = sp.csr_array((graph.data, graph.indices, graph.indptr), shape=(len(own), len(own))).tocoo()
     once = inner.row < inner.col
     edges = [_sum_edges(own[inner.row[once]], own[inner.col[once]], inner.data[once])]
-    parts = [np.full(len(edges[0].weight), part)]
-    for other in np.unique(graph.other_part[graph.other_part > part]).tolist():
+    others = np.unique(graph.other_part[graph.other_part > part]).tolist()
+    for other in others:
         run = slice(*np.searchsorted(graph.other_part, [other, other + 1]))
         theirs = np.array(job.shard(PartTree, other).frontier)
         edges.append(_sum_edges(own[graph.leaf[run]], theirs[graph.other_leaf[run]], graph.weight[run]))
-        parts.append(np.full(len(edges[-1].weight), other))
     subtree, other_subtree, weight = (np.concatenate(values) for values in zip(*edges, strict=True))
-    return CoarseEdges(subtree=subtree, other_part=np.concatenate(parts), other_subtree=other_subtree, weight=weight)
+    other_part = np.repeat([part, *others], [len(ends) for ends, _, _ in edges])
+    return CoarseEdges(subtree=subtree, other_part=other_part, other_subtree=other_subtree, weight=weight)
 
 
-class _Edges(NamedTuple):
-    one: Ints
-    other: Ints
-    weight: Floats
-
-
-def _sum_edges(one: Ints, other: Ints, weight: Floats) -> _Edges:
-    """Return the edges with those of the same two ends summed."""
+def _sum_edges(one: Ints, other: Ints, weight: Floats) -> tuple[Ints, Ints, Floats]:
+    """Return the ends and weights of edges, with those of the same two ends summed."""
     if len(one) == 0:
-        return _Edges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     summed = sp.csr_array(sp.coo_array((weight, (one, other)))).tocoo()
-    return _Edges(summed.row.astype(np.int64), summed.col.astype(np.int64), summed.data)
+    return summed.row.astype(np.int64), summed.col.astype(np.int64), summed.data
 
 
 class Frontier(NamedTuple):
@@ -63,14 +57,12 @@ class Frontier(NamedTuple):
 def load_frontier(job: Job) -> Frontier:
     """Return the frontier subtrees of all parts with their exact similarities."""
     shards = list(job.shards(PartTree, job.n_parts()))
-    sums, squares = (
-        np.concatenate([shard.sums for shard in shards]),
-        np.concatenate([shard.squares for shard in shards]),
+    sums, squares, sizes = (
+        np.concatenate([getattr(shard, name) for shard in shards]) for name in ("sums", "squares", "sizes")
     )
-    sizes, counts = np.concatenate([shard.sizes for shard in shards]), [len(shard.sizes) for shard in shards]
+    counts = [len(shard.sizes) for shard in shards]
     starts = np.append(0, np.cumsum(counts))
-    graph = _load_graph(job, starts) if job.has_edges else None
-    similarity = build_similarity(sums, squares, sizes, graph, load_background(job))
+    similarity = build_similarity(job, sums, squares, sizes, _load_graph(job, starts) if job.has_edges else None)
     return Frontier(similarity, np.repeat(np.arange(len(counts)), counts), starts)
 
 

@@ -22,7 +22,7 @@ from benchmarks.harness.sources import ROOT
 from benchmarks.harness.store import Result, Store
 from benchmarks.harness.task import MINUTE, Record, Task
 
-SOURCES = ("_runtime", "io", "tree", "out_of_core/row_sources.py")
+SOURCES = ("_runtime", "io", "tree", "out_of_core/row_sources.py", "out_of_core/array_sources.py")
 SEED = 20
 INPUTS = {"mutated": 40_000, "guided": 10_000}
 _TOTALS = re.compile(r"(\d+) inputs, (\d+) refused, slowest ([\d.]+) s")

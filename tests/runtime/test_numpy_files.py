@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hyphc._runtime.mmap_cache import MAX_READ, open_npy
+from hyphc._runtime.numpy_files import MAX_READ, open_npy
 from numpy.testing import assert_array_equal
 
 ARRAYS = {
