@@ -163,7 +163,9 @@ def draw(
     for legend in legends[:-1]:
         legend.remove()
     for legend in legends:
-        legend.set_title("cluster" if look.labels is None else printable([look.label_name], None)[0][0].replace("$", r"\$"))
+        legend.set_title(
+            "cluster" if look.labels is None else printable([look.label_name], None)[0][0].replace("$", r"\$")
+        )
     (shown,), style = printable([look.title], None)
     figure.suptitle(shown, **style)
     save_figure(figure, path)
