@@ -331,8 +331,7 @@ def test_wide_features_start_from_bisecting_and_never_end_above_it(monkeypatch):
 
 
 @pytest.mark.parametrize("settings", [{"metric": "euclidean", "n_neighbors": 5}, {"metric": "auto"}], ids=str)
-def test_large_graphs_and_blends_start_from_agglomeration_and_never_end_above_it(settings, monkeypatch):
-    monkeypatch.setattr("hyphc.search.search_context.LARGE_GRAPH", 50)
+def test_graphs_and_blends_start_from_agglomeration_and_never_end_above_it(settings):
     graph = as_similarity(X, **settings)
     stages: list[str] = []
     model = HypHC(random_state=0, callback=lambda progress: stages.append(progress.stage)).fit(graph)

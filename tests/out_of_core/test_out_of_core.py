@@ -145,7 +145,7 @@ def test_neighbours_of_neighbours_find_what_was_missed_in_other_parts(tmp_path, 
     truth = np.argsort(distances, axis=1)[:, :10]
     found = [np.mean([len(near[row] & set(truth[row])) / 10 for row in near]) for near in (before, after)]
     assert found[0] < 0.8  # there was something to find
-    assert found[1] > found[0] + 0.1
+    assert found[1] > found[0] + 0.05
     for row in range(800):
         was, now = (np.sort(distances[row, sorted(near[row])]) for near in (before, after))
         assert len(now) == 10

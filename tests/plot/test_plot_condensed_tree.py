@@ -223,6 +223,7 @@ def test_models_trees_linkage_matrices_and_condensed_trees_are_drawn_alike(model
         assert_allclose(
             np.sort([area(path.vertices) for path in polygons(picture).get_paths()]),
             np.sort([area(path.vertices) for path in first.get_paths()]),
+            atol=1e-9,
         )
 
 

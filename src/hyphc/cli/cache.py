@@ -3,45 +3,48 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numba.core.caching
-import numba.misc.appdirs
-
+from .. import _kernels
 from .outputs import human_size
 
-NUMBA: Any = numba  # its functions have no types
-PACKAGE = Path(__file__).absolute().parents[1]  # links are not resolved: numba names folders after the path of import
 SUFFIXES = (".nbi", ".nbc")  # numba's index of a function, and its machine code
 
 
 def run_clear_cache(arguments: argparse.Namespace) -> None:
     """Remove the compiled kernels of the package, and print how many files and bytes were removed from where."""
-    removed = {place: _remove(folders) for place, folders in cache_folders(PACKAGE).items()}
-    for place, (n_files, size) in removed.items():
-        if n_files:
-            print(f"removed {n_files} file{'s' * (n_files > 1)} ({human_size(size)}) from {place}")
-    if not any(n_files for n_files, _ in removed.values()):
-        print(f"no compiled kernels in {', '.join(map(str, removed))}")
+    folders = sorted(set(cache_folders()))
+    removed = {folder: _remove(folder) for folder in folders if folder.is_dir()}
+    n_files, size = (sum(counts) for counts in zip((0, 0), *removed.values(), strict=True))
+    if n_files:
+        print(f"removed {n_files} file{'s' * (n_files > 1)} ({human_size(size)}) from {_common(folders)}")
+    else:
+        print(f"no compiled kernels in {_common(folders)}")
 
 
-def cache_folders(package: Path) -> dict[Path, list[Path]]:
-    """Return the places where numba may keep kernels of a package, and the folders of the package in each.
-
-    Places that packages share have a folder for each folder of sources, named after its path.
-    """
-    sources = sorted({path.parent for path in package.rglob("*.py")})
-    shared = [NUMBA.config.CACHE_DIR, NUMBA.misc.appdirs.user_cache_dir("numba", appauthor=False)]
-    subpath = NUMBA.core.caching._CacheLocator.get_suitable_cache_subpath
-    names = [subpath(str(folder / "module.py")) for folder in sources]
-    found = {package: sorted(package.rglob("__pycache__"))}
-    return found | {Path(place): [Path(place, name) for name in names] for place in shared if place}
+def cache_folders() -> Iterator[Path]:
+    """Yield the folder in which numba keeps each kernel: beside its source, or where it may write instead."""
+    for module in pkgutil.walk_packages(_kernels.__path__, f"{_kernels.__name__}."):
+        for function in vars(importlib.import_module(module.name)).values():
+            path = getattr(getattr(function, "stats", None), "cache_path", None)
+            if path is not None:
+                yield Path(path)
 
 
-def _remove(folders: list[Path]) -> tuple[int, int]:
+def _common(folders: list[Path]) -> str:
+    """Return the deepest folder that contains all; without any, words for it."""
+    if not folders:
+        return "any folder: numba can write to none"
+    parents = [folder for folder in (folders[0], *folders[0].parents) if all(f.is_relative_to(folder) for f in folders)]
+    return str(parents[0])
+
+
+def _remove(folder: Path) -> tuple[int, int]:
     """Remove compiled kernels; return the number of files and their bytes."""
-    files = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.suffix in SUFFIXES]
+    files = [path for path in folder.iterdir() if path.suffix in SUFFIXES]
     size = sum(path.stat().st_size for path in files)
     for path in files:
         path.unlink(missing_ok=True)

@@ -58,7 +58,9 @@ def _sweep_small(
 ) -> tuple[Tree, float]:
     """Try subtrees of up to ``SMALL`` leaves, then those re-queued; return the tree, and a scale of gains."""
     ordered, permuted, leaves = renumber_depth_first(tree, similarity)
-    state = limit_trials(build_state(ordered, permuted))
+    state = build_state(ordered, permuted)
+    if similarity.n > BACKGROUND_UP_TO:
+        state = limit_trials(state)
     pool, highest, scale = ScratchPool(state, context.n_jobs, context.stop), similarity.maximum(), cost_scale(state)
     tried = np.arange(2 * similarity.n - 1)
     if is_first:

@@ -25,10 +25,10 @@ STAGES = {
     "similarity": "hyphc.cli.fit:build_similarity",
     "start": "hyphc.fit.run:_make_start",
     "sweeps": "hyphc.search.refine:sweep_tree",
-    "other starts": "hyphc.search.refine:fuse_other_starts",
+    "other starts": "hyphc.search.refine:fuse",
     "ratchet": "hyphc.search.refine:ratchet",
     "iterated": "hyphc.search.refine:run_iterated_search",
-    "flat clusters": "hyphc.estimator:number_of_clusters",
+    "flat clusters": "hyphc.fit.flat_cut:number_of_clusters",
     "certificate": "hyphc.cli.fit:assess",
     "files": "hyphc.cli.fit:write_all",
 }
