@@ -15,7 +15,7 @@ def test_large_trees_are_swept_on_several_levels_by_any_number_of_threads(kind, 
     monkeypatch.setattr("hyphc.search.search_context.LARGE", 40)
     monkeypatch.setattr("hyphc.search.multilevel.SMALL", 4)
     monkeypatch.setattr("hyphc.search.multilevel.ALL_SIZES_UP_TO", 8)
-    monkeypatch.setattr("hyphc.search.multilevel.BACKGROUND_UP_TO", 100)
+    monkeypatch.setattr("hyphc.search.search_context.BACKGROUND_UP_TO", 100)
     similarity = similarity_of_kind(kind, 300, 1)
     found = refine(start, similarity, random_state=0)
     assert np.array_equal(found.children, refine(start, similarity, random_state=0, n_jobs=2).children)

@@ -62,6 +62,11 @@ def graph_agglomeration(similarity: Similarity) -> Tree:
             f"graph_agglomeration merges along edges; got {similarity!r}: pass a sparse matrix through as_similarity, "
             "or as_similarity(X)."
         )
+    return with_similarity_heights(agglomerated_tree(similarity), similarity)
+
+
+def agglomerated_tree(similarity: Similarity) -> Tree:
+    """Return the tree of ``graph_agglomeration`` without heights, for a search to start from."""
     graph = similarity.local_part
     assert isinstance(graph, Graph)
     state = _initial_state(graph)
@@ -75,7 +80,7 @@ def graph_agglomeration(similarity: Similarity) -> Tree:
         children[made:] = nodes[top.children]
     elif len(parts) > 1:
         children[made:] = _smallest_first(parts, graph.n + made)
-    return with_similarity_heights(Tree(children), similarity)
+    return Tree(children)
 
 
 def _join_components(background: Background, component: npt.NDArray[np.int32], leaders: npt.NDArray[np.int64]) -> Tree:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from ..similarity import Similarity
 from ..tree import Tree
-from .agglomerate import graph_agglomeration
+from .agglomerate import agglomerated_tree
 from .bisection import bisecting_kmeans
 from .linkage import average_linkage
 
@@ -24,7 +24,7 @@ def quick_method(similarity: Similarity) -> Quick:
 
 
 def quick_tree(similarity: Similarity, n_jobs: int | None = -1) -> Tree:
-    """A good tree, soon: the start of a search.
+    """Return a good tree that is made quickly, to start a search from; it need not have heights.
 
     Examples
     --------
@@ -35,4 +35,4 @@ def quick_tree(similarity: Similarity, n_jobs: int | None = -1) -> Tree:
     method = quick_method(similarity)
     if method == "bisecting k-means":
         return bisecting_kmeans(similarity, n_jobs=n_jobs)
-    return average_linkage(similarity) if method == "average linkage" else graph_agglomeration(similarity)
+    return average_linkage(similarity) if method == "average linkage" else agglomerated_tree(similarity)

@@ -9,7 +9,7 @@ from .._kernels.search.state import Scratch, State
 from ..similarity import Similarity
 from ..tree import Tree
 from .regions import Region, close_regions, open_regions
-from .search_context import ScratchPool, SearchContext, batches
+from .search_context import ScratchPool, SearchContext, batches, without_background
 from .state import build_state, new_agenda, renumber_depth_first, tree_from_state
 
 TRIALS, LEAST_TRIALS, MOST_TRIALS = 8, 5_000, 30_000  # per leaf, at least, at most
@@ -23,7 +23,7 @@ def run_iterated_search(tree: Tree, similarity: Similarity, context: SearchConte
     Subtrees have at most ``LARGEST_REGION`` leaves. Above those of larger trees, where one perturbation takes time in proportion
     to the leaves, there are no trials.
     """
-    n = similarity.n
+    n, similarity = similarity.n, without_background(similarity)
     trials = int(context.effort * np.clip(TRIALS * n, LEAST_TRIALS, MOST_TRIALS))
     ordered, permuted, leaves = renumber_depth_first(tree, similarity)
     state = build_state(ordered, permuted)

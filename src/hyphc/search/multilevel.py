@@ -13,17 +13,17 @@ from __future__ import annotations
 import numpy as np
 
 from .._kernels.search import tree_passes
+from .._kernels.search.state import BlendState
 from ..baselines.coarsening import coarsen
 from ..scores.costs import dasgupta_cost
 from ..similarity import Similarity
 from ..tree import Tree
-from .search_context import ScratchPool, SearchContext, stored_edges
+from .search_context import ScratchPool, SearchContext, stored_edges, without_background
 from .spr_sweep import limit_trials, sweep_all_sizes, sweep_once, sweep_regions
 from .state import build_state, cost_scale, renumber_depth_first, tree_from_state
 
 SMALL = 32  # maximum leaves of a subtree tried in the full tree; larger ones are tried in the coarse problem
 ALL_SIZES_UP_TO = 2 * SMALL  # leaves of a problem that has no coarse one
-BACKGROUND_UP_TO = 2_000
 # Sweeps of small subtrees before large ones are tried again: one of all, one of those re-queued.
 SWEEPS = 2
 # Rounds end when reading every edge once gains less than this fraction of the cost.
@@ -36,7 +36,7 @@ def sweep_tree(
     """Return the tree after rounds of sweeps, in levels where there are edges. Rounds end when one gains little."""
     if not similarity.has_edges or similarity.n <= ALL_SIZES_UP_TO:
         return sweep_all_sizes(tree, similarity, context, rounds, max_sweeps)
-    fine = similarity if similarity.n <= BACKGROUND_UP_TO else similarity.local_part
+    fine = without_background(similarity)
     n_edges, number, sweeps = stored_edges(similarity), 0, 0.0
     best, cost = tree, dasgupta_cost(tree, similarity)
     while number < rounds and sweeps < max_sweeps and not context.should_stop():
@@ -59,7 +59,7 @@ def _sweep_small(
     """Try subtrees of up to ``SMALL`` leaves, then those re-queued; return the tree, and a scale of gains."""
     ordered, permuted, leaves = renumber_depth_first(tree, similarity)
     state = build_state(ordered, permuted)
-    if similarity.n > BACKGROUND_UP_TO:
+    if not isinstance(state, BlendState):
         state = limit_trials(state)
     pool, highest, scale = ScratchPool(state, context.n_jobs, context.stop), similarity.maximum(), cost_scale(state)
     tried = np.arange(2 * similarity.n - 1)

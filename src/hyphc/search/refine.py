@@ -45,7 +45,7 @@ def refine(
     3. Ratchet: sweeps under perturbed weights of the points, then under the true weights, fused with the best tree.
     4. Iterated local search on the best tree: random moves in one region, local search there, undone if the cost rose.
 
-    With edges, stages 2 to 4 run as long as they end within 300 visits of each edge, or 100 million in all; a visit reads an edge
+    With edges, stages 2 to 4 run as long as they end within 100 visits of each edge, or 100 million in all; a visit reads an edge
     or compares a position. Without edges, problems of more than 50 000 points, or of more than 10 million entries of features,
     are large: moves climb at most 100 levels, sweeps end when the expected gain is below 10⁻⁵ of the cost, and stages 3 and 4
     run only within a time budget.

@@ -21,9 +21,10 @@ from .state import new_scratch
 BATCH = 1_024  # trials between two checks of the deadline
 # Problems without edges that are large, by leaves or by entries of their features, are searched from one tree only.
 LARGE, LARGE_FEATURES = 50_000, 10_000_000
+BACKGROUND_UP_TO = 2_000  # leaves of a problem in which the background of a blend is evaluated
 # With edges, the stages after the first sweeps run as long as they are expected to end within so many visits, for effort 1: a
 # visit reads an edge or compares a position, some 50 nanoseconds. The first is per stored edge, the second in all.
-VISITS_PER_EDGE, LEAST_VISITS = 300, 100_000_000
+VISITS_PER_EDGE, LEAST_VISITS = 100, 100_000_000
 
 
 def is_large(similarity: Similarity) -> bool:
@@ -38,6 +39,11 @@ def later_stages(similarity: Similarity, on_the_clock: bool) -> tuple[str, ...]:
     if is_large(similarity):
         return ("ratchet", "iterated") if on_the_clock else ()
     return ("other starts", "ratchet", "iterated")
+
+
+def without_background(similarity: Similarity) -> Similarity:
+    """Return what subtrees are compared by among all leaves: the edges alone beyond ``BACKGROUND_UP_TO`` leaves."""
+    return similarity if similarity.n <= BACKGROUND_UP_TO else similarity.local_part
 
 
 def stored_edges(similarity: Similarity) -> int:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats, Ints
-from .._runtime.validation import as_floats, require_finite
+from .._runtime.validation import as_floats, require_finite, row_chunks
 from .base import Similarity
 from .group_sums import indicator
 
@@ -85,12 +85,19 @@ class Background(Similarity):
     def from_furthest(self) -> float:
         """Return the constant that makes similarities count from the largest possible distance, whatever the level."""
         centre = self.X.sum(axis=0) / self.sizes.sum()
-        means = self.X / self.sizes[:, None]
-        # ‖x − mean‖² summed over the points of a leaf: none of them is further from it than all together
-        scatter = self.squares - np.einsum("ij,ij->i", self.X, means)
-        scatter[scatter <= ROUNDING * self.squares] = 0.0
-        radius = float((np.linalg.norm(means - centre, axis=1) + np.sqrt(scatter)).max())
+        chunks = row_chunks(self.n, 8.0 * (self.n_columns + 1))
+        radius = max(float(self._reaches(chunk, centre).max()) for chunk in chunks)
         return self.slope * ((2 * radius) ** 2 - self.level)
+
+    def _reaches(self, chunk: slice, centre: Floats) -> Floats:
+        """Return bounds on the distance of the points of each leaf from the centre."""
+        rows, squares = self.X[chunk], self.squares[chunk]
+        means = rows / self.sizes[chunk, None]
+        # ‖x − mean‖² summed over the points of a leaf: none of them is further from it than all together
+        scatter = squares - np.einsum("ij,ij->i", rows, means)
+        scatter[scatter <= ROUNDING * squares] = 0.0
+        means -= centre
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", means, means)) + np.sqrt(scatter))
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
