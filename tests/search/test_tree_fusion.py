@@ -172,6 +172,6 @@ def test_an_effort_that_is_none_is_named(effort):
 def test_a_poor_start_is_replaced_by_one_of_the_search_itself(kind):
     similarity = similarity_of_kind(kind, 80, 2)
     tree = random_tree(80, 0)
-    starts = starts_of(tree, similarity, a_run(tree, similarity))
+    starts = starts_of(tree, similarity, 1)
     assert len(starts) == 2
     assert dasgupta_cost(starts[1], similarity) < dasgupta_cost(tree, similarity)

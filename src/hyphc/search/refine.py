@@ -38,14 +38,14 @@ def refine(
     """Return a tree of lower Dasgupta cost, never worse than the one given.
 
     1. Sweeps: each subtree is pruned and regrafted where the cost is least, until little is gained. With edges, small subtrees
-       are tried among all leaves and larger ones in a coarse problem, and the more promising of two starts comes first: the tree
-       given, or the one whose upper part is bisected along edges.
-    2. Other starts: the other of the two, or a quickly built tree, improved by sweeps and fused with the tree: for each cluster
-       that both trees contain, the cheaper arrangement is used.
+       are tried among all leaves and larger ones in a coarse problem, and sweeps begin from the tree given with its upper part
+       bisected along edges.
+    2. Other starts: the tree as it was given, or a quickly built one, improved by sweeps and fused with the best: for each
+       cluster that both trees contain, the cheaper arrangement is used.
     3. Ratchet: sweeps under perturbed weights of the points, then under the true weights, fused with the best tree.
     4. Iterated local search on the best tree: random moves in one region, local search there, undone if the cost rose.
 
-    With edges, stages 2 to 4 run as long as they end within 100 visits of each edge, or 100 million in all; a visit reads an edge
+    With edges, stages 2 to 4 run as long as they end within 100 visits of each edge, or 120 million in all; a visit reads an edge
     or compares a position. Without edges, problems of more than 50 000 points, or of more than 10 million entries of features,
     are large: moves climb at most 100 levels, sweeps end when the expected gain is below 10⁻⁵ of the cost, and stages 3 and 4
     run only within a time budget.
@@ -105,7 +105,7 @@ def refine_stage(
     if tree.n_leaves < 3 or max_sweeps == 0 or context.should_stop():
         return tree
     has_one_start = max_sweeps is not None or is_large(similarity)
-    starts = [tree] if has_one_start else starts_of(tree, similarity, context, is_quick)
+    starts = [tree] if has_one_start else starts_of(tree, similarity, n_jobs, is_quick)
     done = _Done()
     with context.checkpoints.scope("search") as scope:
         if scope.saved:

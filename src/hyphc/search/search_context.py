@@ -24,7 +24,7 @@ LARGE, LARGE_FEATURES = 50_000, 10_000_000
 BACKGROUND_UP_TO = 2_000  # leaves of a problem in which the background of a blend is evaluated
 # With edges, the stages after the first sweeps run as long as they are expected to end within so many visits, for effort 1: a
 # visit reads an edge or compares a position, some 50 nanoseconds. The first is per stored edge, the second in all.
-VISITS_PER_EDGE, LEAST_VISITS = 100, 100_000_000
+VISITS_PER_EDGE, LEAST_VISITS = 100, 120_000_000
 
 
 def is_large(similarity: Similarity) -> bool:
