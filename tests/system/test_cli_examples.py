@@ -23,8 +23,8 @@ def run(tmp_path_factory) -> Run:
 
 @pytest.fixture(autouse=True)
 def _keep_kernels(tmp_path, monkeypatch):
-    """``hyphc clear-cache`` finds an empty package, so that the other tests need not compile again."""
-    monkeypatch.setattr(cache, "PACKAGE", tmp_path)
+    """``hyphc clear-cache`` finds an empty folder, so that the other tests need not compile again."""
+    monkeypatch.setattr(cache, "cache_folders", lambda: iter([tmp_path]))
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_killed_fit_of_a_large_tree_ends_with_the_same_tree(metric, tmp_path, 
     alone = HypHC(**model.get_params()).fit(ROWS)
     with every_state_written(monkeypatch) as held:
         HypHC(3, metric=metric, random_state=0, checkpoint=tmp_path / "whole").fit(ROWS)
-    assert any(".pass." in name for state in held for name in state)
+    assert any(".search." in name for state in held for name in state)
     for after in range(1, len(held) + 1):
         assert_same_fit(killed_and_resumed(model, ROWS, tmp_path / "killed", after, monkeypatch), alone)
 
@@ -143,7 +143,7 @@ def damage(path, how: str) -> None:
 @pytest.mark.parametrize("how", ["flipped", "half", "empty", "gone"])
 @pytest.mark.parametrize("file", ["json", "npy"])
 def test_a_damaged_state_is_found_and_the_one_before_used(how, file, tmp_path, monkeypatch):
-    with every_state_written(monkeypatch, limit=12), pytest.raises(Killed):
+    with every_state_written(monkeypatch, limit=6), pytest.raises(Killed):
         HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     last, before = sorted((tmp_path / "state").glob("*.json"))[::-1]
     damage(sorted((tmp_path / "state").glob(f"{last.stem}*.{file}"))[-1], how)
@@ -155,7 +155,7 @@ def test_a_damaged_state_is_found_and_the_one_before_used(how, file, tmp_path, m
 
 
 def test_where_nothing_is_whole_the_fit_begins_anew_and_says_so(tmp_path, monkeypatch):
-    with every_state_written(monkeypatch, limit=12), pytest.raises(Killed):
+    with every_state_written(monkeypatch, limit=6), pytest.raises(Killed):
         HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     for path in (tmp_path / "state").glob("*.npy"):
         damage(path, "half")

@@ -129,7 +129,7 @@ def refine_stage(
 class _Done:
     """Stages that are done."""
 
-    starts: int = 0  # that were swept
+    starts: int = 0  # that were improved by sweeps
     ratchets: int = 0
     iterated: int = 0
     sweep_visits: int = 0  # of the first start

@@ -18,7 +18,7 @@ GROUP = 8  # leaves of a group that is not bisected
 
 
 def starts_of(tree: Tree, similarity: Similarity, n_jobs: int | None, is_quick: bool = False) -> list[Tree]:
-    """Return the trees to start from, in the order in which they are swept.
+    """Return the trees to start from, in the order in which sweeps improve them.
 
     Without edges these are the tree given, and the quick tree if that is cheaper. With edges they are the bisected variant of the
     cheaper of the two, and that tree itself. ``is_quick`` says that the tree given is the quick tree, or cheaper.
