@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hyphc._runtime.numpy_files import MAX_READ, open_npy
+from hyphc.out_of_core.array_sources import NpyRows
 from numpy.testing import assert_array_equal
 
 ARRAYS = {
@@ -58,3 +64,26 @@ def test_objects_are_refused(tmp_path):
     np.save(tmp_path / "array.npy", np.array([{}]), allow_pickle=True)
     with pytest.raises(ValueError, match="objects"):
         open_npy(str(tmp_path / "array.npy"))
+
+
+@pytest.mark.parametrize("read", [open_npy, lambda path: NpyRows(path).open()], ids=["shard", "rows"])
+def test_one_thread_at_a_time_parses_a_header(read, tmp_path, monkeypatch):
+    # CPython before 3.13 raises SystemError now and then when threads build syntax trees at the same time
+    inside, most, parse = [], [], ast.literal_eval
+
+    def watched(text):
+        inside.append(threading.get_ident())
+        most.append(len(inside))
+        time.sleep(0.005)
+        inside.remove(threading.get_ident())
+        return parse(text)
+
+    monkeypatch.setattr(ast, "literal_eval", watched)
+    paths = [str(tmp_path / f"{i}.npy") for i in range(12)]
+    for i, path in enumerate(paths):
+        np.save(path, np.full((2, 3), i))
+    with ThreadPoolExecutor(4) as threads:
+        arrays = list(threads.map(read, paths))
+    assert [array[0, 0] for array in arrays] == list(range(12))
+    assert len(most) == 12
+    assert max(most) == 1

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from io import FileIO
+from threading import Lock
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
@@ -18,6 +19,10 @@ from .atomic_write import MAX_RATIO, max_unpacked_bytes
 
 MAX_READ = 1 << 16  # bytes: smaller files are read, since a memory map costs more than it saves
 CACHE_SIZE = 1 << 14  # files whose layouts are remembered
+
+# NumPy parses headers with ``ast``, which counts its depth for all threads together before Python 3.13 (python/cpython#106905):
+# threads that parse at the same time can raise SystemError.
+HEADER_LOCK = Lock()
 
 
 @contextmanager
@@ -76,5 +81,6 @@ def open_npy(path: str) -> npt.NDArray[Any]:
 @lru_cache(maxsize=CACHE_SIZE)
 def _layout(path: str, written: int, size: int) -> _NpyLayout:
     """Return the layout of a file that was written at this time; NumPy reads and checks the header."""
-    array = np.lib.format.open_memmap(path, mode="r")
+    with HEADER_LOCK:
+        array = np.lib.format.open_memmap(path, mode="r")
     return _NpyLayout(array.shape, array.dtype, array.offset, array.strides)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._runtime.lazy_import import require_package
-from .._runtime.numpy_files import damage_as_value_error
+from .._runtime.numpy_files import HEADER_LOCK, damage_as_value_error
 from .._runtime.storage import filesystem_of
 from .._runtime.validation import as_floats
 
@@ -89,7 +89,7 @@ class NpyRows(FileRows):
     """A two-dimensional array in an NPY file."""
 
     def open(self) -> Any:
-        with _naming_damage(self.path):
+        with _naming_damage(self.path), HEADER_LOCK:
             array = np.load(self.path, mmap_mode="r", allow_pickle=False)
         return array if isinstance(array, np.ndarray) else np.empty(0, dtype=object)  # an NPZ archive
 
@@ -109,7 +109,7 @@ class FetchedNpyRows(FileRows):
     def open(self) -> Any:
         filesystem, path = filesystem_of(self.path)
         file = io.BytesIO(filesystem.cat_file(path, 0, HEADER_BYTES))
-        with _naming_damage(self.path):
+        with _naming_damage(self.path), HEADER_LOCK:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, by_columns, dtype = read(file)
