@@ -515,12 +515,12 @@ def spirals(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.vstack(arms), np.repeat(np.arange(3), n)
 
 
-def test_few_rows_along_curves_have_eight_neighbours_unless_others_are_asked_for():
+def test_few_rows_along_curves_have_six_neighbours_unless_others_are_asked_for():
     X, arms = spirals(104)
     model = fitted(X, n_clusters=3)
-    assert model.similarity_.source.n_neighbors == 8
+    assert model.similarity_.source.n_neighbors == 6
     assert adjusted_rand_score(arms, model.labels_) == 1.0
-    assert "8 neighbours of each row, since rows lie along curves" in model.plan_.rows
+    assert "6 neighbours of each row, since rows lie along curves" in model.plan_.rows
     for other in (fitted(X, n_clusters=3, n_neighbors=15), fitted(spirals(200)[0]), fitted(X[:, :1])):
         assert other.similarity_.source.n_neighbors == 15
         assert "curves" not in other.plan_.rows

@@ -8,9 +8,11 @@ import numpy as np
 
 from .._runtime.arrays import Floats
 
-# Few points along thin curves, as arms of a spiral, have neighbours beyond the eighth on the next arm. Curves have less than this
-# dimension within eight neighbours; with more rows fifteen neighbours stay on the arm, and bridge gaps in it.
-CURVE_NEIGHBORS, CURVE_DIMENSION, CURVE_ROWS = 8, 1.25, 500
+# Among few points along thin curves, as arms of a spiral, far neighbours lie on the next arm: the dimension is low within 8
+# neighbours and rises within 15. The more it rises (factor, neighbours of each row), the fewer neighbours are on the same arm.
+# Where it does not rise, 15 bridge gaps in an arm.
+NEAR_NEIGHBORS, CURVE_DIMENSION, CURVE_ROWS = 8, 1.4, 500
+RISES = ((1.15, 6), (1.07, 8))
 # Distances below this fraction of the median distance to the k-th neighbour are ties, and are left out of dimension and density.
 TIED = 1e-6
 
@@ -36,11 +38,18 @@ def estimate_local_density(distances: Floats) -> LocalDensity | None:
     return LocalDensity(-dimension * np.log(np.maximum(furthest, tied)), dimension)
 
 
-def lies_along_curves(distances: Floats) -> bool:
-    """Return whether few rows lie along thin curves, by the growth of the distances to their nearest neighbours, (n, k)."""
-    if not CURVE_NEIGHBORS < len(distances) <= CURVE_ROWS or distances.shape[1] < CURVE_NEIGHBORS:
-        return False
-    return _dimension(distances[:, :CURVE_NEIGHBORS], TIED * float(np.median(distances[:, -1]))) < CURVE_DIMENSION
+def neighbors_along_curves(distances: Floats) -> int | None:
+    """Return the neighbours of each row if few rows lie along thin curves that further neighbours leave, otherwise None.
+
+    Distances, (n, k), are those of the k nearest neighbours, nearest first.
+    """
+    n, k = distances.shape
+    if not NEAR_NEIGHBORS < k < n <= CURVE_ROWS:
+        return None
+    tied = TIED * float(np.median(distances[:, -1]))
+    near = _dimension(distances[:, :NEAR_NEIGHBORS], tied)
+    rise = _dimension(distances, tied) / near
+    return next((m for least, m in RISES if rise > least), None) if near < CURVE_DIMENSION else None
 
 
 def _dimension(distances: Floats, tied: float) -> float:

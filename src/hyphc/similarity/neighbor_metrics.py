@@ -28,7 +28,7 @@ from .inputs.mixed_types import MixedTable, column_shares, mixed_scaling, source
 from .knn.edge_weights import fuzzy_memberships, knn_to_graph, require_edge_weights
 from .knn.other_distances import Distance
 from .knn.search import EXACT_LIMIT, NeighborLists, build_index, find, query_rows, to_seed, warn_of_low_recall
-from .local_density import CURVE_NEIGHBORS, estimate_local_density, lies_along_curves
+from .local_density import estimate_local_density, neighbors_along_curves
 from .metric_base import Metric, Seed, check_weights, check_width, stack_rows
 from .scaling import ColumnScaling, column_scaling, compute_moments, require_scale
 
@@ -175,8 +175,8 @@ class Auto(Metric):
         scaled: ScaledRows = similarity.source
         rows = "sparse rows as they are" if scaled.scaling is None else scaled.scaling.why
         gaps = "" if scaled.scaling is None else describe_missing(scaled.rows)
-        is_fewer = self.n_neighbors is None and scaled.n_neighbors == CURVE_NEIGHBORS
-        curves = f"{CURVE_NEIGHBORS} neighbours of each row, since rows lie along curves" if is_fewer else ""
+        is_fewer = self.n_neighbors is None and scaled.n_neighbors < default_neighbors(scaled.rows.shape[0])
+        curves = f"{scaled.n_neighbors} neighbours of each row, since rows lie along curves" if is_fewer else ""
         return "; ".join(filter(None, [rows, gaps, curves, super().describe(similarity)]))
 
     def warn(self, X: Any) -> None:
@@ -239,9 +239,9 @@ class Auto(Metric):
             return Graph(sp.csr_array((n, n)), sizes=sizes), wanted
         metric = self._neighbors(min(wanted, n - 1), scaled)
         found = metric.find_neighbors(rows)
-        if self.n_neighbors is None and rows.shape[1] > 1 and lies_along_curves(found.distances):
-            wanted, nearest = CURVE_NEIGHBORS, np.s_[:, :CURVE_NEIGHBORS]
-            found = found._replace(neighbours=found.neighbours[nearest], distances=found.distances[nearest])
+        if self.n_neighbors is None and rows.shape[1] > 1:
+            wanted = neighbors_along_curves(found.distances) or wanted
+            found = found._replace(neighbours=found.neighbours[:, :wanted], distances=found.distances[:, :wanted])
         graph = metric.build_graph(rows, found)
         if (sizes == 1).all():
             return graph, wanted
