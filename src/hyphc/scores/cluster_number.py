@@ -17,8 +17,9 @@ crossed by at most √e times the weight that crosses its sides.
 
 Groups that touch in many dimensions leave no such valley: most of their points lie at their border. Where points have rows and
 their local dimension is above ``CURVES_AND_SURFACES`` the sides are also tested for two modes along a line (``bimodality``),
-from the root down as far as splits are significant: below a split that is not, parts have shapes that the search gave them. Along
-a side with most of the points of a split the test goes on. So of unimodal data one or few splits are tested.
+from the root down. Below a split that is not significant the level is that of five standard deviations and less, and only splits
+of few points are tested: parts have shapes there that the search gave them. A side with most of the points of a split is the
+exception. So of unimodal data few splits are tested at the level of the first.
 
 The smaller of both p-values counts. Simulated unimodal shapes gave the constants; the suite ``nulls`` of the benchmarks has them,
 and docs/clusters.md says how often one cluster is found in them. The clusters are those below the splits of the condensed tree
@@ -65,6 +66,10 @@ N_CHUNKS = 16  # of merges, for threads
 # Below this local dimension shapes may be curved so that they have several modes along a line: rings, spirals, rolled-up sheets.
 CURVES_AND_SURFACES = 2.2
 FAR, N_PROBES = 2.5, 50  # gap around a small group in lengths of its edges, and how many of its points are looked at
+# Below a split that is not significant a side has the shape that the search gave it, and need not be convex: there a p-value
+# along a line must be below that of five standard deviations, and with each further such split STRICTER times smaller, since
+# there may be twice as many. Splits of more points than this show a valley in the graph if there is one.
+FIVE_SIGMA, STRICTER, FEW_POINTS = 3e-7, 4.0, 1_200
 MOST_POINTS = 0.9  # a side with this share of a split's points has the shape of the whole
 N_COLUMNS, N_SAMPLED = 50, 5_000  # rows of more columns are tested by principal components, those of a sample
 
@@ -191,26 +196,35 @@ def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
 def _with_lines(tree: Tree, rows: Floats, evidence: Floats, min_size: float | None) -> Floats:
     """Return the evidence, raised where the sides of a split are two modes along a line; tested from the root down.
 
-    A split is tested as long as all splits above it are significant, or it lies in a side of them with nearly all points.
+    Splits below one that is not significant are tested if they have few points, at a stricter level; a side with nearly all
+    points does not count as below it. Splits with a side too small to reach the level are not tested.
     """
     condensed, n = condense(tree, min_size), tree.n_leaves
     raised, points, order = evidence.copy(), tree._points, tree.leaf_order()
-    is_open = {2 * n - 2}  # tops of the groups whose splits are tested
+    failed = {2 * n - 2: 0}  # splits above each group that are not significant
     with single_blas_thread():
         for merge in condensed.splits[::-1].tolist():
-            if int(condensed.cluster[n + merge]) not in is_open:
-                continue
             left, right = tree._children[merge].tolist()
-            if tree._sizes[[left, right]].min() >= FEWEST_ROWS:
+            above = failed[int(condensed.cluster[n + merge])]
+            penalty = _penalty(above)
+            fewest = max(FEWEST_ROWS, (ENOUGH + penalty) / np.log(2))  # with m points in a side p is at least 2^−m
+            is_tested = above == 0 or tree._sizes[n + merge] <= FEW_POINTS
+            if is_tested and tree._sizes[[left, right]].min() >= fewest:
                 leaves = order[tree._first[n + merge] : tree._first[n + merge] + tree._sizes[n + merge]]
                 is_left = np.arange(len(leaves)) < tree._sizes[left]
                 if tree._first[left] > tree._first[right]:
                     is_left = ~(np.arange(len(leaves)) < tree._sizes[right])
                 p = bimodality_p_value(rows[leaves], is_left)
-                raised[merge] = max(evidence[merge], -np.log(max(p, np.finfo(np.float64).tiny)))
+                raised[merge] = max(evidence[merge], -np.log(max(p, np.finfo(np.float64).tiny)) - penalty)
             is_real = raised[merge] > ENOUGH
-            is_open |= {side for side in (left, right) if is_real or points[side] >= MOST_POINTS * points[n + merge]}
+            for side in (left, right):
+                failed[side] = above + (not is_real and points[side] < MOST_POINTS * points[n + merge])
     return raised
+
+
+def _penalty(n_failed: int) -> float:
+    """Return how much more evidence along a line is needed below so many splits that are not significant."""
+    return 0.0 if n_failed == 0 else float(np.log(ALPHA / FIVE_SIGMA) + (n_failed - 1) * np.log(STRICTER))
 
 
 def _without_near_pockets(tree: Tree, graph: Graph, rows: Floats, evidence: Floats) -> Floats:
