@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         split_weights,
         tree_sampling_divergence,
     )
+    from .scores.describe import describe
     from .scores.differences import differences
     from .scores.exact_tree import exact_search, exact_tree
     from .scores.spreading_metrics import spreading_bound
@@ -57,6 +58,7 @@ _HOME = {
     "dasgupta_cost": "scores.costs",
     "decode": "hyperbolic.decode",
     "dendrogram_purity": "scores.costs",
+    "describe": "scores.describe",
     "differences": "scores.differences",
     "embed": "continuous.solver",
     "encode": "hyperbolic.encode",
@@ -104,6 +106,7 @@ __all__ = [
     "datasets",
     "decode",
     "dendrogram_purity",
+    "describe",
     "differences",
     "embed",
     "encode",

@@ -506,3 +506,19 @@ def test_a_fit_in_a_thread_works(tmp_path):
     thread.start()
     thread.join()
     assert codes == [0]
+
+
+def test_texts_name_the_clusters(tmp_path):
+    import numpy as np
+    from hyphc.cli import main
+
+    rng = np.random.default_rng(0)
+    rows = [(10.0 * (i % 2) + rng.normal(), rng.normal(), ("grey owl", "red wine")[i % 2]) for i in range(40)]
+    file = tmp_path / "birds.csv"
+    file.write_text("x,y,about\n" + "".join(f"{x},{y},{text}\n" for x, y, text in rows))
+    assert not main(["fit", str(file), "--texts", "about", "--n-clusters", "2", "--output", str(tmp_path / "out")])
+    lines = (tmp_path / "out" / "clusters.csv").read_text().splitlines()
+    assert "cluster_name" in lines[0]
+    assert "owl" in lines[1]
+    assert "wine" in lines[2]
+    assert "owl" in (tmp_path / "out" / "report.md").read_text()

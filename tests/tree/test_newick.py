@@ -96,3 +96,11 @@ def test_numbers_as_names_are_leaf_numbers_whatever_their_order():
     tree = Tree.from_newick("((2,0),1);")
     assert tree == Tree([[0, 2], [3, 1]])
     assert np.array_equal(tree.cut(n_clusters=2), [0, 1, 0])
+
+
+def test_inner_nodes_are_named_in_newick():
+    tree = Tree([[0, 1], [3, 2]], names=["a", "b", "c"])
+    assert tree.to_newick(branch_lengths=False, node_names=["", "", "", "it's", ""]) == "((a,b)'it''s',c);"
+    assert Tree.from_newick(tree.to_newick(node_names=["", "", "", "owl, bird", "all"])) == tree
+    with pytest.raises(ValueError, match="node_names has 2 entries; pass 5"):
+        tree.to_newick(node_names=["x", "y"])

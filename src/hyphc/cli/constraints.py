@@ -27,9 +27,9 @@ def constraint_columns(arguments: argparse.Namespace) -> dict[str, str]:
 def build_constraints(arguments: argparse.Namespace, points: Points) -> Constraints | None:
     """Return the checked constraints that the options describe, with errors that name rows as the file does; None without any."""
     tree = arguments.constraint_tree
-    if not points.known and tree is None:
+    known = {option: _cells(values) for option, values in points.known.items() if option != "texts"}
+    if not known and tree is None:
         return None
-    known = {option: _cells(values) for option, values in points.known.items()}
     with name_options():
         required = [] if tree is None else _read_required(tree, points)
     constraints = Constraints(

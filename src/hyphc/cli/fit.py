@@ -36,7 +36,7 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     if arguments.scheduler or arguments.workers or arguments.memory:
         run_fit_out_of_core(arguments, folder)
         return None
-    points = read_data(arguments, arguments.file, constraint_columns(arguments))
+    points = read_data(arguments, arguments.file, constraint_columns(arguments) | _text_column(arguments))
     beside = read_annotations(arguments, arguments.file)
     _check_clusters(arguments, points.n)
     known = build_constraints(arguments, points)
@@ -88,6 +88,11 @@ def _write_and_report(fitted: Fitted, assessment: Assessment, folder: Path) -> N
     names = write_all(fitted, assessment, folder)
     print(f"\nwrote {folder}: {', '.join(names)}")
     print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")
+
+
+def _text_column(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the column whose texts name the clusters, if there is one."""
+    return {} if arguments.texts is None else {"texts": arguments.texts}
 
 
 def _check_clusters(arguments: argparse.Namespace, n: int) -> None:

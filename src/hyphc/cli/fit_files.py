@@ -17,13 +17,14 @@ from ..fit.constraints import Constraints
 from ..io import Points, write_tree
 from ..io.h5ad import KEY, write_h5ad
 from ..io.points import numeric_columns
+from ..scores.describe import describe
 from ..similarity import Similarity, standardize
 from ..stability import Resample, Support, support
 from ..tree import Tree
 from . import report
 from .common import auto_parameters, leaf_names
 from .differences import cluster_differences
-from .outputs import format_csv, require_suffix, require_writable_file, staging_folder
+from .outputs import format_csv, print_warning, require_suffix, require_writable_file, staging_folder
 from .pictures import PLOT_REMEDY, Look, as_classes, can_plot, column_label, draw, draw_clustermap, write_explorer
 
 STABLE = 0.8  # transfer support from which on the report calls a cluster stable
@@ -126,7 +127,8 @@ def write_all(fitted: Fitted, assessment: Assessment, folder: Path) -> list[str]
     tree = fitted.tree(assessment.sure)
     with staging_folder(folder) as stage:
         files = _write_trees(stage, tree) + _write_pictures(stage, tree, fitted)
-        files += [_write_clusters(stage / "clusters.csv", points, model, assessment.sure)]
+        named = _cluster_names(fitted, tree)
+        files += [_write_clusters(stage / "clusters.csv", points, model, assessment.sure, named)]
         differ = cluster_differences(tree, points, _cluster_nodes(model).tolist())
         if differ is not None:
             (stage / "differences.csv").write_text(differ.csv(), encoding="utf-8", newline="")
@@ -138,6 +140,7 @@ def write_all(fitted: Fitted, assessment: Assessment, folder: Path) -> list[str]
             f"{report.describe_cluster_number(model)}{report.describe_joined(model)}",
             points.labels,
             differ,
+            named,
         )
         title, command = f"A tree of {points.source}", arguments.command_line
         text = report.markdown_report(title, about, assessment.rows, flat, files, command)
@@ -188,12 +191,28 @@ def _cluster_nodes(model: HypHC) -> Ints:
     return model._clusters_.nodes
 
 
-def _write_clusters(path: Path, points: Points, model: HypHC, sure: Support | None) -> tuple[str, str]:
+def _cluster_names(fitted: Fitted, tree: Tree) -> tuple[str, ...] | None:
+    """Return the names of the flat clusters by the texts of their rows; None without texts, or without words in them."""
+    texts = fitted.points.known.get("texts")
+    if texts is None:
+        return None
+    nodes = _cluster_nodes(fitted.model)
+    try:
+        names = describe(tree, texts=texts, min_size=max(2.0, float(tree.sizes[nodes].min()))).names
+    except ValueError as error:  # the fit is done: its results are written without names
+        print_warning(f"--texts {fitted.arguments.texts}: {error}")
+        return None
+    return tuple(names[node] for node in nodes.tolist())
+
+
+def _write_clusters(
+    path: Path, points: Points, model: HypHC, sure: Support | None, named: tuple[str, ...] | None = None
+) -> tuple[str, str]:
     clusters, support = model.labels_, None
     if sure is not None:
         support = np.append(sure.of_nodes(_cluster_nodes(model)), np.nan)[clusters]  # the last for outliers, −1
     firmness = {"probability": model.probabilities_, "outlier_score": model.outlier_scores_}
-    text = format_csv(clusters, points.names, points.labels, support, points.rows, **firmness)
+    text = format_csv(clusters, points.names, points.labels, support, points.rows, named, **firmness)
     path.write_text(text, encoding="utf-8", newline="")
     about = "" if sure is None else ", how sure that cluster is"
     return path.name, f"the flat cluster of each row, numbered from 0{about}, and how firmly the row belongs to it"

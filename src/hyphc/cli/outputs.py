@@ -159,16 +159,19 @@ def format_csv(
     labels: tuple[str, ...] | None = None,
     support: npt.NDArray[np.float64] | None = None,
     rows: tuple[int, ...] | None = None,
+    cluster_names: tuple[str, ...] | None = None,
     **numbers: npt.NDArray[np.float64],
 ) -> str:
     """Return rows in their original order, numbered from 1, with names, clusters and labels, as CSV.
 
     ``rows`` are their numbers where some were left out. Spreadsheets would compute a name like ``=1+2``: such text gets an
-    apostrophe before it. ``support`` says how sure the cluster of each row is; empty where nothing is known. ``numbers`` are
-    further columns.
+    apostrophe before it. ``support`` says how sure the cluster of each row is; empty where unknown. ``cluster_names`` are
+    those of clusters 0, 1, …; ``numbers`` are further columns.
     """
     called, groups = (None if texts is None else tuple(map(cell, texts)) for texts in (names, labels))
     columns = _columns(clusters, called, rows) | ({} if groups is None else {"label": groups})
+    if cluster_names is not None:  # the last for outliers, −1
+        columns["cluster_name"] = [cell(visible((*cluster_names, "")[k])) for k in clusters.tolist()]
     figures = numbers if support is None else {"support": support, **numbers}
     columns |= {title: _format_number(values) for title, values in figures.items()}
     return write_csv(columns, zip(*columns.values(), strict=True))

@@ -220,6 +220,7 @@ class FlatClusters:
     why: str
     labels: Sequence[str] | None
     differ: ClusterDifferences | None = None
+    names: tuple[str, ...] | None = None
 
 
 def markdown_report(
@@ -247,10 +248,18 @@ def _cluster_table(flat: FlatClusters) -> list[str]:
     """Return sizes, largest first, the most common label of each cluster, and its distinctive features."""
     sizes, descriptions = np.bincount(flat.of[flat.of >= 0]), None if flat.differ is None else flat.differ.describe()
     largest = np.argsort(-sizes, kind="stable")[:_LISTED_CLUSTERS].tolist()
-    titles = ["cluster", "rows", *["mostly"] * bool(flat.labels), *["stands out by"] * (descriptions is not None)]
+    titles = [
+        "cluster",
+        "rows",
+        *["name"] * bool(flat.names),
+        *["mostly"] * bool(flat.labels),
+        *["stands out by"] * (descriptions is not None),
+    ]
     lines = [f"| {' | '.join(titles)} |", "|---:|---:|" + "---|" * (len(titles) - 2)]
     for cluster in largest:
         cells = [str(cluster), str(sizes[cluster])]
+        if flat.names:
+            cells.append(escape_markdown(flat.names[cluster]))
         if flat.labels:
             members = np.flatnonzero(flat.of == cluster).tolist()
             common = Counter(flat.labels[i] for i in members if flat.labels[i]).most_common(1)

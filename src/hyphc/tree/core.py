@@ -317,10 +317,26 @@ class Tree:
         merges, heights, kept_names = newick.numbered_merges(parsed, names)
         return cls(merges, heights, kept_names, support=parsed.support)
 
-    def to_newick(self, names: Sequence[str] | None = None, *, branch_lengths: bool = True) -> str:
-        """Return Newick text; leaves have ``names``, else the tree's names, else numbers, inner nodes their support."""
+    def to_newick(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        branch_lengths: bool = True,
+        node_names: Sequence[str] | None = None,
+    ) -> str:
+        """Return Newick text; leaves have ``names``, else the tree's names, else numbers, inner nodes their support.
+
+        ``node_names`` (2n − 1,), as ``hyphc.describe(...).names``, replace the support of inner nodes; empty ones write nothing.
+
+        Examples
+        --------
+        >>> Tree([[0, 1], [3, 2]]).to_newick(branch_lengths=False, node_names=["", "", "", "old owls", "birds"])
+        "((0,1)'old owls',2)birds;"
+        """
         chosen = subtrees.names_of(self) if names is None else validation.check_names(names, self.n_leaves)
         labels = None if self._support is None else newick.support_labels(self._support)
+        if node_names is not None:
+            labels = newick.name_labels(node_names, self.n_leaves)
         heights = self._heights.tolist() if branch_lengths else None
         return newick.write(self._children.tolist(), heights, chosen, labels)
 

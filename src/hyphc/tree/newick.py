@@ -41,6 +41,13 @@ def support_labels(support: Iterable[float]) -> list[str]:
     return [*labels[:-1], ""] if labels else labels
 
 
+def name_labels(names: Sequence[str], n: int) -> list[str]:
+    """Return the names of the inner nodes as labels, those of the leaves left out."""
+    if len(names) != 2 * n - 1:
+        raise ValueError(f"node_names has {len(names)} entries; pass {2 * n - 1}, one for each node, leaves first.")
+    return [quote(name) if name else "" for name in list(names)[n:]]
+
+
 def write(
     children: list[list[int]], heights: list[float] | None, names: Sequence[str], labels: Sequence[str] | None = None
 ) -> str:
