@@ -60,9 +60,10 @@ METRIC_SETTINGS = ("n_neighbors", "edge_weights", "scale", "background")
 class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Hierarchical clustering that minimises Dasgupta's cost.
 
-    A tree search (subtree prune and regraft, with branch and bound) lowers the cost of a quick first tree. The paper's method, an
-    embedding in the Poincaré disk by gradient descent on a continuous cost, decoded to the best tree on the way, is
-    ``refine=False``, and the start of the search if any of its parameters is given.
+    A tree search (subtree prune and regraft, with branch and bound) lowers the cost of a quick first tree. ``refine=False`` is
+    the continuous stage alone: an embedding in the Poincaré disk by gradient descent on the paper's continuous cost, decoded to
+    the best tree on the way, with our sampling and schedule and any metric. It is also the start of the search if any of its
+    parameters is given. The paper's own protocol is ``HypHC(metric="cosine", preset="paper", refine=False)``.
 
     Parameters
     ----------
@@ -95,6 +96,10 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         to, or have the label −1. ``predict`` always returns a cluster.
     init, n_init, n_components, temperature, max_iter, block_size, max_triplets, spread_penalty
         Of the continuous stage, as in ``embed``. If any is not its default, the search starts from a short such stage.
+    preset : {"paper", "released", "released-zoo", "released-iris", "released-glass"}, optional
+        The paper's protocol, or the settings released with its code, as the continuous stage, see ``embed``. Of its parameters
+        only ``n_init``, ``max_iter``, ``max_triplets`` and ``spread_penalty`` may then be given. The search follows unless
+        ``refine=False``; the paper's similarity is ``metric="cosine"`` of standardised columns.
     constraints : Constraints, optional
         Groups that stay together, points that are kept apart, clusters that the tree must have, an order of the points.
     refine : bool
@@ -192,6 +197,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         block_size: int = 256,
         max_triplets: int | None = None,
         spread_penalty: float = 0.0,
+        preset: str | None = None,
         constraints: Constraints | None = None,
         refine: bool = True,
         effort: float = 1.0,
@@ -222,6 +228,7 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         self.block_size = block_size
         self.max_triplets = max_triplets
         self.spread_penalty = spread_penalty
+        self.preset = preset
         self.constraints = constraints
         self.refine = refine
         self.effort = effort

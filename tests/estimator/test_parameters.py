@@ -100,6 +100,7 @@ OTHER = {
     "block_size": 100,
     "max_triplets": 100,
     "spread_penalty": 0.5,
+    "preset": "paper",
     "constraints": Constraints(),
     "directed": "sum",
     "refine": False,

@@ -30,6 +30,7 @@ DECISIVE = {
     "background": (0.1, 0.2),
     "init": (np.eye(3), np.eye(3)[::-1]),
     "n_init": (1, 2),
+    "preset": (None, "paper"),
     "n_components": (2, 3),
     "temperature": ((0.7, 0.5), (0.7, 0.4)),
     "max_iter": (5, 6),

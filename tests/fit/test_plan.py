@@ -66,7 +66,14 @@ def test_large_problems_without_edges_get_fewer_stages(similarity, start, stages
 
 
 ASKED = [{"init": "random"}, {"init": Tree([[0, 1]])}, {"init": np.zeros((2, 2))}, {"n_init": 2}, {"n_components": 3}]
-ASKED += [{"temperature": 0.3}, {"max_iter": 3}, {"max_triplets": 9}, {"block_size": 99}, {"spread_penalty": 1.0}]
+ASKED += [
+    {"temperature": 0.3},
+    {"max_iter": 3},
+    {"max_triplets": 9},
+    {"block_size": 99},
+    {"spread_penalty": 1.0},
+    {"preset": "paper"},
+]
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)

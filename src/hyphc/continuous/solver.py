@@ -25,7 +25,7 @@ from .edge_descent import descend_on_edges, fits_edge_steps
 from .init import initial_directions
 from .manifolds import Ball, Chart, Circle, Sphere
 from .objective import Map
-from .paper_presets import PROTOCOLS, paper_runs
+from .paper_presets import PROTOCOLS, Protocol, paper_runs
 from .sampling import Edges, Sampler, make_sampler
 
 __all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_stage"]
@@ -44,6 +44,14 @@ WARM_START = 0.7
 MIN_BLOCK = 16
 WHOLE = {"n_init": 1, "n_components": 1, "block_size": 3, "max_iter": 0, "max_triplets": 1}  # with their least values
 
+# Settings that a preset leaves to the caller; it fixes all others.
+WITH_PRESET = ("preset", "n_init", "max_iter", "max_triplets", "spread_penalty", "patience")
+
+
+def is_equal(value: object, default: object) -> bool:
+    """Return whether two settings, numbers, strings, arrays or trees, are equal."""
+    return bool(np.array_equal(np.asarray(value, dtype=object), np.asarray(default, dtype=object)))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EmbedSettings:
@@ -61,7 +69,7 @@ class EmbedSettings:
     max_triplets: int | None = None
     spread_penalty: float = 0.0
     patience: int | None = None
-    preset: Literal["paper", "released"] | None = None
+    preset: str | Protocol | None = None
 
     def __post_init__(self) -> None:
         for name, least in WHOLE.items():
@@ -70,10 +78,25 @@ class EmbedSettings:
                 continue
             if isinstance(value, bool) or value != int(value) or value < least:
                 raise ValueError(f"{name}={value} must be a whole number of at least {least}.")
-        if self.preset is not None and self.preset not in PROTOCOLS:
-            raise ValueError(f"preset={self.preset!r} is unknown; choose None, 'paper' or 'released'.")
+        self._check_preset()
         if not 0.0 <= self.spread_penalty < np.inf:
             raise ValueError(f"spread_penalty={self.spread_penalty} must be a finite number of at least 0.")
+
+    def _check_preset(self) -> None:
+        """Raise for an unknown preset, and for a setting beside it that it fixes."""
+        if self.preset is None:
+            return
+        if not isinstance(self.preset, Protocol) and self.preset not in PROTOCOLS:
+            raise ValueError(f"preset={self.preset!r} is unknown; choose None or one of {tuple(PROTOCOLS)}.")
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name not in WITH_PRESET and not is_equal(value, one.default):
+                raise ValueError(f"{one.name}={value!r} is fixed by preset={self.preset!r}; leave out one of the two.")
+
+    @property
+    def protocol(self) -> Protocol | None:
+        """The steps of the preset."""
+        return PROTOCOLS[self.preset] if isinstance(self.preset, str) else self.preset
 
 
 @dataclass(frozen=True)
@@ -118,7 +141,7 @@ def embed(
     max_triplets: int | None = None,
     spread_penalty: float = 0.0,
     patience: int | None = None,
-    preset: Literal["paper", "released"] | None = None,
+    preset: str | Protocol | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
     random_state: Seed = None,
@@ -158,13 +181,13 @@ def embed(
         λ of the hinge that asks the depths of a triplet's LCAs to differ, relative to the mean similarity.
     patience : int, optional
         Stop after so many iterations without a better decoded tree.
-    preset : {"paper", "released"}, optional
-        The paper's protocol in place of ours: every pair with one random third point in batches of 256, 50 epochs (an iteration
-        is an epoch), normalised points with a learned radius, and the best of three learning rates × three temperatures by
-        decoded cost. "released" are the settings that came with its code, for zoo, iris and glass: 4 to 40 third points a pair
-        and epoch, a wider start, temperatures that are halved on the way; the best of the three. Only ``n_init``, ``max_iter``,
-        ``max_triplets`` (of one setting; pairs are then drawn at random), ``patience``, ``spread_penalty`` and what follows
-        apply.
+    preset : {"paper", "released", "released-zoo", "released-iris", "released-glass"} or Protocol, optional
+        The paper's protocol in place of ours: every pair with one random third point, drawn once, in batches of 256, 50 epochs
+        (an iteration is an epoch), normalised points with a learned scale, and the best of three learning rates × three
+        temperatures by decoded cost. "released" are the settings that came with its code, for zoo, iris and glass: 4 to 40 third
+        points a pair, temperature and learning rate halved on the way; the best of the three, or the one that is named. A
+        ``hyphc.continuous.paper_presets.Protocol`` changes any single step. Only ``n_init``, ``max_iter``, ``max_triplets`` (of
+        one setting; pairs are then drawn at random), ``patience``, ``spread_penalty`` and what follows apply; others raise.
     callback : callable, optional
         Called with a `Progress` after each iteration; returning True ends the call with the best so far.
     verbose : int
@@ -228,14 +251,14 @@ class _EmbedStage:
         n = similarity.n
         self._settings, self._similarity, self._clock, self._mapping = settings, similarity, clock, mapping
         self._penalty = settings.spread_penalty * similarity.total() / max(1, n * (n - 1) // 2)
-        self._protocol = None if settings.preset is None else PROTOCOLS[settings.preset]
+        self._protocol = settings.protocol
         self._generators = _generators(random_state, settings.n_init)
 
     def is_done(self, state: _EmbedState) -> bool:
         return state.n_init >= self._settings.n_init
 
     def step(self, state: _EmbedState) -> None:
-        n_runs = 1 if self._protocol is None else self._protocol.n_runs
+        n_runs = 1 if self._protocol is None else len(self._protocol.settings)
         best, counts = DescentRun(state.cost, state.embedding), (n_runs * self._settings.n_init, n_runs * state.n_init)
         watch = Monitor(self._similarity, self._clock, self._settings.patience, *counts, best)
         for run in self._run(watch, self._generators[state.n_init]):

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._runtime.memory import n_bytes
 from .._runtime.validation import check_effort, require_choice
+from ..continuous.paper_presets import PROTOCOLS
 from ..similarity.knn.edge_weights import require_edge_weights
 from ..similarity.metrics import METRICS, choices
 from ..similarity.scaling import require_scale
@@ -114,6 +115,7 @@ CHECKS: dict[str, Check] = {
     "block_size": _whole(3),
     "max_triplets": _optional(_whole(1)),
     "spread_penalty": _not_negative,
+    "preset": _optional(lambda name, value: require_choice(name, value, tuple(PROTOCOLS))),
     "constraints": _optional(
         _require(lambda value: isinstance(value, Constraints), "is no hyphc.Constraints; make one of what is known")
     ),

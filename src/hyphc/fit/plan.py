@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
-
-import numpy as np
-import numpy.typing as npt
+from typing import Literal
 
 from ..baselines.first_tree import Quick, quick_method
-from ..continuous.solver import EmbedSettings
+from ..continuous.solver import EmbedSettings, is_equal
 from ..search import search_context as search
 from ..similarity import Similarity
 
@@ -137,18 +134,12 @@ def plan_fit(
 
 def asks_for_continuous_stage(settings: EmbedSettings) -> bool:
     """Return whether any setting is not its default. Without one, the search alone reaches the same cost sooner."""
-    given = ((getattr(settings, field.name), field.default) for field in fields(settings))
-    return not all(np.array_equal(_any(value), _any(default)) for value, default in given)
-
-
-def _any(value: Any) -> npt.NDArray[Any]:
-    """Return a number, string, array or tree as an array, so that they can be compared."""
-    return np.asarray(value, dtype=object)
+    return not all(is_equal(getattr(settings, field.name), field.default) for field in fields(settings))
 
 
 def _before_search(settings: EmbedSettings, similarity: Similarity) -> EmbedSettings:
-    """Return the settings with the budgets of a stage that is followed by a search."""
-    if settings.max_triplets is not None:
+    """Return the settings with the budgets of a stage that is followed by a search; a preset has its own."""
+    if settings.max_triplets is not None or settings.preset is not None:
         return settings
     steps = STEPS_BEFORE_SEARCH if similarity.is_sparse else None
     max_iter = steps if settings.max_iter is None else settings.max_iter

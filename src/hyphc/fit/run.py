@@ -49,8 +49,8 @@ class FitSettings:
         return cls(EmbedSettings(**embed), refine, effort, parameters["time_budget"], parameters["n_jobs"])
 
     def collapse_duplicates(self, similarity: Similarity) -> DistinctPoints:
-        """Return the distinct points, unless the paper's method or a given start needs every point."""
-        is_allowed = self.refine and isinstance(self.embed.init, str)
+        """Return the distinct points, unless a continuous stage alone, a preset or a given start needs every point."""
+        is_allowed = self.refine and self.embed.preset is None and isinstance(self.embed.init, str)
         return DistinctPoints(similarity, twins(similarity) if is_allowed else None)
 
     def make_plan(self, similarity: Similarity) -> FitPlan:

@@ -1,4 +1,4 @@
-"""Kernel of the paper's protocol: batches of triplets and, after each, a step of Riemannian Adam for leaves and norm.
+"""Kernel of the paper's protocol: batches of triplets and, after each, a step of Riemannian Adam for leaves and scale.
 
 Leaves are free points z of the disk of which only the directions count. A step moves all of them after a batch of a few hundred
 triplets, so on thousands of leaves it takes most of the time. All loops but those that gather and scatter are vector
@@ -14,13 +14,13 @@ import numpy as np
 
 from ..._runtime.arrays import Floats, Ints, Records, record_dtype
 from ..._runtime.jit import kernel, part
-from .adam import BETA1, BETA2, REST
+from .adam import BETA1, REST
 from .objective import spread_terms
 from .powers import powers
 
 TINY = float(np.finfo(np.float64).tiny)
 
-# |z| of the normalised leaves, and Adam's moments of it.
+# The learned scale, whose value within bounds is |z| of the normalised leaves, and Adam's moments of it.
 NORM = record_dtype(("length", np.float64), ("first", np.float64), ("second", np.float64))
 
 
@@ -41,12 +41,20 @@ TILE_NUMBERS = 10 * TILE
 
 
 class Rule(NamedTuple):
-    """Triplets of a batch and how many each batch stands for, temperature, learning rate."""
+    """Triplets of a batch and how many each batch stands for, temperature, and what Adam needs.
+
+    ``eps`` is added to the root of the second moment, in units of the whole loss. ``counted`` is by how much the counter of the
+    bias corrections advances in a step. ``is_point`` says whether the scale is a point of the one-dimensional Poincaré ball.
+    """
 
     batch: int
     multiplicity: float
     tau: float
     rate: float
+    beta2: float
+    eps: float
+    counted: int
+    is_point: bool
 
 
 @part(inline="always")
@@ -117,7 +125,7 @@ def _add_spread(
 
 
 @part(inline="always")
-def _take_moments(tiles: Any, scale: Any) -> Any:
+def _take_moments(tiles: Any, scale: Any, beta2: Any) -> Any:
     """Update Adam's moments of the Riemannian gradient, and reset slopes to 0; return the largest second moment.
 
     ∂angle/∂z = (−y, x)/|z|², and the metric is λ = 2/(1 − |z|²).
@@ -132,7 +140,7 @@ def _take_moments(tiles: Any, scale: Any) -> Any:
             turn = grad * tile[INVERSE_SQUARE + i] * (inverse * inverse)
             tile[FIRST_X + i] = BETA1 * tile[FIRST_X + i] - (1.0 - BETA1) * turn * y
             tile[FIRST_Y + i] = BETA1 * tile[FIRST_Y + i] + (1.0 - BETA1) * turn * x
-            tile[SECOND + i] = BETA2 * tile[SECOND + i] + (1.0 - BETA2) * turn * grad
+            tile[SECOND + i] = beta2 * tile[SECOND + i] + (1.0 - beta2) * turn * grad
             tile[BY_ANGLE + i] = 0.0
         bits, highest = tile.view(np.int64), largest[0]
         for i in range(TILE):
@@ -142,17 +150,18 @@ def _take_moments(tiles: Any, scale: Any) -> Any:
 
 
 @part(inline="always")
-def _move_leaves(tiles: Any, floor: Any, n_steps: Any, rate: Any, max_norm: Any) -> Any:
-    """Take a step of Riemannian Adam in the Poincaré disk, as ``RiemannianAdam(Ball())``.
+def _move_leaves(tiles: Any, floor: Any, count: Any, rule: Any, max_norm: Any) -> Any:
+    """Take a step of Riemannian Adam in the Poincaré disk, as ``RiemannianAdam(Ball())`` up to β₂ and eps.
 
     Three short loops a tile: in one long loop every number would wait for the one before.
     """
-    unbias1, unbias2 = 1.0 / (1.0 - BETA1**n_steps), 1.0 / (1.0 - BETA2**n_steps)
+    unbias1, unbias2 = 1.0 / (1.0 - BETA1**count), 1.0 / (1.0 - rule.beta2**count)
+    rate, eps = rule.rate, rule.eps
     for start in range(0, tiles.shape[0], TILE_NUMBERS):
         tile = tiles[start : start + TILE_NUMBERS]
         for i in range(TILE):
             inside = 1.0 - tile[X + i] * tile[X + i] - tile[Y + i] * tile[Y + i]
-            usual = math.sqrt(max(tile[SECOND + i] * unbias2, floor))
+            usual = math.sqrt(max(tile[SECOND + i] * unbias2, floor)) + eps
             both = 1.0 / (usual * inside)
             factor = -rate * unbias1 * inside * both
             tile[UNIT_X + i], tile[UNIT_Y + i] = factor * tile[FIRST_X + i], factor * tile[FIRST_Y + i]
@@ -160,8 +169,8 @@ def _move_leaves(tiles: Any, floor: Any, n_steps: Any, rate: Any, max_norm: Any)
         for i in range(TILE):
             x, y, v_x, v_y = tile[X + i], tile[Y + i], tile[UNIT_X + i], tile[UNIT_Y + i]
             square, conformal = x * x + y * y, tile[CONFORMAL + i]
-            # tanh(h)/h of half the step's hyperbolic length. Adam's steps are at most some three rates long, for which the
-            # series is exact in float64.
+            # tanh(h)/h of half the step's hyperbolic length. Adam's steps are at most √((1 − β₁)² / (1 − β₂) / (1 − β₁²/β₂))
+            # rates long, 7.3 for β₂ = 0.999, for which the series is exact in float64.
             h2 = (v_x * v_x + v_y * v_y) * conformal * conformal
             tanh = 1.0 - h2 * (1.0 / 3.0 - h2 * (2.0 / 15.0 - h2 * (17.0 / 315.0 - h2 * (62.0 / 2835.0))))
             reach = max_norm * conformal * tanh
@@ -185,14 +194,27 @@ def _move_leaves(tiles: Any, floor: Any, n_steps: Any, rate: Any, max_norm: Any)
 
 
 @part(inline="always")
-def _move_norm(norm: Any, n_steps: Any, by_radius: Any, rate: Any, bounds: Any) -> Any:
-    """Take a step of Adam on |z| = tanh(ρ/2) of the normalised leaves."""
-    grad = by_radius * 2.0 / (1.0 - norm.length * norm.length)
-    norm.first = BETA1 * norm.first + (1.0 - BETA1) * grad
-    norm.second = BETA2 * norm.second + (1.0 - BETA2) * grad * grad
-    usual = math.sqrt(max(norm.second / (1.0 - BETA2**n_steps), TINY))
-    length = norm.length - rate * norm.first / (1.0 - BETA1**n_steps) / usual
-    norm.length = min(max(length, bounds.low), bounds.high)
+def _move_scale(norm: Any, count: Any, by_radius: Any, rule: Any, bounds: Any) -> Any:
+    """Take a step of Adam on the scale s, ρ = 2 artanh(s): plain and kept within bounds, or Riemannian in (−1, 1).
+
+    In the Poincaré ball of one dimension λ = 2/(1 − s²), the exponential map adds to artanh s, and a tangent vector carried from
+    s to s' keeps its length λ|v|. The normalised leaves have the value within bounds, so that outside the slope is 0.
+    """
+    inside = 1.0 - norm.length * norm.length
+    grad = by_radius * 2.0 / inside
+    if rule.is_point and not bounds.low <= norm.length <= bounds.high:
+        grad = 0.0
+    tangent = 0.25 * inside * inside * grad if rule.is_point else grad
+    norm.first = BETA1 * norm.first + (1.0 - BETA1) * tangent
+    norm.second = rule.beta2 * norm.second + (1.0 - rule.beta2) * tangent * grad
+    usual = math.sqrt(max(norm.second / (1.0 - rule.beta2**count), TINY)) + rule.eps
+    step = -rule.rate * norm.first / (1.0 - BETA1**count) / usual
+    if rule.is_point:
+        moved = math.tanh(math.atanh(norm.length) + step / inside)
+        norm.length = min(max(moved, -bounds.free), bounds.free)
+        norm.first *= (1.0 - norm.length * norm.length) / inside
+    else:
+        norm.length = min(max(norm.length + step, bounds.low), bounds.high)
 
 
 @kernel
@@ -217,10 +239,11 @@ def paper_steps(
     for start in range(0, triplets.shape[0], width):
         count = min(width, triplets.shape[0] - start)
         scale = rule.multiplicity / count
+        rho = 2.0 * math.atanh(min(max(norm.length, bounds.low), bounds.high))
         _gather(tiles, triplets, start, count, width, across, along, turned)
         for pair in range(3):
             part = slice(pair * width, pair * width + count)
-            _slopes_of_pairs(across[part], along[part], turned[part], count, 2.0 * math.atanh(norm.length))
+            _slopes_of_pairs(across[part], along[part], turned[part], count, rho)
         for t in range(count):
             e[t], e[count + t] = across[width + t] / across[t], across[2 * width + t] / across[t]
         powers(e, e.view(np.uint64), whole, whole.view(np.uint64), 0.5 / tau, 2 * count)
@@ -239,7 +262,8 @@ def paper_steps(
                 by_radius += by_depth[pair * width + t] * turned[pair * width + t]
         total += scale * value
         n_steps += 1
-        floor = REST * _take_moments(tiles, scale) / (1.0 - BETA2**n_steps) + TINY
-        _move_leaves(tiles, floor, n_steps, rule.rate, bounds.free)
-        _move_norm(norm, n_steps, scale * by_radius, rule.rate, bounds)
+        counter = rule.counted * n_steps
+        floor = REST * _take_moments(tiles, scale, rule.beta2) / (1.0 - rule.beta2**counter) + TINY
+        _move_leaves(tiles, floor, counter, rule, bounds.free)
+        _move_scale(norm, counter, scale * by_radius, rule, bounds)
     return total
