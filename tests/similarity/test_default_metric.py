@@ -508,19 +508,21 @@ def test_a_graph_made_by_hand_is_still_a_graph():
     assert not isinstance(similarity, Blend)
 
 
-def spirals(n: int) -> tuple[np.ndarray, np.ndarray]:
+def spirals(n: int, begin: float = 0.8, noise: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """Three thin arms of n points each, evenly spaced."""
-    turn = np.linspace(0.8, 8.0, n)
+    turn = np.linspace(begin, 8.0, n)
     arms = [np.column_stack([turn * np.cos(turn + a), turn * np.sin(turn + a)]) for a in (0.0, 2.1, 4.2)]
-    return np.vstack(arms), np.repeat(np.arange(3), n)
+    X = np.vstack(arms)
+    return X + noise * np.random.default_rng(0).standard_normal(X.shape), np.repeat(np.arange(3), n)
 
 
-def test_few_rows_along_curves_have_six_neighbours_unless_others_are_asked_for():
-    X, arms = spirals(104)
+@pytest.mark.parametrize(("begin", "noise", "k"), [(0.8, 0.0, 8), (0.6, 0.05, 6)])
+def test_few_rows_along_curves_have_fewer_neighbours_unless_others_are_asked_for(begin, noise, k):
+    X, arms = spirals(104, begin, noise)
     model = fitted(X, n_clusters=3)
-    assert model.similarity_.source.n_neighbors == 6
+    assert model.similarity_.source.n_neighbors == k
     assert adjusted_rand_score(arms, model.labels_) == 1.0
-    assert "6 neighbours of each row, since rows lie along curves" in model.plan_.rows
+    assert f"{k} neighbours of each row, since rows lie along curves" in model.plan_.rows
     for other in (fitted(X, n_clusters=3, n_neighbors=15), fitted(spirals(200)[0]), fitted(X[:, :1])):
         assert other.similarity_.source.n_neighbors == 15
         assert "curves" not in other.plan_.rows
