@@ -15,7 +15,21 @@ from typing import Any
 import pytest
 from hyphc.cli import main
 
-COMMANDS = ["fit", "score", "compare", "cut", "plot", "explore", "convert", "datasets", "demo", "clear-cache"]
+COMMANDS = [
+    "fit",
+    "predict",
+    "score",
+    "verify",
+    "compare",
+    "cut",
+    "plot",
+    "explore",
+    "convert",
+    "datasets",
+    "demo",
+    "compile",
+    "clear-cache",
+]
 
 
 class Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ..suites import SUITES
+from ..suites import SUITES, best_known
 from . import summaries
 from .findings import findings
 from .sources import ROOT
@@ -22,6 +22,8 @@ PARTS: dict[str, Part] = {
     "findings": (("tables", "graphs"), findings),
     "machine": ((), lambda store: machine_list(store)),
     **{part: ((name,), write) for name, suite in SUITES.items() for part, write in suite.TABLES.items()},
+    # from entries, each of which a test verifies: they do not become old
+    "best-known": ((), best_known.best_known_table),
 }
 MEASURED = "measured"  # the part that says at which commits the page's results were measured
 PAGES = (*sorted(DOCS.glob("*.md")), ROOT / "README.md")
@@ -34,7 +36,7 @@ def fill(page: str, store: Store) -> str:
     unknown = sorted(names - PARTS.keys())
     if unknown:
         raise ValueError(f"The page has a part {unknown[0]!r}; known are {', '.join([*PARTS, MEASURED])}.")
-    suites = sorted({suite for name in names for suite in PARTS[name][0]})
+    suites = {suite: SUITES[suite] for suite in sorted({suite for name in names for suite in PARTS[name][0]})}
 
     def part(match: re.Match[str]) -> str:
         begin, name, end = match.groups()

@@ -71,8 +71,8 @@ def _commit(result: Result) -> str:
     return result.get("commit") or "an unknown commit"
 
 
-def measured_at(store: Store, suites: Iterable[str]) -> str:
-    """Return a sentence that says at which commits the results of these suites were measured."""
+def measured_at(store: Store, suites: Mapping[str, Suite]) -> str:
+    """Return sentences that say at which commits the results of these suites were measured, and which suites are older."""
     commits = Counter(result.get("commit", "") for name in suites for result in store.all(name))
     before = commits.pop("", 0)
     told = [f"{count} at {name or 'an unknown commit'}" for name, count in sorted(commits.items(), key=str)]
@@ -81,6 +81,15 @@ def measured_at(store: Store, suites: Iterable[str]) -> str:
     if not told:
         return "Nothing on this page is measured yet."
     return (
-        f"Results behind this page, measured: {', '.join(told)}. "
+        f"Results behind this page, measured: {', '.join(told)}. {older_mark(store, suites)}"
         "`python -m benchmarks stale` compares them with the sources at hand."
     )
+
+
+def older_mark(store: Store, suites: Mapping[str, Suite]) -> str:
+    """Return a sentence that names the suites with results older than their sources; empty if there are none.
+
+    It names suites and counts nothing, so that a page changes only when a suite becomes stale or fresh.
+    """
+    older = sorted(name for name, suite in suites.items() if stale_results(store, name, suite))
+    return f"Older than the code of today: {', '.join(older)}. " if older else ""

@@ -14,11 +14,13 @@ from tests.system.soak import suite as soak
 from ..harness.cases import SMALL
 from ..harness.task import Suite, Task
 from . import (
+    best_known,
     certificate,
     checkpoints,
     classification,
     cluster,
     continuous,
+    control,
     curves,
     decoding,
     explorer,
@@ -54,9 +56,11 @@ _MODULES = (
     classification,
     tables,
     certificate,
+    best_known,
     spreading,
     sharpening,
     subsets,
+    control,
     continuous,
     search,
     speed,

@@ -88,9 +88,9 @@ def scores_table(store: Store) -> str:
             result = store.get("scores", str(n), kind, "score")
             for record in (result or {}).get("records", []):
                 times = f"{record['seconds'] / record['unit_seconds']:.1f} × {unit}"
-                memory = f"{result['peak_mb'] / record['input_mb']:.1f}"
+                memory = f"{record['input_mb']:.1f}, {result['peak_mb']:.0f}"
                 rows.append([what, spaced(n), f"{record['seconds']:.2g}", times, memory])
-    return table(["what", "n", "seconds", "ratio", "peak memory / input"], rows, "scores")
+    return table(["what", "n", "seconds", "ratio", "MB of the input, and of the process at its peak"], rows, "scores")
 
 
 TABLES: dict[str, Callable[[Store], str]] = {"scores": scores_table}

@@ -9,11 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from . import views
+from . import __version__, views
 from ._runtime.arrays import Floats, Ints
 from ._runtime.base_estimator import check_parameter_names, default_parameters, fresh_fit
 from ._runtime.progress import Callback
@@ -24,7 +24,14 @@ from .fit.constrained_tree import forced_splits
 from .fit.constraints import Constraints, ResolvedConstraints, resolve_constraints
 from .fit.deduplicate import count_distinct, warn_of_few_distinct
 from .fit.flat_cut import FlatCut
-from .fit.new_points import assign_clusters, assign_rows, compute_insertion_cost
+from .fit.model_file import load_model, save_model
+from .fit.new_points import (
+    ClusterAssigner,
+    assign_clusters,
+    compute_insertion_cost,
+    mean_similarities,
+    mean_similarities_of_rows,
+)
 from .fit.parameter_checks import JOIN, check_values
 from .fit.plan import plan_fit
 from .fit.resume import open_checkpoint
@@ -55,9 +62,10 @@ from .tree.prunings import CONDENSED
 __all__ = ["HypHC"]
 
 METRIC_SETTINGS = ("n_neighbors", "edge_weights", "scale", "background")
+PREDICT_ROWS = 65_536  # new rows whose neighbours are in memory at a time
 
 
-class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Hierarchical clustering that minimises Dasgupta's cost.
 
     A tree search (subtree prune and regraft, with branch and bound) lowers the cost of a quick first tree. ``refine=False`` is
@@ -306,7 +314,9 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Return the rows as an array, CSR matrix or table; a Similarity unchanged."""
         X = convert_input(X, self.metric, self.directed)
         if not isinstance(X, Similarity):
-            return validate_rows(self, self._make_metric(), X, reset)
+            rows = validate_rows(self, self._make_metric(), X, reset)
+            scaling = None if reset else getattr(self, "_column_scaling_", None)
+            return rows if scaling is None else scaling(rows)
         if reset:
             require_no_metric(self.metric, {name: getattr(self, name) for name in METRIC_SETTINGS})
         return X
@@ -344,6 +354,11 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             warn_of_few_distinct(count_distinct(similarity, clusters.labels), self.n_clusters_)
         self.tree_ = fitted.with_n_clusters(self.n_clusters_)
         self._embedding_ = embedding
+        self._set_tree_attributes()
+
+    def _set_tree_attributes(self) -> None:
+        """Set the attributes that are the tree in other forms, and what assigns new points to its clusters."""
+        self._assigner_ = ClusterAssigner(self.tree_, self._clusters_.labels, self.similarity_)
         self.linkage_, self.n_leaves_ = self.tree_.to_linkage(), self.tree_.n_leaves
         self.children_, self.distances_ = self.tree_.children, self.tree_.heights
 
@@ -435,8 +450,89 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             return self._out_of_core_.predict(X)
         if isinstance(X, Similarity):
             return assign_clusters(self.tree_, self._clusters_.labels, X, self.n_jobs)
+        metric = get_metric(self.similarity_)
+        chunks = (X[k : k + PREDICT_ROWS] for k in range(0, X.shape[0], PREDICT_ROWS))
+        return np.concatenate(
+            [self._assigner_.assign(metric.rows(self.similarity_, chunk), self.n_jobs) for chunk in chunks]
+        )
+
+    def transform(self, X: Any) -> Floats:
+        """Return the mean similarity of each row to the points of each flat cluster: (m, n_clusters).
+
+        The similarity is the fitted one, so this is defined for features, graphs and matrices alike: Σ_j w_ij / |C| over the
+        fitted points j of cluster C. Larger is nearer. With the default metric it is the share of a row's neighbours in the
+        cluster, weighed by the size of the cluster, plus the background, which may be negative. Rows are compared with fitted
+        points, not with each other; a fitted row counts as a new one. O(n_clusters) products with the similarity.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix or Similarity
+            As of ``predict``, which looks at positions in the tree, and may choose another cluster than the most similar.
+
+        Notes
+        -----
+        Columns are called "hyphc0", "hyphc1", … (``get_feature_names_out``); ``set_output(transform="pandas")`` or "polars"
+        returns frames with these names.
+
+        Examples
+        --------
+        >>> X = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
+        >>> HypHC(n_clusters=2, metric="cosine", random_state=0).fit(X).transform([[1.0, 0.0]]).round(2)
+        array([[1.  , 0.52]])
+        """
+        check_is_fitted(self)
+        self._require_in_memory("transform")
+        X = self._validate_rows(X, reset=False)
+        if isinstance(X, Similarity):
+            return mean_similarities(self._clusters_.labels, self.n_clusters_, X)
         rows = get_metric(self.similarity_).rows(self.similarity_, X)
-        return assign_rows(self.tree_, self._clusters_.labels, self.similarity_, rows, self.n_jobs)
+        return mean_similarities_of_rows(self._clusters_.labels, self.n_clusters_, self.similarity_, rows)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of ``transform``, for scikit-learn."""
+        return int(self.n_clusters_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model, parameters and all attributes, to one file that ``load`` reads; atomically, without pickle.
+
+        The file is a ZIP of NPY arrays and JSON. It holds the rows, or the similarities, that new points are compared with.
+        ``callback`` is not stored. A metric that is a function cannot be: keep such a model with joblib.
+
+        Parameters
+        ----------
+        path : path
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> model = HypHC(n_clusters=2, random_state=0).fit([[0.0, 1.0], [0.1, 1.0], [5.0, 0.0], [5.1, 0.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "model.npz"))
+        ...     HypHC.load(os.path.join(folder, "model.npz")).predict([[5.0, 0.1]])
+        array([1])
+        """
+        check_is_fitted(self)
+        self._require_in_memory("save")
+        save_model(path, self.get_params(deep=False), vars(self), __version__)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the model of a file that ``save`` wrote: the same labels, tree and predictions.
+
+        No code in the file is run. A damaged file, another one, and one of a later version of hyphc raise a ValueError.
+        """
+        parameters, attributes = load_model(path)
+        try:
+            model = cls(**parameters)
+        except TypeError as error:  # a parameter of a later version
+            raise ValueError(
+                f"{os.fspath(path)!r} does not fit this version of hyphc ({error}); update hyphc."
+            ) from None
+        for name, value in attributes.items():
+            setattr(model, name, value)
+        model._set_tree_attributes()
+        return model
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return minus Dasgupta's cost of new points inserted into the tree, per unit of their similarity: higher is better.
@@ -526,6 +622,17 @@ class HypHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Return the columns of a table in which clusters differ most; options as of ``hyphc.differences``."""
         check_is_fitted(self)
         return differences(self.tree_, X, **options)
+
+    def to_networkx(self) -> Any:
+        """Return the clustered graph as a networkx.Graph, with communities as attributes of its nodes; needs networkx.
+
+        Nodes 0, 1, … have a ``label``, their ``cluster``, the communities ``level1``, ``level2``, … of nested cuts into 2, 4, 8,
+        … clusters, and their ``position`` in the leaf order; edges a ``weight``. ``networkx.write_gexf`` writes it for Gephi.
+        Of the default metric and of neighbour graphs it is the graph of nearest neighbours.
+        """
+        check_is_fitted(self)
+        self._require_in_memory("to_networkx")
+        return views.to_networkx(self)
 
     def to_pandas(self, X: Any = None) -> Any:
         """Return a frame, indexed by row names, with the "cluster" of each row and its "position" in the leaf order of the tree.

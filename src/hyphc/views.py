@@ -9,6 +9,7 @@ import numpy as np
 
 from ._runtime.lazy_import import import_lazily, require_package
 from ._runtime.validation import require_choice
+from .similarity.graph import Graph
 
 PICTURES = ("dendrogram", "condensed_tree", "disk", "clustermap", "similarity", "scores")
 
@@ -50,3 +51,16 @@ def to_pandas(model: Any, X: Any = None) -> Any:
     names = None if model.tree_.names is None else frames.Index(model.tree_.names, name="name")
     position = np.argsort(model.tree_.leaf_order())
     return frames.DataFrame({"cluster": model.labels_, "position": position}, index=names)
+
+
+def to_networkx(model: Any) -> Any:
+    """Return the clustered graph with communities as attributes of nodes; see ``HypHC.to_networkx``."""
+    require_package("networkx", "graphs", "io")
+    from .tree.networkx_export import community_graph
+
+    graph = model.similarity_.local_part
+    if not isinstance(graph, Graph):
+        raise ValueError(
+            f"{graph!r} is no graph; choose the default metric, or n_neighbors, for a graph of neighbours."
+        )
+    return community_graph(graph, model.tree_, model.labels_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import secrets
 import subprocess
 import sys
@@ -15,10 +16,11 @@ import pytest
 from benchmarks.harness import command, paper, runner, sources, stale
 from benchmarks.harness.cases import CONFIRMING, SELECTING
 from benchmarks.harness.clusterers import CLUSTERERS, noise_apart, scaled
+from benchmarks.harness.markdown import best
 from benchmarks.harness.methods import METHODS
 from benchmarks.harness.multiscale import approximately_unbiased
 from benchmarks.harness.points import depths, meeting, points, triplets_alike
-from benchmarks.harness.report import PAGES, fill
+from benchmarks.harness.report import PAGES, PARTS, fill
 from benchmarks.harness.store import Store
 from benchmarks.harness.task import Task
 from benchmarks.peers.label_propagation import label_propagation
@@ -110,11 +112,11 @@ def test_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "graphs.jsonl"]
 
 
-def test_every_table_of_a_suite_stands_in_a_page():
-    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+def test_every_table_of_a_suite_that_has_results_stands_in_a_page():
+    pages, store = "".join(page.read_text(encoding="utf-8") for page in PAGES), Store()
     for suite in SUITES.values():
-        for marker in suite.TABLES:
-            assert f"<!-- {marker}:begin -->" in pages, marker
+        for marker, write in suite.TABLES.items():
+            assert f"<!-- {marker}:begin -->" in pages or write(store).startswith("No results are stored"), marker
 
 
 def test_every_table_can_be_written_without_results(tmp_path):
@@ -466,7 +468,7 @@ def test_tasks_are_selected_by_case_kind_method_or_all_three(names, n, monkeypat
         command.main("benchmarks", "", {"x": suite}, {}, ["x", "no-such-name"])
 
 
-def test_a_page_tells_the_commits_of_its_own_results_whatever_the_sources_of_today(tmp_path):
+def test_a_page_tells_the_commits_of_its_own_results_and_marks_what_is_older(tmp_path):
     store = Store(tmp_path)
     for suite, mark in (
         ("graphs", {"sources": "older", "commit": "old"}),
@@ -475,8 +477,52 @@ def test_a_page_tells_the_commits_of_its_own_results_whatever_the_sources_of_tod
     ):
         store.save(Task(suite, "x", "y", "z"), {**result(), **mark})
     page = fill("<!-- graphs:begin -->\n<!-- graphs:end -->\n<!-- measured:begin -->\n<!-- measured:end -->", store)
-    assert "measured: 1 at old." in page
-    assert "1 before sources were recorded, 1 at old" in stale.measured_at(store, ["tables", "graphs"])
+    assert "measured: 1 at old. Older than the code of today: graphs." in page
+    chosen = {name: SUITES[name] for name in ("tables", "graphs")}
+    text = stale.measured_at(store, chosen)
+    assert "1 before sources were recorded, 1 at old. Older than the code of today: graphs, tables." in text
+    today = sources.digest(SUITES["graphs"].SOURCES)
+    store.save(Task("graphs", "x", "y", "z"), {**result(), "sources": today, "commit": "new"})
+    assert "Older" not in stale.measured_at(store, {"graphs": SUITES["graphs"]})
+
+
+def stale_parts(text: str, store: Store) -> list[str]:
+    """Suites whose results a page shows, that are older than their sources, and that the page does not mark as older."""
+    parts = {match[1] for match in re.finditer(r"<!-- ([a-z-]+):begin -->", text)} - {"measured"}
+    shown = {suite for part in parts for suite in PARTS[part][0]}
+    marked = re.search(r"Older than the code of today: ([^.]*)\.", text)
+    named = set(marked[1].split(", ")) if marked else set()
+    return sorted(name for name in shown - named if stale.stale_results(store, name, SUITES[name]))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_no_page_shows_a_result_older_than_its_sources_without_saying_so(page):
+    remedy = "measure again (python -m benchmarks SUITE --again), or mark it (python -m benchmarks report)"
+    assert stale_parts(page.read_text(encoding="utf-8"), Store()) == [], remedy
+
+
+def test_an_older_result_without_the_mark_is_noticed(graphs_store):
+    page = "<!-- graphs:begin -->\n| x |\n<!-- graphs:end -->\n"
+    assert stale_parts(page, graphs_store) == ["graphs"]
+    assert stale_parts(f"{page}Older than the code of today: graphs, toys.", graphs_store) == []
+    assert stale_parts(f"{page}Older than the code of today: toys.", graphs_store) == ["graphs"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_no_page_has_an_empty_table(page):
+    assert "No results are stored" not in page.read_text(encoding="utf-8")
+
+
+def test_where_ward_costs_more_and_agrees_better_with_labels_is_what_the_page_says():
+    store, found = Store(), []
+    for case in ("zoo", "iris", "glass", "wine", "segmentation", "spambase", "letter"):
+        ward, ours = (best(store.get("tables", case, "cosine", method)) for method in ("ward", "hyphc"))
+        if ward["cost"] > ours["cost"] and ward["ari"] > ours["ari"] + 0.01:
+            found.append(case)
+    sentence = f"on {', '.join(found[:-1])} and {found[-1]} Ward's trees cost more than"
+    for name in ("benchmarks.md", "paper.md"):
+        text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert sentence in text.replace("On wine", "on wine"), (name, found)
 
 
 def test_a_run_says_its_commit_and_sources():

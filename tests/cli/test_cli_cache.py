@@ -1,4 +1,4 @@
-"""``hyphc clear-cache``: compiled kernels of the package go, all else stays."""
+"""``hyphc compile`` and ``hyphc clear-cache``: compiled kernels of the package come and go, all else stays."""
 
 from __future__ import annotations
 
@@ -53,3 +53,41 @@ def test_numba_writes_where_the_command_looks(tmp_path):
     written = {path.parent for path in tmp_path.rglob("*.nbc")}
     assert written
     assert written <= {Path(line) for line in printed.stdout.splitlines()}
+
+
+def test_compile_runs_every_kind_of_input_and_says_how_long_it_took(monkeypatch, capsys):
+    calls = []
+    kinds_of_input = dict.fromkeys(cache.kinds_of_input(), lambda: calls.append(1))
+    monkeypatch.setattr(cache, "kinds_of_input", lambda: kinds_of_input)
+    assert main(["compile"]) == 0
+    *kinds, total = capsys.readouterr().out.splitlines()
+    assert len(calls) == len(kinds) == len(kinds_of_input)
+    assert [line[:44].strip() for line in kinds] == list(kinds_of_input)
+    assert all(line.endswith(" s") for line in kinds)
+    assert total.startswith("compiled in ")
+
+
+@pytest.mark.slow
+def test_after_compile_common_fits_compile_nothing(tmp_path):
+    """In an empty cache: fits of other sizes and settings than those of the command find all kernels compiled."""
+    check = """
+import numpy as np, numba.core.event as event
+from hyphc import HypHC
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event):
+        if (event.data["dispatcher"].py_func.__module__ or "").startswith("hyphc."):
+            compiled.append(event.data["dispatcher"].py_func.__name__)
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+rng = np.random.default_rng(0)
+for X in (rng.normal(size=(400, 5)), rng.normal(size=(21_000, 8)).astype(np.float32)):
+    for metric in ("auto", "cosine"):
+        model = HypHC(metric=metric, random_state=0, effort=0.1).fit(X)
+        model.predict(X[:2])
+print(sorted(set(compiled)))
+"""
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(hyphc.__file__).parents[1])}
+    for words in (["-m", "hyphc", "compile"], ["-c", check]):
+        done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

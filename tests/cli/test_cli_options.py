@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hyphc import Tree
+from hyphc import HypHC, Tree
 from hyphc.cli import fit_out_of_core, main, options
 from hyphc.cli.common import build_similarity, check_usage, read_data
 from hyphc.cli.fit_out_of_core import CARRIED_OUT
@@ -23,6 +23,7 @@ COMMANDS: dict[str, argparse.ArgumentParser] = next(
     action.choices for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)
 )
 N = 40
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def options_of(command: str) -> list[argparse.Action]:
@@ -36,7 +37,15 @@ def words_for(action: argparse.Action) -> list[str]:
         return [flag]
     if action.choices is not None:
         return [flag, next(str(choice) for choice in action.choices if choice != action.default)]
-    return [flag, "out.h5ad" if action.dest == "h5ad" else "7" if action.type not in (None, Path) else "a"]
+    own = {
+        "h5ad": "out.h5ad",
+        "width": "85mm",
+        "height": "60mm",
+        "format": "pdf",
+        "palette": "viridis",
+        "colors": "a=viridis",
+    }
+    return [flag, own.get(action.dest, "7" if action.type not in (None, Path) else "a")]
 
 
 def table() -> dict[str, object]:
@@ -247,12 +256,14 @@ def small(tmp_path, monkeypatch):
 
 LINES = {
     "fit": "fit t.csv --labels kind --support 1 --output out",
+    "predict": "predict model.npz t.csv",
     "score": "score tree.npz t.csv",
     "compare": "compare tree.npz tree.npz",
     "cut": "cut tree.npz",
     "plot": "plot tree.npz t.csv --kind clustermap",
     "explore": "explore tree.npz t.csv",
     "convert": "convert tree.npz tree.json",
+    "verify": f"verify {ROOT}/best_known/karate-edges.json",
     "datasets": "datasets --write iris iris.csv",
 }
 ELSEWHERE = {"workers", "memory", "scheduler"}  # read where a fit becomes one out of core, see above
@@ -262,6 +273,7 @@ ELSEWHERE = {"workers", "memory", "scheduler"}  # read where a fit becomes one o
 def test_every_option_of_a_command_is_read_when_it_runs(small, monkeypatch, command):
     tree = Tree(np.column_stack([[0, 8, 9, 10, 11, 12, 13], range(1, 8)]), names=[f"r{i}" for i in range(8)])
     tree.save("tree.npz")
+    HypHC(random_state=0).fit(np.column_stack([np.arange(8), np.arange(8) ** 2])).save("model.npz")
     read: set[str] = set()
     parse = argparse.ArgumentParser.parse_args
 
@@ -275,9 +287,9 @@ def test_every_option_of_a_command_is_read_when_it_runs(small, monkeypatch, comm
     assert {action.dest for action in COMMANDS[command]._actions} - {"help"} - ELSEWHERE <= read
 
 
-def test_commands_that_are_not_run_here_are_the_demo_and_one_without_options():
-    assert set(COMMANDS) - set(LINES) == {"demo", "clear-cache"}
-    assert options_of("clear-cache") == []
+def test_commands_that_are_not_run_here_are_the_demo_and_those_without_options():
+    assert set(COMMANDS) - set(LINES) == {"demo", "compile", "clear-cache"}
+    assert options_of("compile") == options_of("clear-cache") == []
 
 
 def test_every_option_of_the_demo_is_read():

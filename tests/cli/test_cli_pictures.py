@@ -43,7 +43,7 @@ def test_annotations_are_shown_and_not_clustered(folder):
 
 def test_the_report_and_a_table_tell_what_distinguishes_the_clusters(folder):
     report = (folder / "out" / "report.md").read_text(encoding="utf-8")
-    assert "| cluster | rows | stands out by |" in report
+    assert "| cluster | rows | name | stands out by |" in report
     assert r"b\|\* high" in report
     assert "comparisons made is at most 0.05" in report
     text = (folder / "out" / "differences.csv").read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def test_a_condensed_tree_is_drawn_with_the_clusters_of_the_cut(folder):
     def icicles(*words):
         assert not main(["plot", "out/tree.npz", "--kind", "condensed_tree", "--output", "condensed.svg", *words])
         drawn = (folder / "condensed.svg").read_text(encoding="utf-8")
-        assert {"width: points (40 at the top)", "cluster"} < set(re.findall(r"<!-- (.*?) -->", drawn))
+        assert {"width: points (40 at the top)", "cluster"} < set(re.findall(r"<text[^>]*>(.*?)</text>", drawn))
         shapes = re.search(r'id="PolyCollection_1">(.*?)</g>', drawn, re.DOTALL)[1]
         return re.findall(r"fill: (#\w+);", shapes)
 
@@ -91,3 +91,50 @@ def test_mistakes_are_one_sentence(folder, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["plot", "out/tree.npz", "x.csv", "--labels", "site", "--kind", "condensed_tree"])
     assert "--kind condensed_tree shows clusters; leave out one" in capsys.readouterr().err
+
+
+def test_pictures_of_a_plot_have_the_size_and_formats_asked_for(folder, capsys):
+    words = ["--width", "85mm", "--height", "60mm", "--font-size", "6", "--format", "pdf,svg", "--output", "paper"]
+    assert not main(["plot", "out/tree.npz", "x.csv", "--labels", "site", "--colors", "site:south=#123456", *words])
+    assert "wrote paper.pdf, paper.svg" in capsys.readouterr().out
+    drawn = (folder / "paper.svg").read_text(encoding="utf-8")
+    assert float(re.search(r'<svg[^>]* width="([\d.]+)pt"', drawn)[1]) == pytest.approx(85 / 25.4 * 72, abs=0.01)
+    assert "#123456" in drawn
+    assert (folder / "paper.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_fit_draws_one_picture_a_sheet_in_the_formats_asked_for(folder):
+    words = ["--preset", "one-column", "--format", "svg", "--palette", "black,#654321", "--n-clusters", "2"]
+    assert not main(["fit", "x.csv", "--exclude", "dose", *words, "--output", "svgs"])
+    found = {path.name for path in (folder / "svgs").glob("*.svg")}
+    assert found == {"tree.svg", "disk.svg", "clustermap.svg"}
+    assert not list((folder / "svgs").glob("*.png"))
+    assert "#654321" in (folder / "svgs" / "tree.svg").read_text(encoding="utf-8")
+    assert "![The tree](tree.svg)" in (folder / "svgs" / "report.md").read_text(encoding="utf-8")
+
+
+def test_clusters_of_a_table_are_named_by_its_columns(folder):
+    rows = list(csv.DictReader((folder / "out" / "clusters.csv").read_text(encoding="utf-8").splitlines()))
+    named = {row["cluster"]: row["cluster_name"] for row in rows}
+    assert len(set(named.values())) == 2
+    assert all(re.search(r"(a|b\|\*|c) (high|low)", name) for name in named.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--width", "wide"], "'wide' is no length; give a number with mm, cm, in or pt"),
+        (["--format", "gif"], "'gif' is no format of pictures; give some of pdf,svg,png"),
+        (["--colors", "teal"], "'teal' names no column or no colour"),
+    ],
+)
+def test_sizes_formats_and_colours_that_cannot_be_read_are_refused(folder, capsys, words, told):
+    with pytest.raises(SystemExit, match="2"):
+        main(["plot", "out/tree.npz", *words])
+    assert told in capsys.readouterr().err
+
+
+def test_a_palette_that_is_none_is_refused_before_the_fit(folder, capsys):
+    assert main(["fit", "x.csv", "--palette", "nowhere", "--output", "never"]) == 1
+    assert "palette='nowhere' is no colormap" in capsys.readouterr().err
+    assert not (folder / "never").exists()

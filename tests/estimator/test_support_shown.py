@@ -48,8 +48,14 @@ def fills(ax) -> list[tuple[float, ...]]:
 @pytest.mark.parametrize("draw", [plot.dendrogram, plot.disk])
 def test_pictures_mark_what_is_sure_what_is_fair_and_what_is_not(draw, carrying):
     black, grey, white = (0.0,) * 3, (0.6,) * 3, (1.0,) * 3
-    assert sorted(fills(draw(carrying))) == sorted([black, black, grey, white])
+    each_its_own = np.arange(8)
+    assert sorted(fills(draw(carrying, labels=each_its_own))) == sorted([black, black, grey, white])
     assert fills(draw(carrying, support=False)) == fills(draw(balanced(8))) == []
+
+
+@pytest.mark.parametrize("draw", [plot.dendrogram, plot.disk])
+def test_pictures_leave_out_doubtful_splits_within_a_group(draw, carrying):
+    assert sorted(fills(draw(carrying, labels=np.zeros(8)))) == sorted([(0.0,) * 3, (0.0,) * 3, (0.6,) * 3])
 
 
 def test_a_dendrogram_of_a_collapsed_tree_marks_only_what_is_left(carrying):

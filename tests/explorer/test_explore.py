@@ -16,7 +16,7 @@ matplotlib.use("Agg")
 import numpy as np
 import pandas as pd
 import pytest
-from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, encode, plot
+from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, describe, encode, plot
 from hyphc.explorer import columns, page
 from hyphc.explorer.cuts import cut_fields
 from hyphc.explorer.groups import collapse
@@ -446,3 +446,28 @@ def test_the_page_knows_whether_height_0_is_equality(tmp_path):
     assert written(tmp_path, tree).data["zeroIsEqual"] is True
     graph = HypHC(metric="precomputed", random_state=0).fit(np.ones((4, 4)))
     assert written(tmp_path, graph.tree_).data["zeroIsEqual"] is False
+
+
+def test_groups_have_the_names_that_describe_finds(tmp_path):
+    tree = strategies.random_tree(70, 2)
+    found = describe(tree, columns={"a": np.arange(70.0), "b": np.arange(70.0) % 7})
+    data = written(tmp_path, tree, names=found).data
+    assert data["nodeNames"] == list(found.names[70:])
+    assert data["names"] is None  # of leaves there are none
+    assert written(tmp_path, tree).data["nodeNames"] is None
+
+
+def test_names_of_another_tree_are_refused(tmp_path):
+    found = describe(strategies.random_tree(9, 1), columns={"a": np.arange(9.0)})
+    with pytest.raises(
+        ValueError, match=r"names describe another tree than this one of 9 leaves; pass describe\(tree, …\)"
+    ):
+        written(tmp_path, strategies.random_tree(9, 2), names=found)
+
+
+def test_groups_of_a_collapsed_page_keep_their_names(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "MAX_LEAVES", 20)
+    tree = strategies.random_tree(70, 2)
+    found = describe(tree, columns={"a": np.arange(70.0)})
+    data = written(tmp_path, tree, names=found).data
+    assert data["nodeNames"] == list(found.names[-19:])

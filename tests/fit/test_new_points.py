@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -180,3 +183,39 @@ def test_bad_input_is_named(metric):
         HypHC(3, metric=metric, **QUICK).fit(OLD, sample_weight=[0.0, *[1.0] * 59])
     with pytest.raises(ValueError, match=r"NaN|no value at all"):
         model.predict([[np.nan] * 3])
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=map(str, SETTINGS))
+def test_the_kept_state_assigns_points_as_one_built_anew(settings):
+    """Chunks of one state, in any order and number, against a state built for the extended similarity."""
+    rng = np.random.default_rng(0)
+    rows, new = rng.normal(size=(150, 3)) + rng.integers(0, 4, (150, 1)), rng.normal(size=(300, 3)) * 3
+    weights = rng.integers(1, 4, 150)
+    model = HypHC(6, **QUICK, **settings).fit(rows, sample_weight=weights)
+    similarity, metric = model.similarity_, model.similarity_.metric
+    if settings.get("metric") == "linear":
+        new /= 10
+    wanted = assign_clusters(model.tree_, model._clusters_.labels, similarity.extended(metric.rows(similarity, new)), 1)
+    assert len(np.unique(wanted)) > 1
+    assert_array_equal(model.predict(new), wanted)
+    assert_array_equal(np.concatenate([model.predict(new[k : k + 1]) for k in range(20)]), wanted[:20])
+    assert_array_equal(model.set_params(n_jobs=2).predict(new[::-1])[::-1], wanted)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(new), wanted)
+
+
+def test_threads_may_predict_at_once():
+    model = HypHC(3, **QUICK).fit(OLD)
+    wanted = model.predict(NEW)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: model.predict(NEW), range(20)):
+            assert_array_equal(found, wanted)
+
+
+def test_negative_weights_of_new_nodes_are_refused():
+    W = sp.csr_array(as_similarity(OLD, "cosine").to_dense())
+    model = HypHC(3, metric="precomputed", **QUICK).fit(W)
+    rows = np.ones((2, 60))
+    rows[1, 5] = -0.5
+    with pytest.raises(ValueError, match=r"Edge \(1, 5\) has weight -0.5; weights are >= 0."):
+        model.predict(sp.csr_array(rows))

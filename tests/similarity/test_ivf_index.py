@@ -214,7 +214,10 @@ def test_new_rows_find_their_neighbours_one_by_one_or_together(metric: str) -> N
     assert distances[0, 0] == pytest.approx(0.0, abs=1e-15)
     alone = query_rows(X, new[5:6], K, metric, index)
     assert_array_equal(alone[0][0], neighbours[5])
-    assert build_index(X[:900], K, metric) is None
+    few = query_rows(X[:900], new, K, metric, build_index(X[:900], K, metric))
+    plain = query_rows(X[:900], new, K, metric)
+    assert_array_equal(few[0], plain[0])
+    assert_allclose(few[1] / few[1].max(), plain[1] / plain[1].max(), rtol=1e-9, atol=1e-12)  # on a common scale
 
 
 def test_sparse_rows_are_found_through_their_singular_vectors() -> None:

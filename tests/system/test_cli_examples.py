@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,18 +14,24 @@ from sklearn.metrics import adjusted_rand_score
 
 from commands import COMMANDS, Run, data_of, help_of
 
+BEST_KNOWN = Path(__file__).parents[2] / "best_known"
 pytestmark = pytest.mark.usefixtures("quick_certificate")
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Run:
-    return Run(tmp_path_factory.mktemp("examples"))
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "best_known").mkdir()
+    for file in BEST_KNOWN.glob("wine-cosine.*"):  # its data come with scikit-learn
+        shutil.copy(file, folder / "best_known")
+    return Run(folder)
 
 
 @pytest.fixture(autouse=True)
 def _keep_kernels(tmp_path, monkeypatch):
-    """``hyphc clear-cache`` finds an empty folder, so that the other tests need not compile again."""
+    """``hyphc clear-cache`` finds an empty folder, so that the other tests need not compile again; so does ``compile``."""
     monkeypatch.setattr(cache, "cache_folders", lambda: iter([tmp_path]))
+    monkeypatch.setattr(cache, "kinds_of_input", dict)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,17 @@ def abbreviate(names: Sequence[str], length: int) -> list[str]:
     return max(tries, key=lambda short: len(set(short)))
 
 
+def abbreviate_end(name: str, length: int) -> str:
+    """Return the beginning of a name in at most ``length`` letters, with an ellipsis where its end is left out.
+
+    Examples
+    --------
+    >>> abbreviate_end("sepal width low", 8)
+    'sepal w…'
+    """
+    return name if len(name) <= length else name[: length - 1].rstrip(" ,;") + GAP
+
+
 def _common(names: Sequence[str]) -> int:
     """Return the length of the longest common prefix."""
     first, last = min(names), max(names)

@@ -25,7 +25,9 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result", covariant=True)
 
 WARN_AFTER = 0.5  # seconds of compilation before the message: one or two kernels need none
-MESSAGE = "hyphc: compiling kernels, once per installation and kind of input; some ten seconds …"
+MESSAGE = (
+    "hyphc: compiling kernels, once for each kind of input, some ten seconds; `hyphc compile` compiles all at once …"
+)
 
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _UNWRAPPED: Any = {**_OPTIONS, "no_cpython_wrapper": True}

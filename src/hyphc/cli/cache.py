@@ -1,17 +1,64 @@
-"""``hyphc clear-cache``: removal of the compiled kernels that numba keeps on disk."""
+"""``hyphc compile`` and ``hyphc clear-cache``: the compiled kernels that numba keeps on disk."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 import pkgutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from .. import _kernels
+import numpy as np
+
+from .. import _kernels, datasets
+from .._runtime.user_warnings import collect_warnings
+from ..estimator import HypHC
+from ..similarity.knn.exact import TREE_DIMENSIONS
+from ..similarity.knn.search import EXACT_LIMIT, neighbor_graph
 from .outputs import human_size
 
 SUFFIXES = (".nbi", ".nbc")  # numba's index of a function, and its machine code
+
+
+def run_compile(arguments: argparse.Namespace) -> None:
+    """Compile the kernels of every kind of input by small fits, and print how long each kind took."""
+    begin = time.perf_counter()
+    for kind, run in kinds_of_input().items():
+        started = time.perf_counter()
+        with collect_warnings(lambda message: None):  # about the quality of these small fits
+            run()
+        print(f"{kind:<44}{time.perf_counter() - started:6.1f} s")
+    print(f"compiled in {time.perf_counter() - begin:.1f} s, in {_common(sorted(set(cache_folders())))}")
+
+
+def kinds_of_input() -> dict[str, Callable[[], Any]]:
+    """Return for each kind of input what compiles its kernels."""
+    rows = np.asarray(datasets.load("iris").data, dtype=np.float64)
+    repeated = np.vstack([rows, rows[:20]])
+    many = np.random.default_rng(0).standard_normal((EXACT_LIMIT + 1, TREE_DIMENSIONS + 1))
+    graph = neighbor_graph(rows, 5)
+    quick: dict[str, Any] = {"random_state": 0, "effort": 0.1}
+
+    def fit(X: Any, **options: Any) -> HypHC:
+        model = HypHC(**quick, **options).fit(X)
+        model.predict(X[:3])
+        return model
+
+    kinds: dict[str, Callable[[], Any]] = {
+        "table": lambda: fit(repeated),
+        "table of many rows": lambda: fit(many),
+        "table of many rows in single precision": lambda: fit(many.astype(np.float32)),
+        "graph": lambda: fit(graph, metric="precomputed"),
+        "matrix of similarities": lambda: fit(rows, metric="rbf"),
+        "cosine": lambda: fit(rows, metric="cosine"),
+        "cosine in single precision": lambda: fit(rows.astype(np.float32), metric="cosine"),
+        "cosine of many rows in single precision": lambda: fit(many.astype(np.float32), metric="cosine"),
+        "continuous method": lambda: HypHC(metric="cosine", refine=False, max_iter=20, random_state=0).fit(rows),
+        "optimality gap": lambda: HypHC(**quick).fit(rows).optimality_gap(),
+    }
+    return kinds
 
 
 def run_clear_cache(arguments: argparse.Namespace) -> None:

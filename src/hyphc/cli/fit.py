@@ -18,7 +18,7 @@ from .constraints import build_constraints, constraint_columns, constraint_note
 from .fit_files import Assessment, Fitted, assess, assess_cost, check_h5ad, write_all, write_tree_alone
 from .fit_out_of_core import run_fit_out_of_core
 from .outputs import print_note, print_notes, print_warning, report_kept_checkpoint, require_writable_folder
-from .pictures import read_annotations
+from .pictures import can_plot, read_annotations, style_of
 from .report import describe_cluster_number, describe_joined, print_rows
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -33,6 +33,8 @@ def run_fit(arguments: argparse.Namespace) -> int | None:
     require_writable_folder(folder)
     if arguments.h5ad is not None:
         check_h5ad(arguments)
+    if can_plot():
+        style_of(arguments)  # errors before the work
     if arguments.scheduler or arguments.workers or arguments.memory:
         run_fit_out_of_core(arguments, folder)
         return None

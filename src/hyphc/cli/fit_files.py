@@ -4,32 +4,53 @@ from __future__ import annotations
 
 import argparse
 import sys
+from copy import copy
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._runtime.arrays import Ints
+from .._runtime.palette import MISSING, cluster_colors
 from .._runtime.user_warnings import collect_warnings
 from ..estimator import HypHC
 from ..fit.constraints import Constraints
 from ..io import Points, write_tree
 from ..io.h5ad import KEY, write_h5ad
 from ..io.points import numeric_columns
+from ..io.trees import row_numbers
 from ..scores.describe import describe
 from ..similarity import Similarity, standardize
+from ..similarity.scaling import standardization
 from ..stability import Resample, Support, support
 from ..tree import Tree
+from ..tree.web_formats import itol_color_strip
 from . import report
 from .common import auto_parameters, leaf_names
 from .differences import cluster_differences
 from .outputs import format_csv, print_warning, require_suffix, require_writable_file, staging_folder
-from .pictures import PLOT_REMEDY, Look, as_classes, can_plot, column_label, draw, draw_clustermap, write_explorer
+from .pictures import (
+    DISK_UP_TO,
+    PLOT_REMEDY,
+    Look,
+    as_classes,
+    can_plot,
+    column_label,
+    describe_columns,
+    draw,
+    draw_clustermap,
+    name_nodes,
+    picture_paths,
+    style_of,
+    write_explorer,
+)
 
 STABLE = 0.8  # transfer support from which on the report calls a cluster stable
 _WAYS: dict[str, Resample] = {"features": "columns", "graph": "edges"}
 Rows = list[tuple[str, str, str]]
+MODEL = "model.npz"
 _TREE_FILES = {
     "tree.npz": "the tree, for hyphc.Tree.load and the other commands",
     "tree.nwk": "the tree as Newick",
@@ -70,6 +91,7 @@ def assess(fitted: Fitted, similarity: Similarity) -> Assessment:
     sure = compute_support(fitted, similarity) if arguments.support else None
     result = report.score(fitted.tree(sure), similarity, points.labels, arguments.seed, arguments.effort)
     rows = [*report.score_rows(result), *report.agreement_rows(model.labels_, points.labels)]
+    rows += report.association_rows(model.labels_, fitted.beside, arguments.seed)
     rows += [report.comparison_row(result.cost, report.compare(similarity, points.labels))]
     if sure is not None:
         nodes = _cluster_nodes(model)
@@ -130,6 +152,7 @@ def write_all(fitted: Fitted, assessment: Assessment, folder: Path) -> list[str]
         named = _cluster_names(fitted, tree)
         files += [_write_clusters(stage / "clusters.csv", points, model, assessment.sure, named)]
         differ = cluster_differences(tree, points, _cluster_nodes(model).tolist())
+        files += [_write_model(stage, fitted, named), *_write_exchange(stage, tree, fitted)]
         if differ is not None:
             (stage / "differences.csv").write_text(differ.csv(), encoding="utf-8", newline="")
             files += [("differences.csv", "the columns by which clusters, and the parts of splits, differ most")]
@@ -165,11 +188,8 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
     groups = None if points.labels is None else as_classes(points.labels)
     look = Look(points.source, model.labels_, groups, label_name)
     if can_plot():
-        draw(tree, stage / "tree.png", look, embedding=model.embedding_)
-        files.append(("tree.png", "a picture of it"))
-        if numeric_columns(points) is not None:
-            draw_clustermap(tree, stage / "clustermap.png", look, points, fitted.beside)
-            files.append(("clustermap.png", "the table beside the tree"))
+        with style_of(fitted.arguments), collect_warnings(print_warning):
+            files += _draw_all(stage, tree, fitted, look)
     else:
         print(f"\ntree.png was left out: {PLOT_REMEDY}")
     write_explorer(
@@ -186,23 +206,99 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
     return [*files, ("explorer.html", "a page to explore it in a browser")]
 
 
+def _write_model(stage: Path, fitted: Fitted, named: tuple[str, ...] | None) -> tuple[str, str]:
+    """Write the model as if it had been fitted in Python to the table: with its metric, the columns, and their scaling."""
+    arguments, points, model = fitted.arguments, fitted.points, copy(fitted.model)
+    model.set_params(checkpoint=None, verbose=0)  # of this run alone
+    if points.kind == "features":
+        model.set_params(**_fit_arguments(arguments, points, model.similarity_)[1])
+        if arguments.standardize and (arguments.metric or "auto") != "auto":
+            model._column_scaling_ = standardization(points.data)
+        columns = points.columns
+    else:
+        metric = "precomputed_distances" if points.kind == "distances" else "precomputed"
+        model.set_params(metric=metric, directed=arguments.directed)
+        columns = None if points.kind == "graph" else leaf_names(points)
+    model.n_features_in_ = points.data.shape[1]
+    if columns is not None:
+        model.feature_names_in_ = np.array(columns, dtype=object)
+    model._other_columns_ = tuple(name for name in points.header or () if name not in (columns or ()))
+    model.tree_, model._cluster_names_ = fitted.tree(), named
+    model.save(stage / MODEL)
+    return MODEL, "the model, for hyphc predict and hyphc.HypHC.load"
+
+
+def _write_exchange(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, str]]:
+    """Write the tree for d3, its clusters for iTOL, and a graph with its communities for Gephi."""
+    names, labels = tree.names or row_numbers(tree.n_leaves), fitted.model.labels_
+    (stage / "tree.d3.json").write_text(tree.to_d3(names) + "\n", encoding="utf-8")
+    palette = np.rint(255 * np.vstack([cluster_colors(fitted.model.n_clusters_), [MISSING] * 3])).astype(int)
+    colours = ["#{:02x}{:02x}{:02x}".format(*palette[k]) for k in labels.tolist()]  # the last for outliers, −1
+    strip = itol_color_strip(names, [f"cluster {k}" for k in labels.tolist()], colours, "clusters")
+    (stage / "itol_clusters.txt").write_text(strip, encoding="utf-8")
+    files = [
+        ("tree.d3.json", "the tree as nested JSON, for d3"),
+        ("itol_clusters.txt", "clusters for iTOL, beside tree.nwk"),
+    ]
+    if fitted.points.kind != "graph" or find_spec("networkx") is None:
+        return files
+    import networkx
+
+    graph = replace_model(fitted.model, tree).to_networkx()
+    networkx.write_gexf(graph, stage / "graph.gexf")
+    labels_of = dict(graph.nodes(data="label"))  # networkx writes what nodes are called as their label in GML
+    is_unique = len(set(labels_of.values())) == len(graph)
+    networkx.write_gml(networkx.relabel_nodes(graph, labels_of) if is_unique else graph, stage / "graph.gml")
+    about = "the graph with clusters and nested communities as attributes of nodes"
+    return [*files, ("graph.gexf", f"{about}, for Gephi"), ("graph.gml", about)]
+
+
+def replace_model(model: HypHC, tree: Tree) -> HypHC:
+    """Return the model with its tree under the names of the file."""
+    named = copy(model)
+    named.tree_ = tree
+    return named
+
+
+def _draw_all(stage: Path, tree: Tree, fitted: Fitted, look: Look) -> list[tuple[str, str]]:
+    """Draw the dendrogram, the disk and the table, each on a sheet of its own, in the formats wanted."""
+    model, points, formats = fitted.model, fitted.points, fitted.arguments.format or ("png",)
+    files: list[tuple[str, str]] = []
+
+    def paths_of(name: str, about: str) -> list[Path]:
+        paths = picture_paths(stage / name, formats)
+        files.extend((path.name, about) for path in paths)
+        return paths
+
+    names = name_nodes(tree, points, "dendrogram")
+    draw(tree, paths_of("tree", "a picture of it"), look, names=names)
+    if tree.n_leaves <= DISK_UP_TO:
+        paths = paths_of("disk", "the same in the Poincaré disk")
+        draw(tree, paths, look, embedding=model.embedding_, kind="disk", names=names)
+    if numeric_columns(points) is not None:
+        draw_clustermap(tree, paths_of("clustermap", "the table beside the tree"), look, points, fitted.beside)
+    return files
+
+
 def _cluster_nodes(model: HypHC) -> Ints:
     """Return the nodes of the flat clusters, in the order of the labels."""
     return model._clusters_.nodes
 
 
 def _cluster_names(fitted: Fitted, tree: Tree) -> tuple[str, ...] | None:
-    """Return the names of the flat clusters by the texts of their rows; None without texts, or without words in them."""
-    texts = fitted.points.known.get("texts")
-    if texts is None:
-        return None
-    nodes = _cluster_nodes(fitted.model)
+    """Return the names of the flat clusters, by the texts of their rows or by the columns of the table; None without either."""
+    texts, nodes = fitted.points.known.get("texts"), _cluster_nodes(fitted.model)
+    least = max(2.0, float(tree.sizes[nodes].min()))
     try:
-        names = describe(tree, texts=texts, min_size=max(2.0, float(tree.sizes[nodes].min()))).names
+        found = (
+            describe_columns(tree, fitted.points, least)
+            if texts is None
+            else describe(tree, texts=texts, min_size=least)
+        )
     except ValueError as error:  # the fit is done: its results are written without names
         print_warning(f"--texts {fitted.arguments.texts}: {error}")
         return None
-    return tuple(names[node] for node in nodes.tolist())
+    return None if found is None or len(nodes) < 2 else tuple(found.names[node] for node in nodes.tolist())
 
 
 def _write_clusters(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -76,17 +77,61 @@ def column_list(text: str) -> tuple[str, ...]:
     return tuple(column.strip() for column in text.split(","))
 
 
+def length(text: str) -> str:
+    """Return a length after a check of its form; the plots, which load NumPy, read it."""
+    if re.fullmatch(r"(\d+\.?\d*|\.\d+)(mm|cm|in|pt)?", text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no length; give a number with mm, cm, in or pt, such as 85mm")
+    return text
+
+
+def format_list(text: str) -> tuple[str, ...]:
+    """Return the formats of a list separated by commas."""
+    formats = tuple(name.strip().lower() for name in text.split(","))
+    wrong = [name for name in formats if name not in FORMATS]
+    if wrong:
+        raise argparse.ArgumentTypeError(f"{wrong[0]!r} is no format of pictures; give some of {','.join(FORMATS)}")
+    return tuple(dict.fromkeys(formats))
+
+
+def color_list(text: str) -> str | tuple[str, ...]:
+    """Return colours separated by commas; a single word is the name of a colormap."""
+    colors = tuple(color.strip() for color in text.split(","))
+    return colors if len(colors) > 1 or colors[0].startswith("#") else colors[0]
+
+
+def column_colors(text: str) -> dict[str, Any]:
+    """Return the colours of columns: ``COLUMN:VALUE=COLOUR`` of a class, ``COLUMN=COLORMAP`` of numbers."""
+    found: dict[str, Any] = {}
+    for part in text.split(","):
+        place, _, color = part.strip().rpartition("=")
+        column, _, value = place.partition(":")
+        if not column or not color:
+            example = "site:north=teal,site:south=#E69F00,dose=viridis"
+            raise argparse.ArgumentTypeError(f"{part!r} names no column or no colour; give them as in {example}")
+        if value and isinstance(found.setdefault(column, {}), dict):
+            found[column][value] = color
+        else:
+            found[column] = color
+    return found
+
+
 # Types, choices and defaults of the options; one that is not here and has no placeholder is a flag.
 _TYPES: dict[Callable[[str], Any], str] = {
     column_list: "--features --exclude --categories --annotate",
     whole(1): "--header --n-neighbors --n-clusters --max-size --min-size --support --workers",
     whole(0): "--seed --differences",
-    float: "--height",
+    number("positive number of points"): "--font-size",
+    format_list: "--format",
+    color_list: "--palette",
+    column_colors: "--colors",
     number("number of at least 0", zero=True): "--background",
     number("positive number"): "--effort",
     number("positive number of seconds"): "--time-budget",
     Path: "--output --h5ad output",
 }
+# Types by placeholder: --height is one of a tree for hyphc cut, and a length of paper for pictures.
+_PLACEHOLDERS: dict[str, Callable[[str], Any]] = {"H": float, "LENGTH": length}
+FORMATS = ("pdf", "svg", "png")
 _CHOICES: dict[str, Iterable[str]] = {
     "--directed": Choices(directed_choices),
     "--sequence-distance": ("p", "jukes-cantor"),
@@ -95,13 +140,21 @@ _CHOICES: dict[str, Iterable[str]] = {
     "--criterion": Choices(criteria),
     "--outliers": ("join", "label"),
     "--resample": ("columns", "rows", "edges"),
-    "--kind": ("both", "disk", "dendrogram", "condensed_tree", "clustermap"),
+    "--kind": ("dendrogram", "disk", "condensed_tree", "clustermap"),
+    "--preset": ("one-column", "two-columns", "slide"),
 }
-_DEFAULTS = {"--sequence-distance": "p", "--outliers": "join", "--kind": "both", "--effort": 1.0, "--differences": 5}
+_DEFAULTS = {
+    "--sequence-distance": "p",
+    "--outliers": "join",
+    "--kind": "dendrogram",
+    "--effort": 1.0,
+    "--differences": 5,
+}
 _DEFAULTS |= {"--seed": 0}
 
 # Headings of options in help texts, with what stands below them.
 TITLES = {
+    "pictures": "Text stays text: fonts of Type 42 in PDF, <text> in SVG. A height that is not given follows\nfrom the picture.",
     "what the file holds": None,
     "similarity of rows": None,
     "constraints": "Empty cells constrain nothing. Contradictions are reported with their rows.",
@@ -158,6 +211,19 @@ ANNOTATE: dict[str, str | Options] = {
     "--annotate COLUMNS": "columns shown beside the tree but not used for clustering: classes or numbers; not from standard "
     "input"
 }
+PICTURES: Options = {
+    "pictures": {
+        "--preset": "size and font: a column of a journal (85 mm, 7 points), two columns (180 mm, 7 points), or a slide "
+        "(320 mm x 180 mm, 14 points)",
+        "--width LENGTH": "width of the sheet in mm, or with a unit: 85mm, 8.5cm, 3.3in, 240pt",
+        "--height LENGTH": "height of the sheet, in the same form",
+        "--font-size POINTS": "size of text; names of many leaves may be smaller, down to 5 points",
+        "--format FORMATS": "some of pdf,svg,png: a file of each",
+        "--palette COLORS": "colours of clusters or labels, such as '#0072B2,#E69F00', or a colormap of matplotlib (default: "
+        "safe for colour-blind readers)",
+        "--colors COLORS": "colours of single columns, such as site:north=teal,site:south=#E69F00,dose=viridis",
+    }
+}
 CRITERION: Options = {
     "--criterion CRITERION": "which K clusters: %(choices)s (default: condensed)",
     "--min-size M": "minimum cluster size",
@@ -182,7 +248,8 @@ def _settings(name: str, *shown: str) -> dict[str, Any]:
     if not shown and name not in _CHOICES:
         return {"action": "store_true"}
     settings: dict[str, Any] = {"choices": _CHOICES.get(name), "default": _DEFAULTS.get(name)}
-    settings |= {"type": next((kind for kind, names in _TYPES.items() if name in names.split()), None)}
+    by_name = next((kind for kind, names in _TYPES.items() if name in names.split()), None)
+    settings |= {"type": _PLACEHOLDERS.get(shown[0], by_name) if shown else by_name}
     if len(shown) > 1:
         return settings | {"nargs": len(shown), "metavar": shown}
     if shown and shown[0].startswith("["):

@@ -6,7 +6,19 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .options import ANNOTATE, COLUMNS, CONSTRAINTS, CRITERION, SEED, SIMILARITY, TREE, WORKERS, Options, add_options
+from .options import (
+    ANNOTATE,
+    COLUMNS,
+    CONSTRAINTS,
+    CRITERION,
+    PICTURES,
+    SEED,
+    SIMILARITY,
+    TREE,
+    WORKERS,
+    Options,
+    add_options,
+)
 
 # Most examples begin with this data set, so that each help text can be tried without a file.
 _FIRST = ("hyphc datasets --write iris iris.csv", "hyphc fit iris.csv --labels label")
@@ -19,8 +31,8 @@ Exit codes: 0 done; 1 an error, explained in one sentence; 2 a command line that
 cannot be parsed; 130 interrupted."""
 
 _FORMATS = """CSV or other text, Excel, Parquet, Feather, JSON lines, NPY, NPZ,
-MatrixMarket, AnnData (.h5ad), GraphML, a list of edges, aligned FASTA or
-PHYLIP distances, also compressed (.gz, .bz2, .xz, .zst); "-" reads standard
+MatrixMarket, AnnData (.h5ad), GraphML, GEXF, GML, a list of edges, aligned
+FASTA or PHYLIP distances, also compressed (.gz, .bz2, .xz, .zst); "-" reads standard
 input. Columns are given by name, or by number from 1."""
 
 
@@ -40,10 +52,12 @@ _FIT = Command(
     "fit",
     "cluster a file: tree, clusters, pictures and report",
     f"""Cluster the rows of a file, or the nodes of a graph, and write to a folder:
-the tree (tree.npz, tree.nwk, tree.json, linkage.npy), flat clusters
-(clusters.csv), pictures (tree.png, clustermap.png), what distinguishes the
-clusters (differences.csv), a page to explore the tree in a browser
-(explorer.html), and a report (report.md) with the cost, its lower bound, and
+the tree (tree.npz, tree.nwk, tree.json, linkage.npy), the model for new rows
+(model.npz), the tree for d3 and its clusters for iTOL (tree.d3.json,
+itol_clusters.txt), a graph with its communities (graph.gexf, graph.gml), flat
+clusters (clusters.csv), pictures (tree.png, disk.png, clustermap.png),
+what distinguishes the clusters (differences.csv), a page to explore the tree in
+a browser (explorer.html), and a report (report.md) with the cost, its lower bound, and
 the certified gap to the optimum.
 
 It also prints how columns were scaled, the plan of the fit, and the number of
@@ -78,9 +92,40 @@ is then 130, or 143 after SIGTERM.""",
         "--support N": "refit N times on resampled data, and report how often each cluster recurs; 100 is usual",
         "--resample": "for --support: what is resampled (default: columns; edges of a graph; rows of a table of similarities)",
         **SEED,
+        **PICTURES,
         "rows beyond memory or one machine": WORKERS,
         "--output DIR": "folder for the results (default: FILE's name less its extension + -hyphc)",
         "--h5ad COPY": "of an AnnData FILE: a copy with clusters in obs and the tree in uns",
+    },
+)
+_PREDICT = Command(
+    "predict",
+    "predict",
+    "clusters of new rows, by a model of hyphc fit",
+    """Assign the rows of a new file to the clusters of a model, and print them as CSV:
+the number of each row from 1, its name if it has one, its cluster from 0, and
+the name of the cluster if there are names. Each row joins the cluster at its
+cheapest position in the tree, alone; the model does not change.
+
+MODEL is the model.npz that hyphc fit writes, or its folder. Columns of NEWFILE are
+matched by name, in any order, and scaled as in the fit; columns that the fitted
+file had and the model does not use may be there or not. For a model of a graph
+NEWFILE lists edges between new nodes and fitted ones; for one of similarities or
+distances, a column for each fitted row.""",
+    (
+        *_FIRST,
+        "hyphc predict iris-hyphc/model.npz iris.csv",
+        "hyphc predict iris-hyphc iris.csv --output new.csv",
+    ),
+    {
+        "model MODEL": "the model.npz of hyphc fit, or the folder with it",
+        "file NEWFILE": "new rows; a table as that of the fit, in any format that hyphc fit reads",
+        "--exclude COL,COL": "columns that the fitted file did not have, not to be used",
+        "--names COL": COLUMNS["--names COL"],
+        "--sheet SHEET": COLUMNS["--sheet SHEET"],
+        "--header ROW": COLUMNS["--header ROW"],
+        "--obsm KEY": COLUMNS["--obsm KEY"],
+        "--output FILE": "write to this file, CSV, instead of standard output",
     },
 )
 _SCORE = Command(
@@ -93,11 +138,16 @@ any method: NPZ, Newick, JSON, or SciPy's linkage matrix in NPY. Leaves with
 names are matched to rows by name, others by order. Give the options that the
 tree was fitted with.
 
+DATA may also be an entry of best known costs, such as
+best_known/wine-cosine.json: its similarity is built from its data set, and the
+cost is compared with the best known one.
+
 DATA is {_FORMATS}""",
     (
         *_FIRST,
         "hyphc score iris-hyphc/tree.nwk iris.csv",
         "hyphc score iris-hyphc/linkage.npy iris.csv --labels label --effort 50",
+        "hyphc score best_known/wine-cosine.npz best_known/wine-cosine.json",
     ),
     {
         "tree TREE": "the tree",
@@ -106,6 +156,22 @@ DATA is {_FORMATS}""",
         "similarity of rows": SIMILARITY,
         "--effort X": "X times the default effort for the gap of a graph: 50 takes up to a minute (default: 1, a second or two)",
         **SEED,
+    },
+)
+_VERIFY = Command(
+    "verify",
+    "verify",
+    "check best known costs and their bounds",
+    """Check an entry of best known costs, or all entries of a folder, against the
+data: the similarity is built and its checksum compared, the tree's cost must
+agree to 1e-9, the packings that bound a graph's cost are verified, and a
+statistical bound is computed again from its seed. Data that are not on this
+machine are skipped with the reason, unless ENTRY is a single file. The exit
+code is 1 if an entry does not hold.""",
+    ("hyphc verify best_known/wine-cosine.json", "hyphc verify best_known --skip-bounds"),
+    {
+        "entry ENTRY": "a JSON file of best_known/, or a folder of them",
+        "--skip-bounds": "check similarities and costs only: some bounds take a minute",
     },
 )
 _COMPARE = Command(
@@ -171,9 +237,8 @@ _PLOT = Command(
     "pictures",
     "draw a tree (needs matplotlib)",
     """Draw a tree to PNG, SVG or PDF. --kind selects the picture:
-  both            the disk and the dendrogram side by side (the default)
+  dendrogram      merges at their heights (the default)
   disk            the tree in the Poincaré disk
-  dendrogram      merges at their heights
   condensed_tree  groups as icicles, as wide as the points still in them
   clustermap      the table DATA in leaf order beside the tree
 Colours are the labels if DATA and --labels are given, else flat clusters.""",
@@ -183,6 +248,7 @@ Colours are the labels if DATA and --labels are given, else flat clusters.""",
         "hyphc plot iris-hyphc/tree.npz --kind condensed_tree --output condensed.png",
         "hyphc plot iris-hyphc/tree.npz iris.csv --labels label --output iris.svg",
         "hyphc plot iris-hyphc/tree.npz iris.csv --annotate label --kind clustermap --output map.png",
+        "hyphc plot iris-hyphc/tree.npz --preset one-column --format pdf,svg --output figure",
     ),
     {
         **TREE,
@@ -192,7 +258,8 @@ Colours are the labels if DATA and --labels are given, else flat clusters.""",
         "--kind": "what to draw (default: %(default)s)",
         "--n-clusters K": "number of colours (default: as of hyphc cut)",
         **CRITERION,
-        "--output FILE": "the picture (default: TREE with the extension .png)",
+        **PICTURES,
+        "--output FILE": "the picture; --format replaces its extension (default: TREE with the extension .png)",
     },
 )
 _EXPLORE = Command(
@@ -249,6 +316,18 @@ several methods under the cosine similarity of the HypHC paper.""",
     ("hyphc demo",),
     {"--output DIR": "folder for the results (default: hyphc-demo)", **SEED},
 )
+_COMPILE = Command(
+    "compile",
+    "cache",
+    "compile all kernels now, so that no fit has to wait for them",
+    """Compile the kernels of every kind of input, by small fits, and print how long each
+took: two to three minutes in all. Otherwise the first fit of each kind compiles
+its own. Use it where a wait is unwelcome, as when an image of a container is built,
+or before a presentation. numba keeps compiled kernels beside the sources, or in
+NUMBA_CACHE_DIR, or in the user's cache folder.""",
+    ("hyphc compile",),
+    {},
+)
 _CLEAR_CACHE = Command(
     "clear-cache",
     "cache",
@@ -261,7 +340,21 @@ kernels can end with an error, such as AttributeError. Other packages keep their
     ("hyphc clear-cache",),
     {},
 )
-COMMANDS = (_FIT, _SCORE, _COMPARE, _CUT, _PLOT, _EXPLORE, _CONVERT, _DATASETS, _DEMO, _CLEAR_CACHE)
+COMMANDS = (
+    _FIT,
+    _PREDICT,
+    _SCORE,
+    _VERIFY,
+    _COMPARE,
+    _CUT,
+    _PLOT,
+    _EXPLORE,
+    _CONVERT,
+    _DATASETS,
+    _DEMO,
+    _COMPILE,
+    _CLEAR_CACHE,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:

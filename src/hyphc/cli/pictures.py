@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,19 +13,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._runtime.atomic_write import atomic_write
+from .._runtime.user_warnings import collect_warnings
 from ..io import Points, read_points, read_tree
 from ..io.points import numeric_columns
 from ..io.trees import row_numbers
+from ..scores.describe import Descriptions, describe
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
 from .common import leaf_names, read_data, read_settings, tree_for
 from .options import data_options, given_options
-from .outputs import require_suffix, require_writable_file
+from .outputs import print_warning, require_suffix, require_writable_file
 from .trees import require_weights
 
 PLOT_REMEDY = "pictures need matplotlib; run: pip install 'hyphc[plot]'"
 DISK_UP_TO = 20_000  # leaves: more are a solid ring
+MOST_TIPS = 40  # of a dendrogram of groups: as many names as a page holds
+LEAST_LINES = 12  # for which a dendrogram of few leaves has room
+SCREEN_WIDTH, SCREEN_FONT = "200mm", 9.0  # of pictures for which no size is given
 _PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -33,33 +38,85 @@ def can_plot() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def require_picture(path: Path) -> None:
-    """Raise before the work if the plot cannot be written or drawn."""
-    require_suffix(path, *_PICTURES)
-    require_writable_file(path)
+def require_pictures(paths: Sequence[Path]) -> None:
+    """Raise before the work if a plot cannot be written or drawn."""
+    for path in paths:
+        require_suffix(path, *_PICTURES)
+        require_writable_file(path)
     if not can_plot():
         raise ValueError(f"{PLOT_REMEDY}.")
+
+
+def picture_paths(path: Path, formats: Sequence[str] | None) -> list[Path]:
+    """Return the files of a picture: one for each format, or the path itself."""
+    if formats is None:
+        return [path]
+    stem = path.with_suffix("") if path.suffix.lower() in _PICTURES else path
+    return [stem.with_name(f"{stem.name}.{name}") for name in formats]
+
+
+def style_of(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+    """Return the context in which pictures have the size, fonts and colours of the options; raise for those not possible."""
+    from ..plot.figure_style import figure_style, make_style
+
+    given = {
+        "width": arguments.width,
+        "height": arguments.height,
+        "font_size": arguments.font_size,
+        "palette": arguments.palette,
+        "colors": arguments.colors,
+    }
+    make_style(arguments.preset, **given)
+    if arguments.preset is None:
+        given |= {"width": given["width"] or SCREEN_WIDTH, "font_size": given["font_size"] or SCREEN_FONT}
+    return figure_style(arguments.preset, **given)
 
 
 def run_plot(arguments: argparse.Namespace) -> None:
     """Draw a tree into a file."""
     path = arguments.output or Path(arguments.tree).with_suffix(".png")
-    require_picture(path)
+    paths = picture_paths(path, arguments.format)
+    require_pictures(paths)
     if arguments.kind == "clustermap" and arguments.data is None:
         arguments.parser.error("--kind clustermap shows DATA beside the tree; name that file after the tree")
     _check_colours(arguments)
+    style = style_of(arguments)
     tree, points = _tree_and_points(arguments)
     look = Look(Path(arguments.tree).name if points is None else points.source)
     if points is not None and points.labels is not None:
         look = look._replace(labels=as_classes(points.labels), label_name=column_label(arguments.labels))
     if arguments.labels is None or arguments.kind == "clustermap":
         look = look._replace(clusters=_clusters(tree, arguments))
-    if arguments.kind == "clustermap":
-        assert points is not None
-        draw_clustermap(tree, path, look, points, read_annotations(arguments, arguments.data))
-    else:
-        draw(tree, path, look, kind=arguments.kind, min_size=arguments.min_size)
-    print(f"wrote {path}")
+    with style, collect_warnings(print_warning):
+        if arguments.kind == "clustermap":
+            assert points is not None
+            draw_clustermap(tree, paths, look, points, read_annotations(arguments, arguments.data))
+        else:
+            names = None if points is None else name_nodes(tree, points, arguments.kind)
+            draw(tree, paths, look, kind=arguments.kind, min_size=arguments.min_size, names=names)
+    print(f"wrote {', '.join(map(str, paths))}")
+
+
+def name_nodes(tree: Tree, points: Points, kind: str) -> Descriptions | None:
+    """Return names of groups by the columns of the table, for trees whose leaves are too many to be named."""
+    from ..plot.common import MOST_NAMES
+
+    if tree.n_leaves <= MOST_NAMES or kind not in ("dendrogram", "disk"):
+        return None
+    return describe_columns(tree, points)
+
+
+def describe_columns(tree: Tree, points: Points, min_size: float | None = None) -> Descriptions | None:
+    """Return names of nodes by the effect sizes of the table's columns; None for graphs, similarities and unnamed columns."""
+    values = numeric_columns(points)
+    if values is None or tree.n_leaves < 2:
+        return None
+    numbers, columns = values
+    try:
+        return describe(tree, columns=dict(zip(columns, numbers.T, strict=True)), min_size=min_size, n_words=2)
+    except ValueError as error:
+        print_warning(f"groups are not named: {error}")
+        return None
 
 
 def _check_colours(arguments: argparse.Namespace) -> None:
@@ -124,6 +181,10 @@ class Look(NamedTuple):
     labels: npt.ArrayLike | None = None
     label_name: str = "label"
 
+    def named_labels(self) -> Any:
+        """Return the labels with their name, by which colours are chosen; None where clusters are shown."""
+        return None if self.labels is None else _NamedColumn(self.label_name, np.asarray(self.labels))
+
     def fitted(self, tree: Tree) -> SimpleNamespace:
         """Return the attributes of a fitted model that plots use."""
         return SimpleNamespace(tree_=tree, labels_=self.clusters)
@@ -131,57 +192,61 @@ class Look(NamedTuple):
 
 def draw(
     tree: Tree,
-    path: Path,
+    paths: Sequence[Path],
     look: Look,
     *,
     embedding: npt.ArrayLike | None = None,
-    kind: str = "both",
+    kind: str = "dendrogram",
     min_size: int | None = None,
+    names: Descriptions | None = None,
 ) -> None:
-    """Draw the tree in the disk, as a dendrogram, both, or condensed, into a file of the extension's format; atomically.
+    """Draw the tree as a dendrogram, in the disk, or condensed, into files of the extensions' formats; atomically.
 
-    The legend, one for both pictures, says what the colours are. Rows without names are numbered from 1, as in every file of the
-    command line.
+    Rows without names are numbered from 1, as in every file of the command line. Above 60 leaves groups are shown, with their
+    names where they have any.
     """
     from matplotlib.figure import Figure  # without pyplot: no display, no state
 
     from .. import plot
+    from ..plot.common import MOST_NAMES
+    from ..plot.dendrogram import LINES_BESIDES
+    from ..plot.figure_style import figure_inches
     from ..plot.glyphs import printable
 
-    if kind == "both" and tree.n_leaves > DISK_UP_TO:
-        kind = "dendrogram"
-    figure = Figure(figsize=(14, 6.5) if kind == "both" else (8, 7), layout="constrained")
-    axes = figure.subplots(1, 2 if kind == "both" else 1, squeeze=False)[0]
-    fitted = look.fitted(tree)
+    fitted, few = look.fitted(tree), tree.n_leaves <= MOST_NAMES
+    written = tree.names or row_numbers(tree.n_leaves) if names is None else names
+    tips = tree.n_leaves if few else MOST_TIPS
+    lines = max(tips, LEAST_LINES) + LINES_BESIDES if kind == "dendrogram" else None
+    figure = Figure(figsize=figure_inches((8.0, 7.0), lines), layout="constrained")
+    ax = figure.subplots()
     if kind == "condensed_tree":
-        plot.condensed_tree(fitted, min_size=min_size, ax=axes[0])
-    if kind in ("both", "disk"):
-        plot.disk(fitted, embedding=embedding, labels=look.labels, ax=axes[0])
-    if kind in ("both", "dendrogram"):
-        plot.dendrogram(fitted, labels=look.labels, names=tree.names or row_numbers(tree.n_leaves), ax=axes[-1])
-    legends = [legend for legend in (ax.get_legend() for ax in axes) if legend is not None]
-    for legend in legends[:-1]:
-        legend.remove()
-    for legend in legends:
-        legend.set_title(
-            "cluster" if look.labels is None else printable([look.label_name], None)[0][0].replace("$", r"\$")
+        plot.condensed_tree(fitted, min_size=min_size, ax=ax)
+    elif kind == "disk":
+        plot.disk(
+            fitted, embedding=embedding, labels=look.named_labels(), names=written if few or names else None, ax=ax
         )
+    else:
+        plot.dendrogram(fitted, labels=look.named_labels(), names=written, max_leaves=tips, orientation="left", ax=ax)
+    title = "cluster" if look.labels is None else printable([look.label_name], None)[0][0].replace("$", r"\$")
+    for legend in filter(None, [ax.get_legend(), *figure.legends]):
+        legend.set_title(title)
     (shown,), style = printable([look.title], None)
     figure.suptitle(shown, **style)
-    save_figure(figure, path)
+    _save(figure, paths)
 
 
-def draw_clustermap(tree: Tree, path: Path, look: Look, points: Points, annotations: dict[str, Any]) -> None:
+def draw_clustermap(tree: Tree, paths: Sequence[Path], look: Look, points: Points, annotations: dict[str, Any]) -> None:
     """Draw the table beside the tree; labels are one strip more, beside the clusters."""
     from matplotlib.figure import Figure
 
     from .. import plot
+    from ..plot.clustermap import clustermap_inches
 
     table = _features(points)
     if table is None:
         raise ValueError(f"{points.source} holds no table of numbers to draw; choose another --kind.")
-    figure = Figure(figsize=(12, 8.5))
     strips = annotations if look.labels is None else {look.label_name: look.labels, **annotations}
+    figure = Figure(figsize=clustermap_inches())
     plot.clustermap(
         table,
         look.fitted(tree),
@@ -190,13 +255,14 @@ def draw_clustermap(tree: Tree, path: Path, look: Look, points: Points, annotati
         title=look.title,
         ax=figure.add_axes((0.015, 0.015, 0.97, 0.97)),
     )
-    save_figure(figure, path)
+    _save(figure, paths)
 
 
-def save_figure(figure: Any, path: Path) -> None:
-    """Write a figure in the format of the extension, atomically."""
-    with atomic_write(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+def _save(figure: Any, paths: Sequence[Path]) -> None:
+    """Write a figure in the formats of the extensions, atomically."""
+    from ..plot import save_figure
+
+    save_figure(figure, paths[0], formats=[path.suffix[1:].lower() for path in paths])
 
 
 def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any) -> None:
@@ -204,8 +270,19 @@ def write_explorer(tree: Tree, path: Path, points: Points | None, **options: Any
     from ..explorer import explore
 
     if points is not None:
+        options.setdefault("names", describe_columns(tree, points))
         options |= {"labels": points.labels, "features": _features(points), "title": f"Tree of {points.source}"}
     explore(tree, path, rows_from=1, **options)
+
+
+class _NamedColumn:
+    """Values with a name: the attributes of a series that plots use."""
+
+    def __init__(self, name: str, values: npt.NDArray[Any]) -> None:
+        self.name, self._values = name, values
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self._values, dtype=dtype)
 
 
 class _Frame:

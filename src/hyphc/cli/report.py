@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +15,19 @@ import numpy.typing as npt
 from .. import baselines
 from .._runtime.sanitize import truncate, visible
 from ..estimator import HypHC
+from ..io import match_leaves, read_tree
+from ..io.best_known import is_entry, read_entry, similarity_of
+from ..io.trees import row_numbers
+from ..scores.association import cluster_association
 from ..scores.bounds import CostBounds, cost_bounds
 from ..scores.certificate import OptimalityGap, optimality_gap
 from ..scores.costs import dasgupta_cost, dendrogram_purity, in_units
 from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.transfer_distance import restricted
-from .common import build_similarity, check_usage, read_data, tree_for
+from .common import NEWICK_SUFFIXES, build_similarity, check_usage, read_data, tree_for
 from .differences import ClusterDifferences
+from .options import given_options
 from .outputs import print_notes
 
 LINKAGE_UP_TO = 2_000  # points: average linkage needs all pairs
@@ -34,12 +41,46 @@ ROUNDING = 1e-10  # costs of one tree, summed in another order, differ by less t
 def run_score(arguments: argparse.Namespace) -> None:
     """Print the cost of a tree and its certified gap to the optimum."""
     check_usage(arguments)
+    if is_entry(arguments.data):
+        _score_against_best_known(arguments)
+        return
     points = read_data(arguments, arguments.data)
     tree, how = tree_for(arguments.tree, points)
     similarity, notes = build_similarity(points, arguments)
     print_notes(points, notes)
     print(f"{arguments.tree}: {tree.n_leaves} leaves, matched to the data {how}\n")
     print_rows(score_rows(score(tree, similarity, points.labels, arguments.seed, arguments.effort)))
+
+
+def _score_against_best_known(arguments: argparse.Namespace) -> None:
+    """Print the scores of a tree on the similarity of an entry, and its cost beside the best known one."""
+    given = given_options(arguments).items() - {("effort", "--effort"), ("seed", "--seed")}
+    if given:
+        flag = sorted(flag for _, flag in given)[0]
+        raise ValueError(f"{arguments.data} says how its similarity is built; leave out {flag}.")
+    entry = read_entry(arguments.data)
+    tree = _tree_of_rows(arguments.tree, entry.n)
+    similarity = similarity_of(entry)
+    result = score(tree, similarity, None, arguments.seed, arguments.effort)
+    print(f"{arguments.tree}: {tree.n_leaves} leaves, leaf i is row i of {entry.similarity['data']}\n")
+    print_rows(score_rows(result))
+    excess = result.cost / entry.cost - 1.0
+    known = f"best known: {entry.cost:.12g}, by {entry.method}, seed {entry.seed}"
+    print(f"{known}; this tree costs {100 * abs(excess):.6f} % {'less' if excess < 0 else 'more'}")
+
+
+def _tree_of_rows(path: str, n: int) -> Tree:
+    """Return a tree whose leaf i is row i: by order, or in Newick by the numbers 1 … n that leaves are named by."""
+    tree = read_tree(path)
+    if tree.n_leaves != n:
+        raise ValueError(
+            f"{path} has {tree.n_leaves} leaves and the entry {n}; give a tree of the rows of its data set."
+        )
+    if tree.names is None or Path(path).suffix.lower() not in NEWICK_SUFFIXES:
+        return tree.with_names(None)
+    if set(tree.names) != set(row_numbers(n)):
+        raise ValueError(f"{path} has leaves that are no row numbers; name them 1 … {n}, the rows of the data set.")
+    return match_leaves(tree, row_numbers(n), source=path, by_order=False)[0].with_names(None)
 
 
 @dataclass(frozen=True)
@@ -183,6 +224,23 @@ def agreement_row(clusters: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]
     return ("agreement", f"{value:.4f}", text)
 
 
+def association_rows(
+    clusters: npt.NDArray[np.int64], beside: Mapping[str, Any], seed: int
+) -> list[tuple[str, str, str]]:
+    """Return how much the flat clusters have in common with each annotation: are groups batches?"""
+    rows = []
+    for name, column in beside.items():
+        try:
+            found = cluster_association(clusters, column, seed)
+        except ValueError:  # a column without values
+            continue
+        text = "adjusted mutual information of flat clusters and this column; 1 is the same, 0 chance; "
+        text += f"p = {found.p_value:.3g} by permutation of {found.n_rows} rows"
+        text += "; groups follow this column" if found.is_clear else ""
+        rows.append((f"clusters by {escape_markdown(name)}", f"{found.adjusted_mutual_information:.4f}", text))
+    return rows
+
+
 def describe_cluster_number(model: HypHC) -> str:
     """Describe how many flat clusters there are and why, with the runner-up numbers."""
     found, k = model.cluster_number_, model.n_clusters_
@@ -234,8 +292,8 @@ def markdown_report(
     """Return the one-page report as Markdown. Text from the file is escaped."""
     lines = [f"# {escape_markdown(title)}", ""]
     lines += [f"- {escape_markdown(fact)}" for fact in facts]
-    if any(name == "tree.png" for name, _ in files):
-        lines += ["", "![The tree](tree.png)"]
+    shown = [name for name, _ in files if name in ("tree.png", "tree.svg")]
+    lines += ["", f"![The tree]({shown[0]})"] if shown else []
     lines += ["", "## How good the tree is", "", "| | | |", "|---|---:|---|"]
     lines += [f"| {what} | {value} | {escape_markdown(meaning)} |" for what, value, meaning in rows]
     lines += ["", "## Flat clusters", "", f"{escape_markdown(clusters.why)}.", "", *_cluster_table(clusters)]

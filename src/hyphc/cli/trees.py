@@ -87,9 +87,10 @@ def run_convert(arguments: argparse.Namespace) -> None:
 def run_compare(arguments: argparse.Namespace) -> None:
     """Print how much two trees have in common; draw them if requested."""
     if arguments.output is not None:
-        from .pictures import require_picture, save_figure  # loads more than the other commands here need
+        from ..plot import save_figure
+        from .pictures import require_pictures  # loads more than the other commands here need
 
-        require_picture(arguments.output)
+        require_pictures([arguments.output])
     tree, other = read_tree(arguments.tree), read_tree(arguments.other)
     other = matched(tree, other)
     found = compare(tree, other, n_differences=arguments.differences)

@@ -14,7 +14,7 @@ class RiemannianAdam:
 
     First moments are tangent vectors, carried along with their leaf; second moments are one number a leaf, the running mean
     of the squared Riemannian length of its gradient. A step has the length lr·|m|/√v, whatever the scale of the loss. On the
-    circle a leaf has one coordinate and the metric is constant: this is then Adam on angles, to the letter.
+    circle a leaf has one coordinate and the metric is constant: this is then Adam on angles.
     """
 
     def __init__(self, manifold: Chart, params: Floats) -> None:

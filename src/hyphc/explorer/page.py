@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import circle_order
 from ..hyperbolic.encode import encode_by_height
+from ..scores.describe import Descriptions
 from ..scores.heights import with_split_weights
 from ..similarity.build import check_similarity
 from ..tree import Tree, TreeLike, as_tree
@@ -59,7 +60,7 @@ def explore(
     path: str | os.PathLike[str] | None = None,
     *,
     labels: npt.ArrayLike | None = None,
-    names: Iterable[str] | None = None,
+    names: Iterable[str] | Descriptions | None = None,
     images: npt.ArrayLike | None = None,
     features: Any = None,
     annotations: Any = None,
@@ -83,8 +84,9 @@ def explore(
         The HTML file; one that exists is replaced in one step. Without it the page is returned, for a notebook to show.
     labels : array (n,), optional
         Classes, of any type; leaves can be coloured by them, and clusters say what they are made of.
-    names : sequence of n str, optional
-        Names of the leaves. Default: the tree's, else the numbers of the rows.
+    names : sequence of n str or Descriptions, optional
+        Names of the leaves, or ``hyphc.describe(tree, …)``, which names groups as well: in the list of clusters, where one is
+        pointed at, and around the disk once there are more than fifty leaves. Default: the tree's, else the numbers of the rows.
     images : array (n, h, w) or (n, h, w, 3), optional
         Thumbnails: uint8, or numbers that are stretched to it. Scaled down to 48 pixels at the most.
     features : array or frame (n, d), optional
@@ -129,7 +131,12 @@ def explore(
     """
     tree = as_tree(tree)
     n = tree.n_leaves
-    called = tree.names if names is None else check_names(names, n)
+    described = names if isinstance(names, Descriptions) else None
+    if described is not None and not np.array_equal(described.tree.children, tree.children):
+        raise ValueError(
+            f"names describe another tree than this one of {n} leaves; pass describe(tree, …) of this one."
+        )
+    called = tree.names if names is None or isinstance(names, Descriptions) else check_names(names, n)
     groups = collapse(tree, MAX_LEAVES)
     shown, is_whole = groups.tree, groups.is_whole
     heading = title if title is not None else f"Tree of {n:,} point{'s' * (n > 1)}".replace(",", "\u202f")
@@ -144,6 +151,7 @@ def explore(
         "rows": None if is_whole else encode_array(groups.first, "<i4"),
         "rowsFrom": rows_from,
         "names": groups.names(called, rows_from),
+        "nodeNames": None if described is None else described.names[2 * n - shown.n_leaves :],
         "labels": None if labels is None else label_fields(labels, label_name, n, groups),
         "annotations": annotation_fields(annotations, n, groups, int(labels is not None)),
         "colours": palette_fields(),

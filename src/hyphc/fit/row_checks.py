@@ -65,7 +65,7 @@ def _as_table(model: Any, metric: Metric, X: Any, reset: bool) -> Any:
     """Return a frame with categorical columns as a table; categories of new rows have the codes of the fit."""
     if not is_frame(X):
         raise ValueError("The fitted rows have columns of categories; pass a frame with the same columns.")
-    if not metric.takes_missing:
+    if not metric.takes_categories:
         column = first_grouping(X)
         raise ValueError(
             f"metric={model.metric!r} takes numbers, and column {column!r} holds text or categories; choose 'auto', or leave "

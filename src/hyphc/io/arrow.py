@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -31,7 +32,8 @@ def read_arrow(source: InputFile, found: str, wanted: ColumnSelection) -> Points
     numeric = [c for c in roles.features if c not in roles.categories]
     numbers = _all_numbers(source, table, columns, numeric, wanted.keep_missing)
     grouped = {c: table.column(c).to_pylist() for c in roles.categories}
-    return build_points(source.label, columns, roles, numbers, grouped, lambda c: table.column(c).to_pylist())
+    points = build_points(source.label, columns, roles, numbers, grouped, lambda c: table.column(c).to_pylist())
+    return replace(points, header=tuple(column.name for column in columns))
 
 
 def describe_columns(table: Any) -> list[Column]:

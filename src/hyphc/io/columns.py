@@ -27,6 +27,32 @@ class ColumnsError(ValueError):
 
 
 @dataclass(frozen=True)
+class FittedColumns:
+    """Columns of the table that a model was fitted to: those it uses, the values of categories, and all others."""
+
+    features: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+
+    def require(self, source: str, columns: Sequence[Column], exclude: Sequence[str]) -> None:
+        """Raise for columns that are missing, and for columns of numbers that the fitted table did not have."""
+        header = [column.name for column in columns]
+        missing = [name for name in self.features if name not in header]
+        known = {*self.features, *self.others, *exclude}
+        extra = [column.name for column in columns if column.kind == "number" and column.name not in known]
+        if missing:
+            close = get_close_matches(missing[0], extra or header, n=1)
+            hint = f" (is it {close[0]!r}?)" if close else ""
+            lacks = f"{source} has no column{'s' * (len(missing) > 1)} {join_names(missing)}{hint}"
+            raise ValueError(f"{lacks}, which the model was fitted to; its columns are {join_names(header)}.")
+        if extra:
+            has = f"{source} has the column{'s' * (len(extra) > 1)} {join_names(extra)}"
+            raise ColumnsError(
+                f"{has}, which the fitted table did not have; leave out what the model does not use.", "exclude"
+            )
+
+
+@dataclass(frozen=True)
 class ColumnSelection:
     """Columns selected by name or number from 1, several also by a range or a pattern; None is inferred.
 
@@ -41,6 +67,7 @@ class ColumnSelection:
     keep_missing: bool = True  # False: a missing value is a mistake
     known: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = True  # False: rows are read block by block; then there are no names and no categories
+    fitted: FittedColumns | None = None  # of new rows of a model: the columns it was fitted to
 
     @property
     def given_arguments(self) -> tuple[str, ...]:
@@ -76,12 +103,15 @@ class Roles:
     notes: tuple[str, ...]
     categories: frozenset[int] = frozenset()
     known: Mapping[str, int] = field(default_factory=dict)
+    encodings: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # values of categories, where they are known
 
 
 def assign_roles(source: str, columns: Sequence[Column], wanted: ColumnSelection) -> Roles:
     """Return the roles selected; by default numeric columns are features and the first text column with distinct values names
     rows."""
     header = [column.name for column in columns]
+    if wanted.fitted is not None:
+        wanted.fitted.require(source, columns, wanted.exclude or ())
     labels = None if wanted.labels is None else find_column(source, header, wanted.labels)
     names = None if wanted.names is None else find_column(source, header, wanted.names)
     known = {what: find_column(source, header, column) for what, column in wanted.known.items()}
@@ -106,7 +136,9 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: ColumnSelection
         about = f"its columns are {join_names(header)}: choose features"
         raise ColumnsError(f"{source} has no column of numbers to cluster by{hint}; {about}.", "features")
     chosen = inferred_names if names is None else names
-    roles = Roles(features, labels, chosen, (), categories & frozenset(features), known)
+    encodings = {} if wanted.fitted is None else wanted.fitted.categories
+    codes = {c: encodings[header[c]] for c in categories if header[c] in encodings}
+    roles = Roles(features, labels, chosen, (), categories & frozenset(features), known, codes)
     return replace(roles, notes=tuple(_notes(columns, roles, wanted)))
 
 

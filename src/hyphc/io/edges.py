@@ -1,4 +1,4 @@
-"""Readers of graphs: edge lists, two nodes a line and an optional weight, and GraphML through networkx."""
+"""Readers of graphs: edge lists, two nodes a line and an optional weight, and GraphML, GEXF and GML through networkx."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..similarity.symmetrize import DIRECTED
-from .columns import ColumnsError
+from .columns import ColumnSelection, ColumnsError, find_column, join_names
 from .points import LARGEST, Points, explain_damage
-from .sources import InputFile, decode, require_package
+from .sources import FORMAT_NAMES, InputFile, decode, require_package
 from .text_cells import delimiter_in
 
 _COMMENTS = ("#", "%")
@@ -40,18 +40,18 @@ def read_edges(source: InputFile, directed: str | None = None) -> Points:
     return replace(graph, notes=note + graph.notes)
 
 
-def read_graphml(source: InputFile, directed: str | None = None) -> Points:
-    """Read a graph; the edge attribute ``weight`` is the weight, 1 where there is none.
+def read_network(source: InputFile, found: str, wanted: ColumnSelection, directed: str | None = None) -> Points:
+    """Read a graph in GraphML, GEXF or GML; the edge attribute ``weight`` is the weight, 1 where there is none.
 
     The two weights of a pair of nodes in a directed graph must agree, unless ``directed`` says how ``as_similarity`` makes one
     of them. Parallel edges are summed. Names are the attribute ``label`` or ``name`` of the nodes, if all have
-    it, else what they are called in the file.
+    it, else what they are called in the file. Labels, and what is known of nodes, are attributes of the nodes.
     """
-    require_package(source.label, "a GraphML file", "networkx", "io")
-    import networkx
-
-    with explain_damage(source, "graphml"), source.open() as file:
-        graph = networkx.read_graphml(file)
+    for argument in ("features", "categories", "names"):
+        if getattr(wanted, argument) is not None:
+            what = f"{source.label} is a graph, whose nodes are clustered by their edges"
+            raise ColumnsError(f"{what}; leave the choice out.", argument)
+    graph = _read_graph(source, found)
     if graph.number_of_edges() == 0:
         raise ValueError(f"{source.label} has no edge; give a graph with some.")
     names = _node_names(graph)
@@ -59,8 +59,42 @@ def read_graphml(source: InputFile, directed: str | None = None) -> Points:
         (0, names[a], names[b], _weight(f"{source.label}, edge {a}–{b}", data.get("weight", 1.0)))
         for a, b, data in graph.edges(data=True)
     ]
-    edges += [(0, names[node], names[node], 0.0) for node in networkx.isolates(graph)]  # loops, which are left out
-    return _assemble(source, edges, directed, graph.is_directed())
+    # loops, which are left out: nodes without edges, too, are nodes
+    edges += [(0, name, name, 0.0) for node, name in names.items() if graph.degree(node) == 0]
+    points = _assemble(source, edges, directed, graph.is_directed())
+    return _with_attributes(points, {name: graph.nodes[node] for node, name in names.items()}, wanted)
+
+
+def _read_graph(source: InputFile, found: str) -> Any:
+    require_package(source.label, f"a {FORMAT_NAMES[found]} file", "networkx", "io")
+    import networkx
+
+    with explain_damage(source, found), source.open() as file:
+        if found == "gml":  # networkx's own reader of files refuses all but ASCII
+            return networkx.parse_gml(file.read().decode("utf-8-sig").splitlines(), label=None)
+        return (networkx.read_gexf if found == "gexf" else networkx.read_graphml)(file)
+
+
+def _with_attributes(points: Points, attributes: dict[str, dict[str, Any]], wanted: ColumnSelection) -> Points:
+    """Return the points with labels, and what is known of them, from attributes of nodes; ``attributes`` are by name."""
+    header = list(dict.fromkeys(key for data in attributes.values() for key, value in data.items() if _is_plain(value)))
+    nodes = points.names or tuple(map(str, range(points.n)))
+
+    def read(column: str) -> tuple[str, ...]:
+        key = header[find_column(f"{points.source} (attributes of nodes)", header, column)]
+        return tuple(str(attributes[node].get(key, "")) for node in nodes)
+
+    for column in wanted.exclude or ():
+        find_column(f"{points.source} (attributes of nodes)", header, column)
+    labels = None if wanted.labels is None else read(wanted.labels)
+    note = [f"attributes: {join_names(header)} (of nodes, not used for clustering)"] if header else []
+    known = {what: read(column) for what, column in wanted.known.items()}
+    return replace(points, labels=labels, known=known).with_notes(*note)
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether an attribute is a number or text, and not a structure such as a position for drawing."""
+    return isinstance(value, str | int | float)
 
 
 def _node_names(graph: Any) -> dict[Any, str]:

@@ -10,7 +10,21 @@ from .._runtime.numpy_files import damage_as_value_error
 from .sources import FORMAT_NAMES, InputFile, is_compressed
 
 Format = Literal[
-    "npy", "npz", "parquet", "feather", "mtx", "excel", "jsonl", "h5ad", "graphml", "fasta", "phylip", "edges", "text"
+    "npy",
+    "npz",
+    "parquet",
+    "feather",
+    "mtx",
+    "excel",
+    "jsonl",
+    "h5ad",
+    "graphml",
+    "gexf",
+    "gml",
+    "fasta",
+    "phylip",
+    "edges",
+    "text",
 ]
 
 _MAGIC: dict[bytes, Format] = {
@@ -29,6 +43,8 @@ _EXTENSIONS: dict[Format, str] = {
     "jsonl": ".jsonl .ndjson",
     "h5ad": ".h5ad",
     "graphml": ".graphml",
+    "gexf": ".gexf",
+    "gml": ".gml",
     "fasta": ".fasta .fa .fas .fna .faa .aln",
     "phylip": ".phy .phylip",
     "edges": ".edges .edgelist",
@@ -59,8 +75,6 @@ _FOREIGN: tuple[tuple[str, str, tuple[bytes, ...], str], ...] = (
     ("a BAM file", "make a table of counts first", (), ".bam"),
     ("a file of reads", "assemble and align them first", (), ".fastq"),
     ("a NEXUS file", "save the alignment as FASTA, or the distances as PHYLIP", (), ".nex"),
-    ("a GEXF graph", "save it as GraphML, or as a list of edges", (), ".gexf"),
-    ("a GML graph", "save it as GraphML, or as a list of edges", (), ".gml"),
     ("a 7z archive", "unpack it", (b"7z\xbc\xaf",), ""),
     ("a RAR archive", "unpack it", (b"Rar!",), ""),
     ("a pickle, which can run any code,", "save the array with numpy.save", (b"\x80\x04", b"\x80\x05"), ".pkl .pickle"),
@@ -115,10 +129,12 @@ def _refuse_foreign(source: InputFile, head: bytes) -> None:
 
 
 def _detect_text(head: bytes) -> Format:
-    """Return the format of a text file with an unknown extension: FASTA, GraphML and JSON lines by their first characters."""
+    """Return the format of a text file with an unknown extension: FASTA, graphs and JSON lines by their first characters."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b">"):
         return "fasta"
     if start.startswith((b'{"', b"{ ")):
         return "jsonl"
+    if start.startswith(b"<gexf"):
+        return "gexf"
     return "graphml" if start.startswith((b"<?xml", b"<graphml")) else "text"

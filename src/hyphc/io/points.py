@@ -102,7 +102,7 @@ def build_points(
             if c in categories:
                 present = [None if word is None or is_blank(str(word)) else word for word in categories[c]]
                 try:
-                    values[:, k], kinds[k] = encode_categories(present, called[k])
+                    values[:, k], kinds[k] = encode_categories(present, called[k], roles.encodings.get(c))
                 except ValueError as error:
                     raise ValueError(f"{source}, {error}") from None
         data = MixedTable(values, tuple(kinds), called)

@@ -15,15 +15,17 @@ from ..similarity.inputs.input_warnings import identifier_columns
 from .arrays import read_array_file
 from .arrow import read_arrow
 from .cell_values import read_excel_rows, read_json_rows
-from .columns import ColumnSelection, ColumnsError, describe_identifiers
+from .columns import ColumnSelection, ColumnsError, FittedColumns, describe_identifiers, join_names
 from .delimited import read_delimited, read_rows
-from .edges import read_edges, read_graphml
+from .edges import read_edges, read_network
 from .formats import Format, detect_format
 from .h5ad import read_h5ad
 from .points import Kind, Missing, Points, handle_missing, transpose_points
 from .sequences import read_fasta, read_phylip
 from .sources import InputFile, PathLike, open_source
 
+_TABLES = ("text", "jsonl", "excel", "parquet", "feather")  # formats with named columns of any type
+GRAPH_FORMATS = ("graphml", "gexf", "gml")  # whose nodes have attributes
 # What the two ends of an edge are called.
 _ENDS = {("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("u", "v")}
 
@@ -65,7 +67,7 @@ def read_points(
         The file lists edges, or is a matrix of weights.
     directed : {"sum", "max", "mean"}, optional
         How ``as_similarity(..., "precomputed", directed=directed)`` will make one of the two weights of a pair; ``data`` has
-        both. None refuses lists of edges and GraphML files whose weights differ.
+        both. None refuses lists of edges and graph files whose weights differ.
     transpose : bool
         Columns are to be clustered, not rows.
     missing : {"keep", "refuse", "drop", "impute"}
@@ -99,7 +101,7 @@ def read_points(
         # no remedy here: a row of such a table is a column too
         raise ColumnsError(str(error), "precomputed" if precomputed else "distances") from None
     if points.kind == "features":
-        if not (wanted or relates_rows or graph):
+        if found in ("text", "jsonl", "excel") and not (wanted or relates_rows or graph):
             _refuse_edges(points)
         whole = _to_square(points) if distances else points
         points = _set_kind(whole, relates_rows, graph, of_rows=found == "h5ad")
@@ -120,6 +122,71 @@ def read_points(
     n_again = 0 if points.names is None else points.n - len(set(points.names))
     note = f"repeated: {n_again} of the names, which get numbers in the tree, as in 'frog (2)'"
     return points.with_notes(note) if n_again else points
+
+
+def read_new_rows(
+    path: PathLike,
+    fitted: FittedColumns | int,
+    *,
+    names: str | None = None,
+    exclude: Sequence[str] | None = None,
+    keep_missing: bool = True,
+    embedding: str | None = None,
+    sheet: str | None = None,
+    header: int | None = None,
+) -> Points:
+    """Read new rows of a fitted model, one at least; columns are matched by name, whatever their order in the file.
+
+    Parameters
+    ----------
+    path : path, or "-"
+    fitted : FittedColumns or int
+        The columns of the fitted table, or their number if they have no names.
+    names, exclude, embedding, sheet, header
+        As of ``read_points``.
+    keep_missing : bool
+        Whether values may be missing.
+    """
+    source = open_source(os.fspath(path))
+    found = detect_format(source)
+    own = FormatOptions(embedding=embedding, sheet=sheet, header=header)
+    left_out = None if exclude is None else tuple(exclude)
+    if found in ("edges", *GRAPH_FORMATS, "fasta", "phylip"):
+        raise ValueError(
+            f"{source.label} holds no table, and the model was fitted to rows; give rows with the same columns."
+        )
+    if not isinstance(fitted, FittedColumns) or found not in _TABLES:
+        points = _read(source, found, ColumnSelection(names=names, exclude=left_out, keep_missing=keep_missing), own)
+        return _match_columns(points, fitted)
+    wanted = ColumnSelection(
+        features=fitted.features,
+        names=names,
+        exclude=left_out,
+        categories=tuple(fitted.categories) or None,
+        keep_missing=keep_missing,
+        fitted=fitted,
+    )
+    return _match_columns(_read(source, found, wanted, own), fitted)
+
+
+def _match_columns(points: Points, fitted: FittedColumns | int) -> Points:
+    """Return the points with the columns of the fitted table in its order; by number where there are no names."""
+    n_columns = fitted if isinstance(fitted, int) else len(fitted.features)
+    if isinstance(fitted, FittedColumns) and points.columns is not None:
+        missing = [name for name in fitted.features if name not in points.columns]
+        if missing:
+            lacks = f"{points.source} has no {join_names(missing)}, which the model was fitted to"
+            raise ValueError(f"{lacks}; its columns are {join_names(points.columns)}.")
+        order = [points.columns.index(name) for name in fitted.features]
+        return points if order == list(range(points.data.shape[1])) else _pick_columns(points, order)
+    if points.data.shape[1] != n_columns:
+        shown = f"{points.data.shape[1]} columns of numbers, and the model was fitted to {n_columns}"
+        raise ColumnsError(f"{points.source} has {shown}; give the same columns in the same order.", "exclude")
+    return points
+
+
+def _pick_columns(points: Points, order: list[int]) -> Points:
+    return replace(points, data=points.data[:, order], columns=tuple((points.columns or ())[c] for c in order))
 
 
 @dataclass(frozen=True)
@@ -155,7 +222,9 @@ class FormatOptions:
 def _read(source: InputFile, found: Format, wanted: ColumnSelection, own: FormatOptions) -> Points:
     """Read the file with the reader of its format."""
     own.require(source, found)
-    if found in ("edges", "graphml", "fasta", "phylip") or (found == "text" and own.graph):
+    if found in GRAPH_FORMATS:
+        return read_network(source, found, wanted, own.directed)
+    if found in ("edges", "fasta", "phylip") or (found == "text" and own.graph):
         return _read_without_columns(source, found, wanted, own)
     if found == "text":
         return read_delimited(source, wanted, own.header)
@@ -182,7 +251,7 @@ def _read_without_columns(source: InputFile, found: Format, wanted: ColumnSelect
         return read_fasta(source, own.sequence_distance)
     if found == "phylip":
         return read_phylip(source)
-    return (read_graphml if found == "graphml" else read_edges)(source, own.directed)
+    return read_edges(source, own.directed)
 
 
 def _to_square(points: Points) -> Points:

@@ -29,6 +29,8 @@ FORMAT_NAMES = {
     "excel": "Excel",
     "h5ad": "AnnData",
     "graphml": "GraphML",
+    "gexf": "GEXF",
+    "gml": "GML",
 }
 
 

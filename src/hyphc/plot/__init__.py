@@ -2,7 +2,7 @@
 
 Every function draws into ``ax``, or into a new figure, and returns the axes; ``animate`` returns the animation. Colours are safe
 for colour-blind readers and dark enough for white paper. Wherever a tree is taken, a ``Tree``, a SciPy linkage matrix, a fitted
-``HypHC`` or an ``EmbedResult`` will do.
+``HypHC`` or an ``EmbedResult`` will do. ``figure_style`` sets sizes, fonts and colours for journals and slides.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .condensed_tree import condensed_tree
 from .curves import cluster_scores, training_curve
 from .dendrogram import dendrogram
 from .disk import disk
+from .figure_style import figure_style, save_figure
 from .heatmap import heatmap
 from .tanglegram import tanglegram
 
@@ -29,7 +30,9 @@ __all__ = [
     "condensed_tree",
     "dendrogram",
     "disk",
+    "figure_style",
     "heatmap",
+    "save_figure",
     "tanglegram",
     "training_curve",
 ]

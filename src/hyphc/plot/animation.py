@@ -20,6 +20,7 @@ from ..hyperbolic.decode import decode
 from ..similarity import SimilarityLike
 from .common import apply_layout, axes_or_new, groups_of
 from .disk import Artists
+from .figure_style import font
 
 # Points move most at first: frames are taken at iterations that grow like a power of the frame's number.
 EARLY = 1.5
@@ -104,7 +105,7 @@ def animate(
     groups = groups_of(last, last, labels)
     own_figure = ax is None
     ax = axes_or_new(ax, (5.0, 4.4))
-    artists, caption = Artists(ax, groups), ax.set_title("\n", fontsize=9)
+    artists, caption = Artists(ax, groups), ax.set_title("\n", fontsize=font(9.0))
 
     def show(frame: Progress) -> list[Any]:
         leaves = _leaves(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -38,17 +39,22 @@ from .common import (
     tree_from,
     write_along,
 )
+from .figure_style import figure_inches, font, is_narrow
 from .glyphs import LONGEST_NAME, printable
 
 # About the pixels of a figure: more rows, and more branches, could not be distinguished.
 MAX_ROWS, MAX_TIPS = 1000, 400
+MOST_COLUMNS = 60  # columns shown before only distinctive ones are
+# Changes of group that are drawn as a gap, as wide as so many points; more would hide the table.
+MOST_GAPS, GAP_WIDTH = 60, 1.5
 MOST_NAMES = 110  # rows whose names are written
 # Standard deviations at which colours end; of columns as they are, the share of values within the ends.
 ENDS, WITHIN = 2.5, 0.98
-FONT = 8.0
+USUAL_FONT = 8.0
 LETTER = 0.62  # width of a letter, as a share of the font's size
 # Points of print: a strip, the gap between parts, the tree of columns, a title, a scale's bar, a line that says what is left out.
 STRIP, GAP, COLUMN_TREE, TITLE, BAR, NOTE = 11.0, 5.0, 48.0, 20.0, 9.0, 14.0
+LEGEND_LINE = 1.5  # times the font size
 TREE_SHARE = 0.2  # of the whole width
 
 
@@ -58,8 +64,9 @@ def clustermap(
     *,
     annotations: Any = None,
     labels: npt.ArrayLike | None = None,
-    columns: Literal["similar", "given"] = "similar",
-    standardize: bool = True,
+    columns: Literal["auto", "similar", "given", "distinctive"] = "auto",
+    standardize: bool | Literal["rows", "columns"] = True,
+    max_columns: int = MOST_COLUMNS,
     names: Sequence[str] | None = None,
     max_rows: int = MAX_ROWS,
     title: str | None = None,
@@ -77,10 +84,16 @@ def clustermap(
         A strip for each, under its own name and in its own colours: classes by colour, numbers on a scale, grey where missing.
     labels : array (n,), optional
         The colours of the branches and of the first strip. Default: the model's clusters, or an automatic cut.
-    columns : {"similar", "given"}
-        Correlated columns side by side, with their tree above (average linkage, up to 1 000 columns), or as they come.
-    standardize : bool
-        Colours are standard deviations from each column's mean, or the numbers themselves.
+    columns : {"auto", "similar", "given", "distinctive"}
+        "similar": correlated columns side by side, with their tree above (average linkage, up to 1 000 columns). "given": as they
+        come. "distinctive": those in which each group of ``labels`` differs most from the rest, by the standardised difference of
+        means (as in ``hyphc.differences``), group by group in the order of the rows; the picture says how many are shown.
+        "auto": "distinctive" for more than ``max_columns``, else "similar", but "given" where some columns are numbers and others
+        yes or no.
+    standardize : bool, "columns" or "rows"
+        Colours are standard deviations from the mean of the column (True is the same) or of the row, or the numbers themselves.
+    max_columns : int
+        How many distinctive columns are shown, at most.
     names : sequence of str, optional
         Of the rows, written at the right of up to 110 of them; the picture says when some are not. Default: the tree's.
     max_rows : int
@@ -98,14 +111,22 @@ def clustermap(
     -----
     O(n d + d³), the last for ordered columns alone.
     """
-    require_choice("columns", columns, ("similar", "given"))
+    require_choice("columns", columns, ("auto", "similar", "given", "distinctive"))
     require_at_least("max_rows", max_rows, 1)
+    require_at_least("max_columns", max_columns, 1)
+    by_rows = _standardizes_rows(standardize)
     source, tree = tree, tree_from(tree)
-    called, values = _table(X, tree.n_leaves)
-    shown = _zscore(values) if standardize else values
+    called, values, comparable = _table(X, tree.n_leaves)
+    groups = groups_of(source, tree, labels)
+    if columns == "auto":
+        columns = "distinctive" if len(called) > max_columns else "similar" if comparable else "given"
+    n_columns, chosen = len(called), None
+    if columns == "distinctive":
+        chosen = distinctive_columns(tree, values, groups, max_columns)
+    shown = values if not standardize else _zscore(values.T).T if by_rows else _zscore(values)
     ordered = correlation_linkage(values) if columns == "similar" and tree.n_leaves > 2 else None
-    order = np.arange(len(called)) if ordered is None else ordered.leaf_order()
-    strips = [groups_of(source, tree, labels)]
+    order = chosen if chosen is not None else np.arange(n_columns) if ordered is None else ordered.leaf_order()
+    strips = [groups]
     if annotations is not None:
         beside = parse_columns(annotations, tree.n_leaves, "annotations")
         strips += [color_column(column, k) for k, column in enumerate(beside, labels is not None)]
@@ -117,28 +138,99 @@ def clustermap(
         tree=TREE_SHARE,
         left=len(strips) * STRIP,
         above=(0.0 if ordered is None else COLUMN_TREE) + (0.0 if title is None else TITLE),
-        below=_length([*called, *(groups.title for groups in strips)]) + NOTE,
-        right=(0.0 if rows is None or unnamed else _length(rows)) + (0.0 if rows is None and not left_out else NOTE),
-        legends=_legend_widths(strips),
+        below=_length([*(called[c] for c in order.tolist()), *(strip.title for strip in strips)])
+        + NOTE
+        + (_legend_height(strips) + 2 * NOTE if is_narrow() else 0.0),
+        right=(0.0 if rows is None or unnamed else _length(rows))
+        + (0.0 if rows is None and not left_out else 2 * NOTE),
+        legends=0.0 if is_narrow() else _legend_widths(strips),
     )
     cells = run_means(shown[leaves][:, order], max_rows)
-    picture = _draw_table(frame.ax, cells, tree.n_leaves, standardize)
+    picture = _draw_table(frame.ax, cells, tree.n_leaves, bool(standardize))
     _draw_strips(frame, strips, leaves, max_rows)
     _draw_tree(frame, tree, strips)
+    _draw_gaps(frame, groups.codes[leaves])
     if ordered is not None:
         _draw_column_tree(frame, ordered)
     if title is not None:
         (written,), style = printable([title], None)
         frame.ax.set_title(written, **style, y=1.0, pad=GAP + (0.0 if ordered is None else COLUMN_TREE))
-    write_along(frame.ax, "x", [called[c] for c in order.tolist()], frame.width / len(called), FONT)
+    write_along(frame.ax, "x", [called[c] for c in order.tolist()], frame.width / len(order), font(USUAL_FONT))
     frame.ax.yaxis.tick_right()
     frame.ax.yaxis.set_label_position("right")
+    if len(order) < n_columns:
+        said = f"{len(order)} of {n_columns} columns: those in which groups differ most from the rest"
+        thinned = frame.ax.get_xlabel()
+        frame.ax.set_xlabel(
+            _wrap(f"{said}; {thinned}" if thinned else said, frame.width), fontsize=font(7.0), color=BRANCH_COLOR
+        )
     if left_out:
-        frame.ax.set_ylabel(left_out, fontsize=FONT, color=BRANCH_COLOR)
+        frame.ax.set_ylabel(_wrap(left_out, frame.height), fontsize=font(USUAL_FONT), color=BRANCH_COLOR)
     elif rows is not None:
-        write_along(frame.ax, "y", [rows[leaf] for leaf in leaves.tolist()], frame.height / len(rows), FONT)
-    _draw_legends(frame, strips, picture, "standard deviations" if standardize else "value")
+        write_along(frame.ax, "y", [rows[leaf] for leaf in leaves.tolist()], frame.height / len(rows), font(USUAL_FONT))
+    _draw_legends(frame, strips, picture, _scale_title(bool(standardize), by_rows))
     return frame.ax
+
+
+def _standardizes_rows(standardize: bool | str) -> bool:
+    if not isinstance(standardize, bool):
+        require_choice("standardize", standardize, ("rows", "columns"))
+    return standardize == "rows"
+
+
+def _scale_title(standardized: bool, by_rows: bool) -> str:
+    return f"z-score by {'row' if by_rows else 'column'}" if standardized else "value"
+
+
+def distinctive_columns(tree: Tree, values: Floats, groups: Groups, most: int) -> Ints:
+    """Return the columns in which each group differs most from the rest, group by group in leaf order.
+
+    Every group has the same number of columns, at least one; a column goes to the first group that has it. The largest groups
+    come first where there are more of them than columns.
+    """
+    codes = groups.codes
+    order = list(dict.fromkeys(code for code in codes[tree.leaf_order()].tolist() if code >= 0))
+    largest = sorted(order, key=lambda code: -int((codes == code).sum()))[:most]
+    effects = {code: _effects(values, codes == code) for code in largest}
+    ranks = {code: np.argsort(-effect, kind="stable").tolist() for code, effect in effects.items()}
+    taken: dict[int, list[int]] = {code: [] for code in order if code in effects}
+    used: set[int] = set()
+    while len(used) < min(most, values.shape[1]):
+        before = len(used)
+        for code, own in taken.items():
+            column = next((c for c in ranks[code] if c not in used), None)
+            if column is not None and len(used) < most:
+                own.append(column)
+                used.add(column)
+        if len(used) == before:
+            break
+    found = [column for own in taken.values() for column in own]
+    return np.array(found or range(min(most, values.shape[1])), dtype=np.int64)
+
+
+def _effects(values: Floats, inside: npt.NDArray[np.bool_]) -> Floats:
+    """Return |mean inside − mean outside| / pooled standard deviation of every column, 0 where it is not defined."""
+    one, other = np.ma.masked_invalid(values[inside]), np.ma.masked_invalid(values[~inside])
+    free = one.count(axis=0) + other.count(axis=0) - 2
+    squares = one.var(axis=0) * one.count(axis=0) + other.var(axis=0) * other.count(axis=0)
+    spread = np.ma.sqrt(squares / np.maximum(free, 1))
+    return np.asarray(np.ma.filled(np.abs(one.mean(axis=0) - other.mean(axis=0)) / spread, 0.0), dtype=np.float64)
+
+
+def _draw_gaps(frame: TableAxes, codes: Ints) -> None:
+    """Draw a white line across the table and its strips wherever the group of adjacent rows changes."""
+    ends = np.flatnonzero(np.diff(codes)) + 0.5
+    if len(ends) > MOST_GAPS:
+        return
+    beside: list[Any] = [axes for axes in frame.ax.child_axes if axes.images]
+    for axes in (frame.ax, *beside):
+        for end in ends.tolist():
+            axes.axhline(end, color="white", linewidth=GAP_WIDTH)
+
+
+def _wrap(text: str, length: float, least: int = 20) -> str:
+    """Return a caption in lines of at most this length in points, or of the least number of letters."""
+    return textwrap.fill(text, max(least, int(length / (0.55 * font(7.0)))))
 
 
 def _left_out(n: int, max_rows: int, unnamed: bool) -> str:
@@ -148,19 +240,25 @@ def _left_out(n: int, max_rows: int, unnamed: bool) -> str:
     return "; ".join(filter(None, (run, names)))
 
 
+def clustermap_inches() -> tuple[float, float]:
+    """Return the size of the figure in inches; higher than wide where the legends go below."""
+    return figure_inches((8.0, 13.0) if is_narrow() else (11.0, 8.0))
+
+
 def _new_axes() -> Axes:
-    figure = plt.figure(figsize=(11.0, 8.0))
+    figure = plt.figure(figsize=clustermap_inches())
     return figure.add_axes((0.015, 0.015, 0.97, 0.97))
 
 
 def _length(names: Sequence[str]) -> float:
     """Return the length of the longest name, in points."""
-    return LETTER * FONT * min(LONGEST_NAME, max(map(len, names), default=0)) + GAP
+    return LETTER * font(USUAL_FONT) * min(LONGEST_NAME, max(map(len, names), default=0)) + GAP
 
 
 def _legend_widths(strips: Sequence[Groups]) -> float:
     entries = [name for groups in strips if not isinstance(groups, Scale) for name in groups.names]
-    return max(_length([*entries, *(groups.title for groups in strips)]) + 24.0, 70.0)
+    titles = (_scale_title(True, False), *(groups.title for groups in strips))
+    return max(_length([*entries, *titles]) + 24.0, 70.0)
 
 
 class TableAxes:
@@ -174,8 +272,8 @@ class TableAxes:
         self.figure = figure
         room, scale = ax.get_position(), 72.0 / figure.dpi * np.array(figure.bbox.size)
         width, height = room.width * scale[0], room.height * scale[1]
-        self.ax, self.tree, self.right, self.legends = ax, tree * width, right, legends
-        before = self.tree + left + 2 * GAP
+        self.ax, self.tree, self.right, self.legends, self.below = ax, tree * width, right, legends, below
+        before = self.before = self.tree + left + 2 * GAP
         self.width = max(width - before - right - legends - 2 * GAP, 0.2 * width)
         self.height = max(height - above - below, 0.2 * height)
         corner = room.x0 + before / scale[0], room.y0 + below / scale[1]
@@ -186,7 +284,8 @@ class TableAxes:
         return self.ax.inset_axes((x / self.width, y / self.height, width / self.width, height / self.height))
 
 
-def _table(X: Any, n: int) -> tuple[list[str], Floats]:
+def _table(X: Any, n: int) -> tuple[list[str], Floats, bool]:
+    """Return names and numbers of the columns, and whether all are of one kind: numbers, or yes and no."""
     found = parse_columns(X, n, "X", classes=False)
     text = [column.name for column in found if column.numbers is None and column.classes != ("False", "True")]
     if text:
@@ -194,7 +293,8 @@ def _table(X: Any, n: int) -> tuple[list[str], Floats]:
     if not found:
         raise ValueError("X has no columns; pass at least one.")
     numbers = [column.codes if column.numbers is None else column.numbers for column in found]
-    return [column.name for column in found], np.column_stack(numbers).astype(np.float64)  # type: ignore[arg-type]
+    table = np.column_stack(numbers).astype(np.float64)  # type: ignore[arg-type]
+    return [column.name for column in found], table, len({column.numbers is None for column in found}) == 1
 
 
 def _zscore(values: Floats) -> Floats:
@@ -253,7 +353,7 @@ def _draw_strips(frame: TableAxes, strips: Sequence[Groups], leaves: Ints, max_r
         strip.imshow(colours[:, None, :], aspect="auto", extent=(0, 1, n - 0.5, -0.5), interpolation="nearest")
         strip.spines[:].set_visible(False)
         (name,), style = printable([groups.title])
-        strip.set_xticks([0.5], [name], rotation=90, fontsize=FONT, **style)
+        strip.set_xticks([0.5], [name], rotation=90, fontsize=font(USUAL_FONT), **style)
         strip.tick_params(length=0)
         strip.set_yticks([])
 
@@ -265,8 +365,8 @@ def _draw_tree(frame: TableAxes, tree: Tree, strips: Sequence[Groups]) -> None:
     top = float(tree.heights[-1]) if tree.n_leaves > 1 else 1.0
     low = float(part.lines[..., 1].min(initial=top)) if len(part.tips) < tree.n_leaves else 0.0
     beside.set(xlim=(top + 0.02 * (top - low or 1.0), low), ylim=(tree.n_leaves - 0.5, -0.5), yticks=[])
-    beside.set_xlabel(height_label(part), fontsize=FONT - 1)
-    beside.tick_params(labelsize=FONT - 1)
+    beside.set_xlabel(_wrap(height_label(part), frame.tree, 10), fontsize=font(7.0))
+    beside.tick_params(labelsize=font(7.0))
     beside.spines[["top", "left", "right"]].set_visible(False)
 
 
@@ -278,13 +378,16 @@ def _draw_column_tree(frame: TableAxes, tree: Tree) -> None:
 
 
 def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str) -> None:
-    """Draw legends at the right, from the top down: the scale of the table, then that of each strip."""
-    x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * FONT * LINE_HEIGHT
+    """Draw legends at the right, from the top down: the scale of the table, then that of each strip; below in a narrow figure."""
+    if is_narrow():
+        _draw_legends_below(frame, strips, picture, label)
+        return
+    x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * font(USUAL_FONT) * LINE_HEIGHT
     scale = min(6 * line, 0.25 * frame.height)
     bar = _bar(frame, (x, y), scale, label)
     frame.figure.colorbar(picture, cax=bar)
     if np.ma.getmaskarray(picture.get_array()).any():
-        bar.set_xlabel(GREY_IS_MISSING, loc="left", fontsize=FONT - 1)
+        bar.set_xlabel(GREY_IS_MISSING, loc="left", fontsize=font(7.0))
     y -= scale + 3 * line
     for groups in strips:
         if isinstance(groups, Scale):
@@ -295,20 +398,62 @@ def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, labe
             y -= (len(entries) + 2) * line
 
 
+def _lines_of(groups: Groups, width: float) -> tuple[int, int]:
+    """Return the rows and columns of a legend of this width; those of a scale are its bar and its name."""
+    if isinstance(groups, Scale):
+        return 2, 1
+    entries = [str(entry.get_label()) for entry in groups.legend_entries()]
+    columns = max(1, int(width / (_length(entries) + 3 * font(USUAL_FONT))))
+    return -(-len(entries) // columns), min(columns, len(entries))
+
+
+def _legend_height(strips: Sequence[Groups]) -> float:
+    width = 72.0 * clustermap_inches()[0]
+    lines = [3, *(_lines_of(groups, width)[0] + 2 for groups in strips)]
+    return LEGEND_LINE * font(USUAL_FONT) * sum(lines)
+
+
+def _draw_legends_below(frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str) -> None:
+    """Draw the scale of the table and the legends of the strips below the table and its names, from the top down."""
+    line, width = LEGEND_LINE * font(USUAL_FONT), 72.0 * clustermap_inches()[0]
+    x, y = -frame.before, -(frame.below - _legend_height(strips))
+    bars = [(picture, label, None), *((None, groups.title, groups) for groups in strips)]
+    for mapped, title, groups in bars:
+        if groups is None or isinstance(groups, Scale):
+            bar = frame.inset(x, y - 1.8 * line, 0.4 * width, 0.5 * line)
+            bar.set_title(printable([title])[0][0], loc="left", fontsize=font(USUAL_FONT), pad=2.0)
+            bar.tick_params(labelsize=font(7.0), pad=1.0, length=2.0)
+            if groups is None:
+                frame.figure.colorbar(mapped, cax=bar, orientation="horizontal")
+            else:
+                groups.colorbar(frame.figure, cax=bar, label="", orientation="horizontal")
+            y -= 3 * line
+        elif len(entries := groups.legend_entries()) > 1:
+            rows, columns = _lines_of(groups, width)
+            frame.ax.add_artist(_legend(frame, groups, entries, (x, y), columns))
+            y -= (rows + 2) * line
+
+
 def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: str) -> Axes:
     """Return axes for a colour bar, below its name."""
     (name,), style = printable([label])
-    bar = frame.inset(corner[0], corner[1] - height - FONT * LINE_HEIGHT, BAR, height)
-    bar.set_title(name, loc="left", fontsize=FONT, pad=3.0, **style)
-    bar.tick_params(labelsize=FONT - 1)
+    bar = frame.inset(corner[0], corner[1] - height - font(USUAL_FONT) * LINE_HEIGHT, BAR, height)
+    bar.set_title(name, loc="left", fontsize=font(USUAL_FONT), pad=3.0, **style)
+    bar.tick_params(labelsize=font(7.0))
     return bar
 
 
-def _legend(frame: TableAxes, groups: Groups, entries: list[Line2D], corner: tuple[float, float]) -> Legend:
-    font: Any = {"family": printable(groups.names)[1]["fontfamily"], "size": FONT}
+def _legend(
+    frame: TableAxes, groups: Groups, entries: list[Line2D], corner: tuple[float, float], columns: int = 1
+) -> Legend:
+    letters: Any = {"family": printable(groups.names)[1]["fontfamily"], "size": font(USUAL_FONT)}
     style: Any = {"frameon": False, "alignment": "left", "borderaxespad": 0.0, "handletextpad": 0.2}
-    style |= {"loc": "upper left", "bbox_to_anchor": (corner[0] / frame.width, corner[1] / frame.height)}
+    style |= {
+        "ncols": columns,
+        "loc": "upper left",
+        "bbox_to_anchor": (corner[0] / frame.width, corner[1] / frame.height),
+    }
     title, texts = printable([groups.title])[0][0], [str(entry.get_label()) for entry in entries]
     return Legend(
-        frame.ax, entries, texts, title=title.replace("$", r"\$"), prop=font, title_fontproperties=font, **style
+        frame.ax, entries, texts, title=title.replace("$", r"\$"), prop=letters, title_fontproperties=letters, **style
     )

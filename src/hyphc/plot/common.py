@@ -19,10 +19,12 @@ from .._kernels.tree.passes import smallest_leaves, subtree_sums
 from .._runtime import palette
 from .._runtime.arrays import Floats, Ints
 from .._runtime.table_columns import TableColumn, label_classes
+from ..scores.describe import Descriptions
 from ..tree import Tree, as_tree
 from ..tree.layout import Layout
 from ..tree.prunings import own_clusters
 from ..tree.validation import check_names
+from .figure_style import LETTER_WIDTH, choose_colors, choose_ramp, figure_inches, font, is_narrow, line_scale
 from .glyphs import printable
 
 # From the eighth group on colours repeat, in other shades and with another marker.
@@ -33,6 +35,7 @@ MIXED_COLOR = (palette.MIXED,) * 3
 SUPPORT_STEPS, SUPPORT_FILLS = (0.95, 0.8), ("black", "0.6", "white")
 LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
 SMALLEST_FONT = 5.0  # points
+MOST_NAMES = 60  # leaves of a tree whose own names are written unless names are given; above, those of groups
 GREY_IS_MISSING = "grey: missing"
 
 
@@ -40,7 +43,8 @@ GREY_IS_MISSING = "grey: missing"
 class Groups:
     """Leaves by colour: ``codes`` (n,) count groups from 0; −1 is a missing value, −2 one of ``n_rare`` rare groups.
 
-    ``column`` chooses the palette: None is that of clusters, others count labels and annotations from 0.
+    ``column`` chooses the palette: None is that of clusters, others count labels and annotations from 0; ``own_colors`` are those
+    of a ``figure_style``.
     """
 
     codes: Ints
@@ -48,10 +52,13 @@ class Groups:
     title: str
     n_rare: int = 0
     column: int | None = None
+    own_colors: Floats | None = None
 
     def colors(self) -> Floats:
         """Return a colour for each group, then those of rare groups and of missing values: (groups + 2, 3)."""
         m = len(self.names)
+        if self.own_colors is not None:
+            return np.vstack([self.own_colors, OTHERS_COLOR, MISSING_COLOR])
         own = palette.cluster_colors(m) if self.column is None else palette.class_colors(self.column, m)
         return np.vstack([own, OTHERS_COLOR, MISSING_COLOR])
 
@@ -84,7 +91,8 @@ class Scale(Groups):
     high: float = 1.0
 
     def colors(self) -> Floats:
-        return np.vstack([palette.ramp(self.column or 0), OTHERS_COLOR, MISSING_COLOR])
+        ramp = palette.ramp(self.column or 0) if self.own_colors is None else self.own_colors
+        return np.vstack([ramp, OTHERS_COLOR, MISSING_COLOR])
 
     def branch_colors(self, tree: Tree, nodes: Ints) -> Floats:
         known = np.isfinite(self.values)
@@ -104,7 +112,7 @@ class Scale(Groups):
         mapped = ScalarMappable(Normalize(self.low, self.high), colours)
         bar = figure.colorbar(mapped, **{"label": self.title, **options})
         if (self.codes < 0).any():
-            bar.ax.set_xlabel(GREY_IS_MISSING, loc="left", fontsize=7)
+            bar.ax.set_xlabel(GREY_IS_MISSING, loc="left", fontsize=font(7.0))
 
 
 def _steps(values: Floats, low: float, high: float) -> Ints:
@@ -118,7 +126,8 @@ def scale_of(name: str, numbers: Floats, column: int = 0) -> Scale:
     """Return the scale of a numeric column, from its minimum to its maximum."""
     known = numbers[np.isfinite(numbers)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    return Scale(_steps(numbers, low, high), ("",) * palette.STEPS, name, 0, column, numbers, low, high)
+    steps, names = _steps(numbers, low, high), ("",) * palette.STEPS
+    return Scale(steps, names, name, 0, column, choose_ramp(name, column), numbers, low, high)
 
 
 def color_column(column: TableColumn, number: int) -> Groups:
@@ -174,12 +183,29 @@ def _group_codes(codes: Ints, classes: Sequence[str], title: str, column: int | 
     present = int((counts > 0).sum())
     slots = palette.slots(counts)
     names = tuple(name for name, slot in zip(classes, slots.tolist(), strict=True) if slot >= 0)
-    return Groups(np.append(slots, -1)[codes], names, title, present - len(names), column)
+    chosen = choose_colors(title, names, column)
+    return Groups(np.append(slots, -1)[codes], names, title, present - len(names), column, chosen)
 
 
-def names_of(tree: Tree, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the names given, or the tree's own, or None."""
+def names_of(tree: Tree, names: Sequence[str] | Descriptions | None) -> tuple[str, ...] | None:
+    """Return the names of the leaves: those given, or the tree's own, or None."""
+    if isinstance(names, Descriptions):
+        _check_described(tree, names)
+        return names.names[: tree.n_leaves] if tree.names is None else tree.names
     return tree.names if names is None else check_names(names, tree.n_leaves)
+
+
+def node_names_of(names: Sequence[str] | Descriptions | None) -> tuple[str, ...] | None:
+    """Return the names of all nodes, empty where there is none; None unless nodes are described."""
+    return names.names if isinstance(names, Descriptions) else None
+
+
+def _check_described(tree: Tree, described: Descriptions) -> None:
+    if not np.array_equal(tree.children, described.tree.children):
+        other = f"another tree, of {described.tree.n_leaves} leaves"
+        raise ValueError(
+            f"names describe {other}, not this one of {tree.n_leaves}; pass describe(tree, …) of the tree drawn."
+        )
 
 
 def ordinal(k: int) -> str:
@@ -193,19 +219,27 @@ def write_along(ax: Axes, axis: Literal["x", "y"], names: Sequence[str], room: f
 
     Where even the smallest does not fit, every second, third, … of them is written, and the axis says so.
     """
-    size = float(np.clip(room / LINE_HEIGHT, SMALLEST_FONT, largest))
-    step = max(1, int(np.ceil(SMALLEST_FONT * LINE_HEIGHT / room)))
+    smallest = min(SMALLEST_FONT, largest)
+    size = float(np.clip(room / LINE_HEIGHT, smallest, largest))
+    step = max(1, int(np.ceil(smallest * LINE_HEIGHT / room)))
     written, style = printable(names[::step])
     along = ax.xaxis if axis == "x" else ax.yaxis
     along.set_ticks(np.arange(0, len(names), step), written, **style)
     along.set_tick_params(labelsize=size, length=0, rotation=90 if axis == "x" else 0)
     if step > 1:
-        along.set_label_text(f"every {ordinal(step)} name is shown", fontsize=8, color=BRANCH_COLOR)
+        along.set_label_text(f"every {ordinal(step)} name is shown", fontsize=font(8.0), color=BRANCH_COLOR)
 
 
-def write_note(ax: Axes, x: float, y: float, text: str, ha: Literal["left", "center"] = "left") -> None:
+def write_note(
+    ax: Axes,
+    x: float,
+    y: float,
+    text: str,
+    ha: Literal["left", "center"] = "left",
+    va: Literal["top", "bottom"] = "bottom",
+) -> None:
     """Write a line of small print at a position in shares of the axes."""
-    ax.text(x, y, text, transform=ax.transAxes, ha=ha, va="bottom", fontsize=8, color=BRANCH_COLOR)
+    ax.text(x, y, text, transform=ax.transAxes, ha=ha, va=va, fontsize=font(8.0), color=BRANCH_COLOR)
 
 
 def draw_lines(ax: Axes, lines: Iterable[Any], colors: Any, widths: Any, alpha: float | None = None) -> None:
@@ -220,27 +254,58 @@ def height_label(part: Layout) -> str:
     return f"height (drawn at least {part.least:.2g}{' unless 0' if part.zero_is_equal else ''})"
 
 
-def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Return the axes given, or those of a new figure of this size in inches."""
-    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+def axes_or_new(ax: Axes | None, size: tuple[float, float], lines: float | None = None) -> Axes:
+    """Return the axes given, or those of a new figure of this size in inches, or of the size of the ``figure_style``.
+
+    A style without a height makes room for so many ``lines`` of text.
+    """
+    return plt.subplots(figsize=figure_inches(size, lines), layout="constrained")[1] if ax is None else ax
 
 
 def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right") -> None:
-    """Draw a legend beside the axes, in columns when it is long; none for a single group."""
+    """Draw a legend beside the axes, in columns when it is long, or below a narrow figure; none for a single group."""
+    below = is_narrow() and len(ax.figure.axes) == 1
     if isinstance(groups, Scale):
-        groups.colorbar(ax.figure, ax=ax, shrink=0.6, location=side, pad=0.02)
+        place: Any = {"location": "bottom", "pad": 0.08} if below else {"location": side, "pad": 0.02}
+        groups.colorbar(ax.figure, ax=ax, shrink=0.6, **place)
         return
     entries = groups.legend_entries()
-    if len(entries) > 1:
-        ax.legend(
-            handles=entries,
-            title=groups.title.replace("$", r"\$"),
-            prop={"family": printable(groups.names)[1]["fontfamily"]},
-            loc="center left" if side == "right" else "center right",
-            bbox_to_anchor=(1.01 if side == "right" else -0.01, 0.5),
-            frameon=False,
-            ncols=1 + (len(entries) - 1) // 14,
-        )
+    if len(entries) < 2:
+        return
+    options: Any = {"handles": entries, "title": groups.title.replace("$", r"\$"), "frameon": False}
+    options["prop"] = {"family": printable(groups.names)[1]["fontfamily"], "size": font(10.0)}
+    if below:
+        figure: Any = ax.figure
+        letters = max(len(str(entry.get_label())) for entry in entries)
+        columns = int(72.0 * figure.get_figwidth() / ((LETTER_WIDTH * letters + 4.0) * font(10.0)))
+        tight: Any = {"handletextpad": 0.2, "columnspacing": 1.0}
+        figure.legend(loc="outside lower center", ncols=min(max(1, columns), len(entries)), **tight, **options)
+        return
+    ax.legend(
+        loc="center left" if side == "right" else "center right",
+        bbox_to_anchor=(1.01 if side == "right" else -0.01, 0.5),
+        ncols=1 + (len(entries) - 1) // 14,
+        **options,
+    )
+
+
+def pure_nodes(tree: Tree, groups: Groups) -> npt.NDArray[np.bool_]:
+    """Return for every node whether all its leaves are in one group, (2n − 1,)."""
+    children = np.array(tree.children)
+    return np.asarray(smallest_leaves(children, groups.codes) == -smallest_leaves(children, -groups.codes))
+
+
+def informative_support(tree: Tree, nodes: Ints, groups: Groups) -> npt.NDArray[np.bool_]:
+    """Return for which nodes support says something: sure ones, and unsure ones that are groups or hold several.
+
+    Not the root, which every tree has, nor doubtful splits within a group, which only repeat that it has no parts.
+    """
+    assert tree.support is not None
+    n, pure = tree.n_leaves, pure_nodes(tree, groups)
+    parents = np.asarray(tree._parents)[nodes]
+    within = pure[nodes] & (parents >= 0) & pure[parents]
+    known = np.asarray(tree.support)[nodes - n]
+    return np.asarray((parents >= 0) & np.isfinite(known) & ((known >= SUPPORT_STEPS[-1]) | ~within))
 
 
 def mark_support(ax: Axes, places: npt.ArrayLike, support: npt.ArrayLike, area: float = 22.0) -> None:
@@ -248,13 +313,16 @@ def mark_support(ax: Axes, places: npt.ArrayLike, support: npt.ArrayLike, area: 
 
     Where nothing is known there is none. A line above the axes says what they mean.
     """
-    points, values = np.asarray(places, dtype=np.float64), np.asarray(support, dtype=np.float64)
+    points, values = np.asarray(places, dtype=np.float64).reshape(-1, 2), np.asarray(support, dtype=np.float64)
+    if len(values) == 0:
+        return
     steps = [*SUPPORT_STEPS, 0.0]
     for k, least in enumerate(steps):
         chosen = (values >= least) & (values < (steps[k - 1] if k else np.inf))
         style: Any = {"facecolors": SUPPORT_FILLS[k], "edgecolors": "0.25", "linewidths": 0.7, "zorder": 3}
-        ax.scatter(points[chosen, 0], points[chosen, 1], s=area, **style)
-    write_note(ax, 0.0, 1.0, f"● support ≥ {SUPPORT_STEPS[0]}   ◐ ≥ {SUPPORT_STEPS[1]}   ○ less")
+        ax.scatter(points[chosen, 0], points[chosen, 1], s=area * line_scale() ** 2, **style)
+    high, fair = SUPPORT_STEPS
+    write_note(ax, 0.0, 1.0, f"● support ≥ {high}  ◐ ≥ {fair}  ○ less (groups only)")
 
 
 def apply_layout(ax: Axes) -> None:

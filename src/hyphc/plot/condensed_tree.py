@@ -24,6 +24,7 @@ from .common import (
     points_per_unit,
     tree_from,
 )
+from .figure_style import font
 
 SIZE_FONT = 8.0
 DIGIT_WIDTH = 0.65  # of the font size
@@ -122,7 +123,7 @@ def _set_limits(ax: Axes, picture: Icicles, has_cut: bool) -> None:
     ax.set(
         xlim=(-MARGIN * picture.width, right), ylim=(base, base + (1 + HEADROOM) * height), ylabel="height", xticks=[]
     )
-    ax.set_xlabel(f"width: points ({_number(picture.points[0])} at the top)", fontsize=8, color=BRANCH_COLOR)
+    ax.set_xlabel(f"width: points ({_number(picture.points[0])} at the top)", fontsize=font(8.0), color=BRANCH_COLOR)
     ax.spines[["top", "right", "bottom"]].set_visible(False)
 
 
@@ -138,7 +139,7 @@ def _cut_level(condensed: CondensedTree, undone: Ints, lowest: float) -> float |
 
 def _draw_cut(ax: Axes, level: float, n_clusters: int) -> None:
     ax.axhline(level, color=BRANCH_COLOR, linewidth=0.8, linestyle=(0, (5, 4)))
-    style: Any = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "bottom", "fontsize": SIZE_FONT}
+    style: Any = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "bottom", "fontsize": font(SIZE_FONT)}
     ax.text(1.0, level, f"{n_clusters} clusters", color="0.2", path_effects=HALO, **style)
 
 
@@ -148,8 +149,8 @@ def _write_sizes(ax: Axes, picture: Icicles, of_cluster: Ints) -> None:
     parents = np.append(-1, of_cluster[picture.parents[1:]])
     for k in np.flatnonzero((of_cluster >= 0) & (parents < 0)).tolist():
         text = _number(picture.points[k])
-        if len(text) * DIGIT_WIDTH * SIZE_FONT <= room[k]:
-            style: Any = {"ha": "center", "va": "bottom", "fontsize": SIZE_FONT, "path_effects": HALO}
+        if len(text) * DIGIT_WIDTH * font(SIZE_FONT) <= room[k]:
+            style: Any = {"ha": "center", "va": "bottom", "fontsize": font(SIZE_FONT), "path_effects": HALO}
             ax.text(picture.middles[k], picture.tops[k], text, **style)
 
 

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
+from .._runtime.abbreviate import abbreviate_end
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import require_choice
+from ..scores.describe import Descriptions
 from ..tree import Tree
 from ..tree.layout import Layout, drawn_heights, layout, node_heights
 from .common import (
@@ -21,19 +23,25 @@ from .common import (
     draw_lines,
     groups_of,
     height_label,
+    informative_support,
     mark_support,
     names_of,
+    node_names_of,
     points_per_unit,
     require_at_least,
     tree_from,
     write_along,
 )
+from .figure_style import LETTER_WIDTH, font, line_scale, longest_name
+from .glyphs import LONGEST_NAME
 
 Orientation = Literal["top", "bottom", "left", "right"]
 
 # Where the root is → where the names are.
 FACING: dict[str, Any] = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
 LARGEST_FONT = 9.0
+AXIS_SHARE = 0.75  # of the figure, within which the label of heights is one line
+LINES_BESIDES = 8  # of text, for the axis, the legend and the title of a figure whose height follows from its tips
 
 
 def dendrogram(
@@ -42,7 +50,7 @@ def dendrogram(
     max_leaves: int | None = 100,
     max_depth: int | None = None,
     labels: npt.ArrayLike | None = None,
-    names: Sequence[str] | None = None,
+    names: Sequence[str] | Descriptions | None = None,
     orientation: Orientation = "top",
     support: bool = True,
     ax: Axes | None = None,
@@ -63,13 +71,14 @@ def dendrogram(
     labels : array (n,), optional
         Colours: numbers or strings, −1, None or NaN for a leaf without label, which is grey. A branch has the colour that all
         leaves below it share, a triangle that of most of its leaves. Default: the model's clusters, or an automatic cut.
-    names : sequence of str, optional
-        Default: the tree's names, or numbers. Where there is no room for all, every second, third, … is written, and the
-        picture says so.
+    names : sequence of str or Descriptions, optional
+        Default: the tree's names, or numbers. ``hyphc.describe(tree, …)`` names collapsed clusters as well as leaves. Where there
+        is no room for all, every second, third, … is written, and the picture says so.
     orientation : {"top", "bottom", "left", "right"}
         Where the root is.
     support : bool
-        Whether merges are marked by how sure they are, where the tree carries support (``Tree.with_support``).
+        Whether merges are marked by how sure they are, where the tree carries support (``Tree.with_support``): all of at least
+        0.8, and of the others those that are groups of one colour or hold several.
     ax : Axes, optional
 
     Returns
@@ -83,19 +92,21 @@ def dendrogram(
     part, groups = layout(tree, max_leaves, max_depth), groups_of(source, tree, labels)
     upright = orientation in ("top", "bottom")
     long_side = float(np.clip(0.14 * len(part.tips), 6.0, 12.0))
-    ax = axes_or_new(ax, (long_side, 4.5) if upright else (6.0, long_side))
+    lines = None if upright else len(part.tips) + LINES_BESIDES
+    ax = axes_or_new(ax, (long_side, 4.5) if upright else (6.0, long_side), lines)
     colors = groups.branch_colors(tree, part.ends)
-    width = float(np.clip(60.0 / len(part.tips), 0.3, 1.2))
+    width = float(np.clip(60.0 / len(part.tips), 0.3, 1.2)) * line_scale() ** 0.5
     draw_lines(ax, _turn(part.lines, upright), colors, width)
     base = _base(tree, part)
     _draw_triangles(ax, tree, part, groups, base, upright)
     _set_limits(ax, tree, part, base, orientation)
     add_legend(ax, groups, "left" if orientation == "left" else "right")  # leaves' names take the other side
     if support and tree.support is not None:
-        inner = part.ends >= tree.n_leaves
+        inner = np.flatnonzero(part.ends >= tree.n_leaves)
+        inner = inner[informative_support(tree, part.ends[inner], groups)]
         places = _turn(part.lines[inner, 2], upright)
         mark_support(ax, places, tree.support[part.ends[inner] - tree.n_leaves])
-    _write_tips(ax, tree, part.tips, names_of(tree, names), orientation)
+    _write_tips(ax, _tip_names(tree, part.tips, names), orientation)
     return ax
 
 
@@ -134,6 +145,10 @@ def _set_limits(ax: Axes, tree: Tree, part: Layout, base: float, orientation: Or
     top = float(tree.heights[-1]) if tree.n_leaves > 1 else 0.0
     height = top - base if top > base else 1.0
     across, up, label = (-0.6, len(part.tips) - 0.4), (base, base + 1.03 * height), height_label(part)
+    figure: Any = ax.figure
+    side = figure.get_figheight() if orientation in ("top", "bottom") else figure.get_figwidth()
+    if LETTER_WIDTH * font(LARGEST_FONT) * len(label) > AXIS_SHARE * 72.0 * side:
+        label = label.replace(" (", "\n(")
     if orientation in ("top", "bottom"):
         ax.set(xlim=across, ylim=up if orientation == "top" else up[::-1], ylabel=label)
         ax.spines[["top", "right", "bottom"]].set_visible(False)
@@ -142,21 +157,27 @@ def _set_limits(ax: Axes, tree: Tree, part: Layout, base: float, orientation: Or
         ax.spines[["top", "left", "right"]].set_visible(False)
 
 
-def _write_tips(ax: Axes, tree: Tree, tips: Ints, names: tuple[str, ...] | None, orientation: Orientation) -> None:
+def _write_tips(ax: Axes, shown: Sequence[str], orientation: Orientation) -> None:
     upright = orientation in ("top", "bottom")
     axis = ax.xaxis if upright else ax.yaxis
     axis.set_ticks([])
     x, y = points_per_unit(ax)
-    shown = [_tip_name(tree, v, names) for v in tips.tolist()]
-    write_along(ax, "x" if upright else "y", shown, x if upright else y, LARGEST_FONT)
+    write_along(ax, "x" if upright else "y", shown, x if upright else y, font(LARGEST_FONT))
     axis.set_ticks_position(FACING[orientation])
     axis.set_label_position(FACING[orientation])
 
 
-def _tip_name(tree: Tree, v: int, names: tuple[str, ...] | None) -> str:
-    if v >= tree.n_leaves:
-        return f"({tree.sizes[v]})"
-    return str(v) if names is None else names[v]
+def _tip_names(tree: Tree, tips: Ints, names: Sequence[str] | Descriptions | None) -> list[str]:
+    """Return what is written at the tips: the name of a leaf or its number, the name of a cluster and its size in brackets."""
+    of_leaves, of_nodes = names_of(tree, names), node_names_of(names)
+    n, written = tree.n_leaves, []
+    for v in tips.tolist():
+        if v < n:
+            written.append(str(v) if of_leaves is None else of_leaves[v])
+        else:
+            name = "" if of_nodes is None else of_nodes[v]
+            written.append(f"{abbreviate_end(name, longest_name(LONGEST_NAME) - 6)} ({tree.sizes[v]})".lstrip())
+    return written
 
 
 def _turn(corners: Floats, upright: bool) -> Floats:

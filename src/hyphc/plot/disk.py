@@ -11,28 +11,39 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.patches import Circle
 
-from .._runtime.arrays import Floats
+from .._runtime.abbreviate import abbreviate_end
+from .._runtime.arrays import Floats, Ints
 from ..hyperbolic.encode import encode_by_height
 from ..hyperbolic.geometry import check_ball
+from ..scores.describe import Descriptions
 from ..tree import Tree
 from .common import (
     LINE_HEIGHT,
+    MOST_NAMES,
     Groups,
     add_legend,
     axes_or_new,
     groups_of,
+    informative_support,
     mark_support,
     names_of,
+    node_names_of,
     points_per_unit,
+    pure_nodes,
     tree_from,
     write_note,
 )
+from .figure_style import LETTER_WIDTH, font, line_scale
 from .glyphs import printable
 
 # An arc shorter than this share of the disk's radius differs from its chord by less than a pixel.
 STRAIGHT = 0.03
 ARC_POINTS = 24
-MARKED = 100  # clusters whose support is marked: more would hide the tree
+# Radii at which names and the lines to those that moved stand.
+LINES_FROM, LINES_TO, NAMES_AT = 1.01, 1.07, 1.08
+MOST_GROUPS = 40  # groups whose names are written
+NAME_SHARE, SHORTEST_NAME = 0.28, 8  # of the side of the picture, at most; letters of a name, at least
+MARKED = 100  # clusters whose support is marked in a figure of usual width: more would hide the tree
 
 
 def disk(
@@ -40,7 +51,7 @@ def disk(
     *,
     embedding: npt.ArrayLike | None = None,
     labels: npt.ArrayLike | None = None,
-    names: Sequence[str] | None = None,
+    names: Sequence[str] | Descriptions | None = None,
     support: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
@@ -58,8 +69,9 @@ def disk(
     labels : array (n,), optional
         Colours: numbers or strings, −1, None or NaN for a leaf without label, which is grey. Default: the model's clusters,
         or an automatic cut.
-    names : sequence of str, optional
-        Written outside the circle where there is room; the picture says of how many there was none. Default: the tree's names.
+    names : sequence of str or Descriptions, optional
+        Written outside the circle, spread where leaves stand close; the picture says when there is no room for all.
+        ``hyphc.describe(tree, …)`` names the groups of trees of more than 60 leaves. Default: the tree's names, up to 60 leaves.
     support : bool
         Whether the largest clusters are marked by how sure they are, where the tree carries support (``Tree.with_support``).
     ax : Axes, optional
@@ -78,18 +90,23 @@ def disk(
     ax = axes_or_new(ax, (7.0, 6.0))
     Artists(ax, groups).update(shown, points)
     if support and shown.support is not None:
-        _mark_support(ax, shown, points)
-    written = names_of(shown, names)
-    if written is not None:
-        _write_names(ax, points, written)
+        _mark_support(ax, shown, points, groups)
+    of_leaves, of_nodes = names_of(shown, names), node_names_of(names)
+    if of_nodes is not None and shown.n_leaves > MOST_NAMES:
+        _write_group_names(ax, shown, points, groups, of_nodes)
+    elif of_leaves is not None and (shown.n_leaves <= MOST_NAMES or names is not None):
+        _write_names(ax, points, of_leaves)
+    elif of_leaves is not None:
+        write_note(ax, 0.0, 0.0, f"names are written of up to {MOST_NAMES} leaves", va="top")
     return ax
 
 
-def _mark_support(ax: Axes, tree: Tree, points: Floats) -> None:
-    """Mark the support of the largest clusters except the root."""
+def _mark_support(ax: Axes, tree: Tree, points: Floats, groups: Groups) -> None:
+    """Mark the support of the largest clusters, where it says something."""
     assert tree.support is not None
     n = tree.n_leaves
-    largest = n + np.argsort(-tree.sizes[n:-1], kind="stable")[:MARKED]
+    largest = n + np.argsort(-tree.sizes[n:-1], kind="stable")[: int(MARKED * min(1.0, line_scale() ** 2))]
+    largest = largest[informative_support(tree, largest, groups)]
     mark_support(ax, poincare(klein_nodes(tree, points)[largest]), tree.support[largest - n], area=14.0)
 
 
@@ -104,6 +121,7 @@ class Artists:
         self._groups = groups
         n = len(groups.codes)
         width, area = float(np.clip(12.0 / np.sqrt(n), 0.4, 0.9)), float(np.clip(6000.0 / n, 1.5, 40.0))
+        width, area = width * line_scale() ** 0.5, area * line_scale() ** 2
         self._branches = LineCollection([], linewidths=width, zorder=1)
         ax.add_collection(self._branches, autolim=False)
         self._leaves: list[tuple[npt.NDArray[np.bool_], PathCollection]] = []
@@ -176,28 +194,87 @@ def _positions(source: Any, tree: Tree, embedding: npt.ArrayLike | None) -> Floa
     return points
 
 
+def _write_group_names(ax: Axes, tree: Tree, points: Floats, groups: Groups, names: tuple[str, ...]) -> None:
+    """Write the names of the largest groups, one for each node of one colour below one of several, at its middle leaf."""
+    pure, parents = pure_nodes(tree, groups), np.asarray(tree._parents)
+    tops = np.flatnonzero(pure & (parents >= 0) & ~pure[parents])
+    tops = tops[np.argsort(-tree.sizes[tops], kind="stable")]
+    named = [v for v in tops.tolist() if v >= tree.n_leaves and names[v]][:MOST_GROUPS]
+    if named:
+        middles = [tree.members(v)[tree.sizes[v] // 2] for v in named]
+        room = NAME_SHARE * min(points_per_unit(ax)) * 2.08  # points
+        longest = max(SHORTEST_NAME, int(room / (LETTER_WIDTH * font(7.0))))
+        _write_names(ax, points[middles], tuple(abbreviate_end(names[v], longest) for v in named))
+    if len(named) < len(tops):
+        write_note(ax, 0.0, 0.0, f"names of {len(named)} of {len(tops)} groups, the largest", va="top")
+
+
 def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
-    """Write names around the circle, rotated to point outwards, and left out where they would overlap."""
-    size = 7.0
+    """Write names around the circle, pointing outwards, with a thin line to those that had to move.
+
+    Where there is no room for all, those that would overlap are left out, and a note counts them.
+    """
+    size = font(7.0)
     side = min(points_per_unit(ax)) * 2.08
     written, style = printable(names)
     style |= {"fontsize": size, "rotation_mode": "anchor", "va": "center"}
-    longest = 0.62 * size * max(map(len, written))
-    # what is left of half a side beyond 1.05 holds the longest name
-    reach = 1.05 / max(0.4, 1.0 - 2.0 * longest / side)
+    text = LETTER_WIDTH * size * max(map(len, written))
+    # what is left of half a side beyond the names' radius holds the longest name
+    reach = NAMES_AT / max(0.35, 1.0 - 2.0 * text / side)
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
-    room = LINE_HEIGHT * size * 2.0 * reach / side / 1.03
+    room = LINE_HEIGHT * size * 2.0 * reach / side / NAMES_AT
     angles = np.arctan2(points[:, 1], points[:, 0])
     order = np.argsort(angles, kind="stable")
-    first = last = angles[order[0]] - 2.0 * np.pi
-    n_shown = 0
-    for leaf in order.tolist():
-        angle = angles[leaf]
-        if angle - last < room or first + 4.0 * np.pi - angle < room:
-            continue
-        last, n_shown = angle, n_shown + 1
-        leftward = abs(angle) > 0.5 * np.pi
+    if len(order) * room > 2.0 * np.pi:
+        order = order[_apart(angles[order], room)]
+        places = angles[order]
+    else:
+        order, places = _spread(angles, order, room)
+    _draw_name_lines(ax, angles[order], places, 0.25 * room)
+    for leaf, angle in zip(order.tolist(), places.tolist(), strict=True):
+        leftward = bool(np.cos(angle) < 0)
         turned = {"rotation": np.degrees(angle) + 180.0 * leftward, "ha": "right" if leftward else "left"}
-        ax.text(1.03 * np.cos(angle), 1.03 * np.sin(angle), written[leaf], **turned, **style)
-    if n_shown < len(names):
-        write_note(ax, 0.0, 0.0, f"{n_shown} of {len(names)} names are shown")
+        ax.text(NAMES_AT * np.cos(angle), NAMES_AT * np.sin(angle), written[leaf], **turned, **style)
+    if len(order) < len(names):
+        write_note(ax, 0.0, 0.0, f"{len(order)} of {len(names)} names are shown", va="top")
+
+
+def _draw_name_lines(ax: Axes, angles: Floats, places: Floats, least: float) -> None:
+    """Draw a line from each leaf to its name where that was moved by more than the least angle."""
+    moved = np.abs(places - angles) > least
+    ends = np.stack([angles, places], axis=1)[moved]  # (moved, 2)
+    lines = np.stack([np.cos(ends), np.sin(ends)], axis=2) * np.array([LINES_FROM, LINES_TO])[:, None]
+    ax.add_collection(LineCollection(list(lines), colors="0.7", linewidths=0.5, zorder=0), autolim=False)
+
+
+def _apart(angles: Floats, room: float) -> list[int]:
+    """Return the positions of sorted angles, chosen in order, that keep ``room`` from each other around the circle."""
+    chosen: list[int] = []
+    for k, angle in enumerate(angles.tolist()):
+        if not chosen or (angle - angles[chosen[-1]] >= room and angles[chosen[0]] + 2.0 * np.pi - angle >= room):
+            chosen.append(k)
+    return chosen
+
+
+def _spread(angles: Floats, order: Ints, room: float) -> tuple[Ints, Floats]:
+    """Return leaves around the circle and angles nearest to theirs, by squares, that keep ``room`` from each other.
+
+    Isotonic regression of angle minus rank times room: adjacent violators are pooled to their mean, from the largest gap on.
+    """
+    gaps = np.diff(angles[order], append=angles[order[0]] + 2.0 * np.pi)
+    order = np.roll(order, -1 - int(gaps.argmax()))
+    ranks = room * np.arange(len(order))
+    turns = 2.0 * np.pi * (angles[order] < angles[order[0]])  # leaves beyond ±π, where angles begin anew
+    unrolled = angles[order] + turns
+    pools: list[tuple[float, int]] = []
+    for value in (unrolled - ranks).tolist():
+        mean, count = value, 1
+        while pools and pools[-1][0] >= mean:
+            before, size = pools.pop()
+            mean, count = (mean * count + before * size) / (count + size), count + size
+        pools.append((mean, count))
+    places = np.repeat([mean for mean, _ in pools], [count for _, count in pools]) + ranks
+    if places[-1] - places[0] > 2.0 * np.pi - room:  # the ends met: evenly
+        steps = np.arange(len(order)) - 0.5 * (len(order) - 1)
+        places = unrolled.mean() + 2.0 * np.pi / len(order) * steps
+    return order, places - turns

@@ -12,6 +12,7 @@ from matplotlib.ft2font import FT2Font
 
 from .._runtime.abbreviate import abbreviate
 from .._runtime.sanitize import visible
+from .figure_style import longest_name
 
 LONGEST_NAME = 28  # letters
 BOX = "\u25a1"
@@ -34,11 +35,11 @@ FALLBACKS = (
 def printable(texts: Sequence[str], longest: int | None = LONGEST_NAME) -> tuple[list[str], dict[str, Any]]:
     """Return texts without missing glyphs, and font options for matplotlib's texts, which avoid its warnings.
 
-    Texts have at most ``longest`` letters, if that is a number. Letters that the present font lacks come from another that is
-    installed; where none has them a box stands for them. Dollars are dollars and open no formula; what a picture cannot hold, as
-    control characters, is spelled out.
+    Texts have at most ``longest`` letters, if that is a number, and fewer in a narrow figure. Letters that the present font lacks
+    come from another that is installed; where none has them a box stands for them. Dollars are dollars and open no formula; what
+    a picture cannot hold, as control characters, is spelled out.
     """
-    texts = [visible(text) for text in (texts if longest is None else abbreviate(texts, longest))]
+    texts = [visible(text) for text in (texts if longest is None else abbreviate(texts, longest_name(longest)))]
     families = list(matplotlib.rcParams["font.family"])
     missing = {letter for text in texts for letter in text} - _letters(tuple(families), True)
     for family in FALLBACKS if missing else ():

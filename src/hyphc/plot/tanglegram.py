@@ -30,6 +30,7 @@ from .common import (
     write_note,
 )
 from .dendrogram import LARGEST_FONT
+from .figure_style import font
 from .glyphs import printable
 
 # The left tree takes 0 … 1, the right one 1 + GAP … 2 + GAP.
@@ -142,9 +143,9 @@ def _write_names(ax: Axes, tree: Tree, slots: npt.NDArray[np.int64], names: tupl
     if room < SMALLEST_FONT:
         note = f"names need a figure {SMALLEST_FONT / room:.1f} times as high"
         above: Any = {"xycoords": "axes fraction", "xytext": (0.0, 14.0), "textcoords": "offset points"}
-        ax.annotate(note, (0.5, 1.0), ha="center", va="bottom", fontsize=8, color=BRANCH_COLOR, **above)
+        ax.annotate(note, (0.5, 1.0), ha="center", va="bottom", fontsize=font(8.0), color=BRANCH_COLOR, **above)
         return
-    size = min(LARGEST_FONT, room)
+    size = min(font(LARGEST_FONT), room)
     called = [str(leaf) for leaf in range(tree.n_leaves)] if names is None else names
     written, style = printable(called, max(3, int(0.8 * GAP * x_points / (0.65 * size))))
     style |= {"fontsize": size, "va": "center", "ha": "left", "bbox": {"fc": "white", "ec": "none", "pad": 0.3}}

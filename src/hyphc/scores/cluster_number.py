@@ -12,6 +12,7 @@ exp(−N·r(Δ)), r(Δ) = 1 − e^(−Δ)·(1 + Δ), and there are n/N places wh
 
     −log p = (N − 4)·r(Δ) − log(n / N)
 
+Along bands and thin curves Δ is less what chance explains there (``_depth_by_chance``), and along thin curves 8 replaces 4.
 Δ = √(D² + δ²) where D > 0. Where D ≤ 0 the density alone speaks, Δ = δ, if it falls by a factor e at least and the split is
 crossed by at most √e times the weight that crosses its sides.
 
@@ -59,6 +60,9 @@ KNEE = 2.15  # the rate grows linearly from here on: an empty strip is as unlike
 LOST_POINTS = 4.0  # of N: neighbouring walks are less independent than their number
 # Along thin curves, below this local dimension, chance leaves gaps that a handful of points span: so many are lost there.
 THIN_CURVES, LOST_ON_CURVES = 1.3, 8.0
+# Along bands, from a plane down to the second of these local dimensions, chance digs valleys deeper by so much: by nothing of up
+# to the first number of points, by all of it of the second, by twice as much at most.
+PLANE, BAND, DEEPER_IN_BANDS, SHORT_BAND, LONG_BAND = 2.0, 1.6, 1.5, 500, 2_000
 DENSITY_FALL, WIDEST_CROSSING = 1.0, 0.5  # where D ≤ 0: least δ, and largest −log(c / x) of edges alone
 BALANCED = 0.1  # cross-sections are measured at merges whose smaller side has this share of the points
 HALVED = 0.25  # a side whose merges lose smaller shares of its points is measured between its halves
@@ -188,8 +192,9 @@ def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
     fall = np.minimum(_density_depths(tree, graph), DEEPEST)
     by_density = np.where((fall >= DENSITY_FALL) & ~wide, fall, 0.0)
     depth = np.where(narrowing > 0, np.hypot(np.maximum(narrowing, 0.0), fall), by_density)
-    is_thin = graph.local_density is not None and graph.local_density.dimension < THIN_CURVES
-    evidence = valley_evidence(depth, carriers, total, LOST_ON_CURVES if is_thin else LOST_POINTS)
+    dimension = PLANE if graph.local_density is None else graph.local_density.dimension
+    depth -= _depth_by_chance(depth, dimension, total)
+    evidence = valley_evidence(depth, carriers, total, LOST_ON_CURVES if dimension < THIN_CURVES else LOST_POINTS)
     return np.where(tested, evidence, np.where(is_group, -np.inf, np.nan))
 
 
@@ -259,6 +264,13 @@ def valley_evidence(depth: Floats, carriers: Floats, n: float, lost: float = LOS
     """Return −log p of a valley of this depth in a cross-section of so many points, ``lost`` of which count for nothing."""
     places = np.log(n) - np.log(np.clip(carriers, np.finfo(np.float64).tiny, n))
     return np.asarray(np.maximum(carriers - lost, 0.0) * _rate(depth) - places)
+
+
+def _depth_by_chance(depth: Floats, dimension: float, n: float) -> Floats:
+    """Return how much of the depth chance explains in bands and along curves: less of deep valleys, nothing of empty strips."""
+    thinness = np.clip((PLANE - dimension) / (PLANE - BAND), 0.0, 1.0)
+    thinness *= np.clip(np.log(n / SHORT_BAND) / np.log(LONG_BAND / SHORT_BAND), 0.0, 2.0)
+    return np.asarray(np.minimum(DEEPER_IN_BANDS * thinness * np.clip(1 - depth / DEEPEST, 0.0, 1.0), depth))
 
 
 def _rate(depth: Floats) -> Floats:

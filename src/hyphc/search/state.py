@@ -33,6 +33,7 @@ from .._runtime.arrays import Ints, Records, zero_record
 from ..scores.costs import split_weights
 from ..similarity import Background, Blend, Dense, Features, Graph, Similarity
 from ..similarity.base import by_kind
+from ..similarity.blend import BlendRows
 from ..tree import Tree
 
 # Rounding error of sums over many rows, relative to the terms compared: moves that gain less are not made.
@@ -133,6 +134,39 @@ def build_state(tree: Tree, similarity: Similarity) -> State:
     if not isinstance(state, GraphState):
         tree_passes.update_all_sums(state, inner)
     return state
+
+
+def with_empty_leaves(similarity: Features | Graph | Blend, count: int) -> Similarity:
+    """Return the similarity with so many further leaves, similar to none: room for ``write_leaves``."""
+    if isinstance(similarity, Features):
+        return similarity.extended(np.zeros((count, similarity.n_columns)))
+    edges = sp.csr_array((count, similarity.n))
+    if isinstance(similarity, Graph):
+        return similarity.extended(edges)
+    return similarity.extended(BlendRows(edges, np.zeros((count, similarity.n_columns))))
+
+
+def write_leaves(state: Any, similarity: Features | Graph | Blend, rows: Any, first: int) -> State:
+    """Return the state with unconnected leaves from number ``first`` on that have these rows; arrays of nodes are shared.
+
+    Other leaves have no edges in it: enough for inserting new ones, not for moving old ones.
+    """
+    count = rows.shape[0]
+    new = slice(first, first + count)
+    if isinstance(similarity, Features):
+        state.sums[new] = rows
+        return state  # type: ignore[no-any-return]
+    edges = rows
+    if isinstance(similarity, Blend):
+        edges, features = rows.edges, rows.features
+        state.sums[new] = features
+        state.nodes["square"][new] = np.einsum("ij,ij->i", features, features)
+    graph = similarity.graph if isinstance(similarity, Blend) else similarity
+    across = graph.edges_of_new(edges)
+    indptr = np.full(len(state.indptr), across.nnz, dtype=np.int64)
+    indptr[:first] = 0
+    indptr[first : first + count + 1] = across.indptr
+    return state._replace(indptr=indptr, indices=across.indices.astype(np.int32), weights=across.data)  # type: ignore[no-any-return]
 
 
 def set_keys(nodes: Records, tree: Tree, number: Ints) -> None:

@@ -146,6 +146,12 @@ class Features(Similarity):
         X = np.concatenate([self.X, np.asarray(rows).astype(self.X.dtype)])
         return Features(X, offset=self.offset, scale=self.scale, sizes=np.append(self.sizes, np.ones(len(rows))))
 
+    def are_similarities_positive(self, rows: npt.NDArray[Any]) -> bool:
+        """Return whether similarities of the leaves to new rows (k, d) are surely at least 0, by Cauchy–Schwarz."""
+        longest = np.sqrt(float((self._squares / self.sizes**2).max()))
+        new = np.sqrt(float(np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max(initial=0.0)))
+        return bool(self.offset >= abs(self.scale) * longest * new * (1 - NEGATIVE_RTOL))
+
     def signatures(self) -> Callable[[Ints], Any]:
         own = self.offset * self.sizes**2 + self.scale * self._squares
         # a row more similar to others than to its copies has no twin: its number makes its signature unique

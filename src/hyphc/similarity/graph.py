@@ -32,10 +32,7 @@ class Graph(Similarity):
             raise ValueError(f"A graph's matrix must be square; got shape {matrix.shape}.")
         matrix.sum_duplicates()
         require_finite_entries(matrix, "w")
-        matrix = sp.csr_array(matrix - sp.diags_array(matrix.diagonal()))
-        matrix.data[is_rounding(matrix.data)] = 0.0
-        matrix.eliminate_zeros()
-        _require_non_negative(matrix)
+        matrix = _without_rounding(sp.csr_array(matrix - sp.diags_array(matrix.diagonal())))
         matrix = sp.csr_array(symmetrise(matrix, directed))
         matrix.sort_indices()
         require_symmetric(matrix, SYMMETRY_RTOL[np.dtype(np.float64)] * float(matrix.data.max(initial=0.0)))
@@ -108,9 +105,19 @@ class Graph(Similarity):
         return Graph._unchecked(upper + upper.T, sizes)
 
     def extended(self, rows: Any) -> Graph:
-        across = sp.csr_array(rows) @ sp.diags_array(self.sizes)
+        across = self.edges_of_new(rows)
         sizes = np.append(self.sizes, np.ones(across.shape[0]))
-        return Graph(sp.block_array([[self.to_csr(), across.T], [across, None]], format="csr"), sizes=sizes)
+        whole: Any = sp.block_array([[self.to_csr(), across.T], [across, None]], format="csr")
+        return Graph._unchecked(sp.csr_array(whole, dtype=np.float64), sizes)
+
+    def edges_of_new(self, rows: Any) -> sp.csr_array[np.float64]:
+        """Return the edges (k, n) of k new points to the leaves, from the similarities ``rows`` to single points of theirs."""
+        across: sp.csr_array[np.float64] = sp.csr_array(rows, dtype=np.float64) @ sp.diags_array(self.sizes)
+        across.sum_duplicates()
+        require_finite_entries(across, "w")
+        across = _without_rounding(across)
+        require_summable(float(across.data.max(initial=0.0)), self.n + across.shape[0], "Weights of edges")
+        return across
 
     def signatures(self) -> Callable[[Ints], Any]:
         inverse = 1.0 / self.sizes
@@ -124,6 +131,14 @@ class Graph(Similarity):
         rows = np.repeat(group, np.diff(self.indptr))
         flat = np.bincount(rows * n_groups + group[self.indices], self.data, minlength=n_groups**2)
         return np.asarray(flat, dtype=np.float64).reshape(n_groups, n_groups)
+
+
+def _without_rounding(matrix: sp.csr_array[np.float64]) -> sp.csr_array[np.float64]:
+    """Return a matrix without zeros and rounding errors; raise if a weight is negative."""
+    matrix.data[is_rounding(matrix.data)] = 0.0
+    matrix.eliminate_zeros()
+    _require_non_negative(matrix)
+    return matrix
 
 
 def _require_non_negative(matrix: sp.csr_array[np.float64]) -> None:

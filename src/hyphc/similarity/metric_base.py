@@ -25,7 +25,8 @@ class Metric(ABC):
     words: ClassVar[str]  # description for messages
     takes_rows: ClassVar[bool] = True  # False: X is square, the similarities themselves
     takes_sparse: ClassVar[bool] = False
-    takes_missing: ClassVar[bool] = False  # whether entries may be NaN, and columns categories
+    takes_missing: ClassVar[bool] = False  # whether entries may be NaN
+    takes_categories: ClassVar[bool] = False  # whether columns may hold categories
     has_neighbors: ClassVar[bool] = False  # whether a neighbour graph can be built by it
     stands_alone: ClassVar[bool] = True  # whether it makes a similarity without a neighbour graph
 

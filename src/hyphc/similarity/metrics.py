@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._runtime.arrays import Floats
-from .._runtime.validation import require_memory, require_squares
+from .._runtime.validation import has_missing, require_memory, require_squares
 from .base import Similarity
 from .dense import Dense
 from .distances import similarity_from_distances
@@ -24,7 +24,7 @@ from .inputs.input_warnings import warn_of_distances, warn_of_similarities
 from .knn.other_distances import DISTANCES
 from .metric_base import Metric, check_width, stack_rows
 from .neighbor_metrics import Auto
-from .row_transforms import DIRECTIONS
+from .row_transforms import DIRECTIONS, pairwise_correlations
 from .scaling import unit_rows
 
 
@@ -35,7 +35,7 @@ class Cosine(Metric):
     words = "(1 + cosine) / 2"
     has_neighbors = True
 
-    def build(self, X: npt.NDArray[Any]) -> Features:
+    def build(self, X: npt.NDArray[Any]) -> Similarity:
         return Features(unit_rows(DIRECTIONS[self.name](X)), offset=0.5, scale=0.5)
 
     def rows(self, fitted: Similarity, new: Any) -> Any:
@@ -43,10 +43,29 @@ class Cosine(Metric):
 
 
 class Correlation(Cosine):
-    """w = (1 + r) / 2, r Pearson's correlation of two rows. A constant row has none: its similarity to every point is ½."""
+    """w = (1 + r) / 2, r Pearson's correlation of two rows. A constant row has none: its similarity to every point is ½.
+
+    With missing values r is that of the columns that both rows have (pairwise complete observations), as in pandas.
+    """
 
     name = "correlation"
     words = "(1 + Pearson's correlation of two rows) / 2"
+    takes_missing = True
+
+    def build(self, X: npt.NDArray[Any]) -> Similarity:
+        """Return the similarity; with missing values that of the columns that two rows share, as a matrix of O(n²) memory."""
+        if not has_missing(X):
+            return super().build(X)
+        return _to_dense(lambda rows: (1 + pairwise_correlations(rows, rows)) / 2, X)
+
+    def rows(self, fitted: Similarity, new: Any) -> Any:
+        if isinstance(fitted, Dense):
+            return (1 + pairwise_correlations(check_width(new, fitted), fitted.source)) / 2
+        if has_missing(new):
+            raise ValueError(
+                "New rows have missing values, and the fitted ones had none; fill them in, or fit with metric='auto'."
+            )
+        return super().rows(fitted, new)
 
 
 class Spearman(Cosine):

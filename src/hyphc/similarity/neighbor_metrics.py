@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from .inputs.missing_values import (
     require_values,
 )
 from .inputs.mixed_types import MixedTable, column_shares, mixed_scaling, source_columns
-from .knn.edge_weights import fuzzy_memberships, knn_to_graph, require_edge_weights
+from .knn.edge_weights import compute_memberships, knn_to_graph, require_edge_weights
 from .knn.other_distances import Distance
 from .knn.search import EXACT_LIMIT, NeighborLists, build_index, find, query_rows, to_seed, warn_of_low_recall
 from .local_density import estimate_local_density, neighbors_along_curves
@@ -87,7 +88,7 @@ class Neighbors(Metric):
         """
         k = min(self.n_neighbors, old.shape[0])
         neighbours, distances = self.query(fitted, old, new, k)
-        weights = np.ones_like(distances) if self.edge_weights == "binary" else fuzzy_memberships(distances)
+        weights = np.ones_like(distances) if self.edge_weights == "binary" else compute_memberships(distances)
         starts = np.arange(0, weights.size + 1, weights.shape[1])
         return sp.csr_array((weights.ravel(), neighbours.ravel(), starts), shape=(new.shape[0], old.shape[0]))
 
@@ -131,6 +132,11 @@ class ScaledRows:
         width = self.rows.shape[1] if self.scaling is None else len(self.scaling.factor)
         return self.rows.shape[0], width
 
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether a value of the rows is missing."""
+        return isinstance(self.rows, np.ndarray) and has_missing(self.rows)
+
     @property
     def shares(self) -> Floats:
         """Weight of each column of the rows."""
@@ -169,6 +175,7 @@ class Auto(Metric):
     words = "nearest neighbours with a weak background"
     takes_sparse = True
     takes_missing = True
+    takes_categories = True
     has_neighbors = True
 
     def describe(self, similarity: Similarity) -> str:
@@ -251,7 +258,7 @@ class Auto(Metric):
 
     def _neighbors(self, k: int, scaled: ScaledRows, new: Any = None) -> Neighbors:
         settings = ("euclidean", k, self.edge_weights, self.n_jobs, self.random_state)
-        gaps = any(isinstance(rows, np.ndarray) and has_missing(rows) for rows in (scaled.rows, new))
+        gaps = scaled.has_missing or (isinstance(new, np.ndarray) and has_missing(new))
         return MaskedNeighbors(*settings, scaled.shares) if gaps else Neighbors(*settings)
 
     def rows(self, fitted: Similarity, new: Any) -> BlendRows:

@@ -14,6 +14,8 @@ Rows = npt.NDArray[Any]
 
 # Entries that differ from their mean by less than so many roundings are equal: what is left has no direction.
 _ROUNDINGS = 8
+# Columns that two rows share at least: of two, any correlation is 1 or −1.
+FEWEST_SHARED = 3
 
 
 def keep_rows(X: Any) -> Any:
@@ -41,6 +43,38 @@ def center_rows(X: Any) -> Rows:
 def center_ranks(X: Any) -> Rows:
     """Return ``center_rows`` of each row's ranks, mean ranks for ties: their cosine is Spearman's correlation."""
     return center_rows(rankdata(_dense(X), axis=1))
+
+
+def pairwise_correlations(X: Rows, Y: Rows) -> npt.NDArray[np.float64]:
+    """Return Pearson's correlation of each row of X with each of Y over the columns that both have: (m, n).
+
+    0 where one of the two is constant there. Raises where two rows share fewer than ``FEWEST_SHARED`` columns. O(m n d) time.
+    """
+    (x, in_x), (y, in_y) = _filled(X), _filled(Y)
+    shared = in_x @ in_y.T
+    if shared.min(initial=FEWEST_SHARED) < FEWEST_SHARED:
+        i, j = (int(k) for k in np.unravel_index(int(shared.argmin()), shared.shape))
+        raise ValueError(
+            f"Rows {i} and {j} share {int(shared[i, j])} columns with values, and a correlation needs {FEWEST_SHARED}; leave out "
+            "rows or columns with many missing values, fill them in, or choose metric='auto', which skips them."
+        )
+    sum_x, sum_y = x @ in_y.T, in_x @ y.T
+    square_x, square_y = (x * x) @ in_y.T, in_x @ (y * y).T
+    product = x @ y.T - sum_x * sum_y / shared
+    scatter_x, scatter_y = square_x - sum_x**2 / shared, square_y - sum_y**2 / shared
+    rounding = x.shape[1] * np.finfo(np.float64).eps
+    varies = (scatter_x > rounding * square_x) & (scatter_y > rounding * square_y)
+    scale = np.sqrt(np.where(varies, scatter_x * scatter_y, 1.0))
+    return np.asarray(np.clip(np.where(varies, product / scale, 0.0), -1.0, 1.0))
+
+
+def _filled(X: Rows) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return rows around their mean and divided by their largest entry, 0 where a value is missing, and which are not missing."""
+    present = ~np.isnan(X)
+    largest = np.abs(np.where(present, X, 0.0)).max(axis=1, initial=0.0, keepdims=True)
+    scaled = np.where(present, X, 0.0).astype(np.float64) / np.where(largest > 0, largest, 1)
+    mean = scaled.sum(axis=1, keepdims=True) / np.maximum(present.sum(axis=1, keepdims=True), 1)
+    return np.where(present, scaled - mean, 0.0), present.astype(np.float64)
 
 
 def _dense(X: Any) -> Rows:

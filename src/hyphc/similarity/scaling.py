@@ -56,6 +56,16 @@ def standardize(X: npt.ArrayLike) -> Floats:
     return np.asarray(centred / centred.std(axis=0))
 
 
+def standardization(X: npt.ArrayLike) -> ColumnScaling:
+    """Return the scaling of ``standardize``, for new rows of the same columns."""
+    features = as_floats(X, "X").astype(np.float64)
+    require_finite(features, "X")
+    varies = np.ptp(features, axis=0) > 0
+    factor = np.zeros(features.shape[1])
+    factor[varies] = 1.0 / features[:, varies].std(axis=0)
+    return ColumnScaling(features.mean(axis=0), factor, "columns standardised")
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnScaling:
     """Affine scaling of columns before distances are computed, the same for new rows: (x − centre)·factor."""

@@ -346,6 +346,20 @@ class Tree:
 
         return digraph(self)
 
+    def to_d3(self, names: Sequence[str] | None = None) -> str:
+        """Return nested JSON as d3.hierarchy reads it: ``name``, ``size`` and, of merges, ``height`` and ``children``.
+
+        ``size`` is the number of leaves; merges have an empty name. ``names`` replace those of the leaves.
+
+        Examples
+        --------
+        >>> print(Tree([[0, 1]], heights=[2.0], names=["a", "b"]).to_d3())
+        {"name": "", "size": 2, "height": 2.0, "children": [{"name": "a", "size": 1}, {"name": "b", "size": 1}]}
+        """
+        from .web_formats import to_d3
+
+        return to_d3(self, names or self.names or [str(leaf) for leaf in range(self.n_leaves)])
+
     def to_json(self) -> str:
         """Return JSON text with the keys n_leaves, children, heights, names and those of the arrays that the tree carries."""
         return storage.to_json(self)

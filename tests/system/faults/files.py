@@ -11,7 +11,16 @@ from hyphc import Tree
 
 OLD = b"old"
 TREE_FILES = ("tree.npz", "tree.nwk", "tree.json", "linkage.npy")
-ALL_FILES = (*TREE_FILES, "clusters.csv", "differences.csv", "tree.png", "clustermap.png", "explorer.html", "report.md")
+ALL_FILES = (
+    *TREE_FILES,
+    "clusters.csv",
+    "differences.csv",
+    "tree.png",
+    "disk.png",
+    "clustermap.png",
+    "explorer.html",
+    "report.md",
+)
 SHAPE = 400, 4
 
 

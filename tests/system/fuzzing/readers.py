@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from hyphc import Tree
+from hyphc import HypHC, Tree
 from hyphc._runtime.shard_store import ShardStore
 from hyphc.io import read_points, read_tree
 from hyphc.io.points import LARGEST, dense_values
@@ -102,6 +104,28 @@ def read_mapped_tree(folder: Path, content: bytes) -> None:
     Tree.load(home)
 
 
+def read_model(folder: Path, content: bytes) -> None:
+    """Read a fitted model, and use it."""
+    model = HypHC.load(_write(folder, "input.npz", content))
+    assert model.predict(seeds.table()).shape == (6,)
+
+
+def read_model_text(folder: Path, content: bytes) -> None:
+    """Read a fitted model that is valid but for its text."""
+    with zipfile.ZipFile(io.BytesIO(seeds.model()[0])) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    changed = io.BytesIO()
+    with zipfile.ZipFile(changed, "w") as archive:
+        for name, member in (members | {"values.json": content}).items():
+            archive.writestr(name, member)
+    HypHC.load(_write(folder, "input.npz", changed.getvalue()))
+
+
+def _model_text() -> list[bytes]:
+    with zipfile.ZipFile(io.BytesIO(seeds.model()[0])) as archive:
+        return [archive.read("values.json")]
+
+
 def read_manifest(folder: Path, content: bytes) -> None:
     """Read the manifest of a checkpoint."""
     home = folder / "input"
@@ -187,6 +211,8 @@ READERS: dict[str, Reader] = {
     "excel sheet": Reader(read_sheet, seeds.sheet, _XML, needs="openpyxl", costs=10),
     "json lines": Reader(points_reader(".jsonl"), seeds.json_lines, _JSON),
     "graphml": Reader(points_reader(".graphml"), seeds.graphml, _XML),
+    "gexf": Reader(points_reader(".gexf"), seeds.gexf, _XML),
+    "gml": Reader(points_reader(".gml"), seeds.gml, (b"graph [", b"node [", b"id 1e400", b"&#0;", b"]", b"[" * 2000)),
     "fasta": Reader(points_reader(".fasta"), seeds.fasta),
     "phylip": Reader(points_reader(".phy"), seeds.phylip),
     "h5ad": Reader(read_h5ad, h5ad.seeds, needs="anndata", costs=10),
@@ -197,6 +223,8 @@ READERS: dict[str, Reader] = {
     "json tree": Reader(tree_reader(".json"), seeds.json_tree, _JSON),
     "npz tree": Reader(tree_reader(".npz"), seeds.npz_tree),
     "npz tree member": Reader(member_reader(".npz", tree_reader, _heights, "children"), seeds.npy, _NPY),
+    "model": Reader(read_model, seeds.model, costs=10),
+    "model text": Reader(read_model_text, _model_text, (*_JSON, b'"array"', b'"tuple"', b'"Tree"'), costs=10),
     "linkage": Reader(tree_reader(".npy"), seeds.linkage, _NPY),
     "mapped tree": Reader(read_mapped_tree, _mapped, _JSON),
     "checkpoint manifest": Reader(read_manifest, _manifest, _JSON),

@@ -7,11 +7,12 @@ import io
 import json
 import zipfile
 from functools import cache
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import scipy.sparse as sp
-from hyphc import Tree
+from hyphc import HypHC, Tree
 
 _RNG_SEED = 20
 
@@ -28,6 +29,14 @@ def tree() -> Tree:
     merges = [[0, 1], [2, 3], [6, 7], [4, 5], [8, 9]]
     names = ["a", "it's", "c d", "(e)", "Ζεύς", "f;"]
     return Tree(merges, [0.5, 0.75, 1.0, 1.25, 2.0], names=names)
+
+
+@cache
+def model() -> list[bytes]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        HypHC(n_clusters=2, random_state=0).fit(table()).save(path)
+        return [path.read_bytes()]
 
 
 def csv() -> list[bytes]:
@@ -175,6 +184,18 @@ def excel_of(content: bytes) -> bytes:
 def json_lines() -> list[bytes]:
     keyed = [{"name": f"row {k}", "x": x, "y": y, "on": k > 2} for k, (x, y, _) in enumerate(table().tolist())]
     return ["\n".join(map(json.dumps, rows)).encode() for rows in (keyed, table().tolist(), [{"x": 1}, {"y": None}])]
+
+
+def gexf() -> list[bytes]:
+    import networkx
+
+    return ["\n".join(networkx.generate_gexf(networkx.path_graph(4))).encode()]
+
+
+def gml() -> list[bytes]:
+    import networkx
+
+    return ["\n".join(networkx.generate_gml(networkx.path_graph(4))).encode()]
 
 
 def graphml() -> list[bytes]:

@@ -131,7 +131,7 @@ class Dendrogram {
     }
     ctx.globalAlpha = 1;
     if (this.named) this.drawNames(ctx);
-    this.note(ctx, [this.rule(), this.wayToNames(), this.more].filter(Boolean).join(" · "));
+    this.note(ctx, [this.wayToCut(), this.rule(), this.wayToNames(), this.more].filter(Boolean).join(" · "));
     this.drawCut(ctx);
     if (selected !== null && selected !== model.root) this.mark(ctx, selected, colours.accent);
     if (hovered !== null && hovered !== selected) this.mark(ctx, hovered, colours.ink);
@@ -191,6 +191,13 @@ class Dendrogram {
   rule() {
     if (this.byRank || !this.isRaised()) return "";
     return `heights drawn at least ${LEAST} px${this.model.zeroIsEqual ? " unless 0" : ""}`;
+  }
+
+  /** Return what the dashed line is, in a pane wide enough to say so. */
+  wayToCut() {
+    const { clusters, parts } = this.model;
+    if (this.width < 480 || (this.cutLevel() === null && parts.length > clusters.length)) return "";
+    return `dashed: the cut into ${number(clusters.length)} cluster${clusters.length > 1 ? "s" : ""}`;
   }
 
   /** Return how to show names, where there are some and none is drawn. */

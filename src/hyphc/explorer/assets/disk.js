@@ -4,6 +4,7 @@ const WIDTHS = [0.7, 1.0, 1.5, 2.2];
 // Leaves this near, by 1 − |z|², are drawn as pictures.
 const PICTURED = 0.1;
 const NAME_SIZE = 11; // pixels
+const NAMED_LEAVES = 50; // above so many, groups have names around the disk and not leaves
 
 /** Resize a canvas to its pane, at the resolution of the screen, at most two pixels per CSS pixel; units are CSS pixels. */
 function fit(canvas) {
@@ -37,17 +38,23 @@ class Disk {
 
   /** Return the length of names around the disk that leaves it most of the pane; 0 where names would be too short. */
   lettersWithin(half, most) {
-    if (!this.model.names || this.thumbs.ready) return 0;
-    const wanted = Math.min(most, this.longestName());
+    const grouped = this.namesGroups();
+    if (!(this.model.names || grouped) || this.thumbs.ready) return 0;
+    const wanted = Math.min(grouped ? 1.5 * most : most, this.longestName(grouped));
     const room = Math.floor((0.4 * half - 26) / (NAME_SIZE * this.model.letterWidth()));
     return room < Math.min(5, wanted) ? 0 : Math.min(wanted, room);
   }
 
   /** Return the 95 % quantile of the lengths of names. */
-  longestName() {
-    const { n, names } = this.model;
-    this.longest ??= names.map((name) => name.length).sort((a, b) => a - b)[Math.floor(0.95 * (n - 1))];
+  longestName(grouped) {
+    const names = grouped ? this.model.nodeNames.filter(Boolean) : this.model.names;
+    this.longest ??= names.map((name) => name.length).sort((a, b) => a - b)[Math.floor(0.95 * (names.length - 1))] ?? 0;
     return this.longest;
+  }
+
+  /** Return whether groups have names around the disk: where they have any, and leaves are many and have no pictures. */
+  namesGroups() {
+    return Boolean(this.model.nodeNames) && this.model.n > NAMED_LEAVES && !this.thumbs.ready;
   }
 
   /** Return the point of the unit disk under the pointer; beyond the rim the nearest point within. */
@@ -235,15 +242,16 @@ class Disk {
     this.crown = [];
     const pictures = this.thumbs.ready;
     if (!pictures && !this.letters) return;
-    const leaves = [];
-    for (let i = 0; i < scene.count; i++) if (scene.last[i]) leaves.push(model.standIn[scene.node[i]]);
-    leaves.sort((a, b) => model.rank[b] - model.rank[a] || a - b);
+    const grouped = this.namesGroups();
+    const leaves = grouped ? this.namedGroups() : [];
+    for (let i = 0; !grouped && i < scene.count; i++) if (scene.last[i]) leaves.push(model.standIn[scene.node[i]]);
+    if (!grouped) leaves.sort((a, b) => model.rank[b] - model.rank[a] || a - b);
     const radius = this.radius + (pictures ? 14 + this.thumb / 2 : 14);
     const room = (pictures ? this.thumb * 1.12 : 13) / radius;
     const bins = Math.floor(TAU / room);
     const taken = new Array(bins).fill(null);
-    for (const leaf of favoured.concat(leaves)) {
-      const psi = view.boundary(model.angle[leaf]);
+    for (const leaf of grouped ? leaves : favoured.concat(leaves)) {
+      const psi = leaf < model.n ? view.boundary(model.angle[leaf]) : (view.boundary(model.lo[leaf]) + view.boundary(model.hi[leaf])) / 2;
       const turn = ((psi % TAU) + TAU) % TAU;
       const bin = Math.min(bins - 1, Math.floor((turn / TAU) * bins));
       if (taken[bin] !== null) continue;
@@ -252,9 +260,16 @@ class Disk {
       taken[bin] = turn;
       this.crown.push({ leaf, turn, x: this.cx + radius * Math.cos(turn), y: this.cy - radius * Math.sin(turn) });
     }
-    if (!pictures && this.crown.length < model.n) this.note(ctx, `${number(this.crown.length)} of ${number(model.n)} names`);
+    if (grouped && this.crown.length < leaves.length) this.note(ctx, `names of ${number(this.crown.length)} of ${number(leaves.length)} groups`);
+    if (!pictures && !grouped && this.crown.length < model.n) this.note(ctx, `${number(this.crown.length)} of ${number(model.n)} names`);
     if (pictures) for (const { leaf, x, y } of this.crown) this.thumbs.draw(ctx, leaf, x, y, this.thumb - 2, this.colours.css(leaf), true);
     else this.drawNames(ctx);
+  }
+
+  /** Return the clusters that have a name, the largest first. */
+  namedGroups() {
+    const { model } = this;
+    return model.clusters.filter((node) => model.groupName(node)).sort((a, b) => model.weight[b] - model.weight[a] || a - b);
   }
 
   /** Draw a line of small print at the bottom. */
@@ -276,7 +291,9 @@ class Disk {
       ctx.rotate(left ? Math.PI - turn : -turn);
       ctx.textAlign = left ? "right" : "left";
       ctx.fillStyle = this.colours.muted;
-      ctx.fillText(this.model.shortName(leaf, this.letters), 0, 0);
+      const group = this.model.groupName(leaf);
+      const cut = group.length > this.letters ? group.slice(0, this.letters - 1).trimEnd() + "…" : group;
+      ctx.fillText(leaf < this.model.n ? this.model.shortName(leaf, this.letters) : cut, 0, 0);
       ctx.restore();
     }
   }

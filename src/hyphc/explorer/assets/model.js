@@ -32,6 +32,7 @@ class Model {
     this.rows = typed(data.rows, Int32Array);
     this.rowsFrom = data.rowsFrom;
     this.names = data.names;
+    this.nodeNames = data.nodeNames; // of merges, in their order; empty where there is none
     this.labelNames = data.labels ? data.labels.names : null;
     this.labels = data.labels ? typed(data.labels.codes, Int32Array) : null;
     this.featureNames = data.features ? data.features.names : null;
@@ -59,6 +60,11 @@ class Model {
 
   name(leaf) {
     return this.names ? this.names[leaf] : String(this.row(leaf));
+  }
+
+  /** Return the name of a group, or an empty text. */
+  groupName(node) {
+    return (node >= this.n && this.nodeNames?.[node - this.n]) || "";
   }
 
   row(leaf) {
@@ -387,7 +393,7 @@ class Model {
     if (this.letterShare) return this.letterShare;
     const ctx = document.createElement("canvas").getContext("2d");
     ctx.font = `100px ${FONT}`;
-    const some = this.names.filter((name, i) => name && i % Math.ceil(this.n / 500) === 0);
+    const some = (this.names ?? this.nodeNames).filter((name, i) => name && i % Math.ceil(this.n / 500) === 0);
     const shares = some.map((name) => ctx.measureText(name).width / (100 * name.length)).sort((a, b) => a - b);
     return (this.letterShare = shares[Math.floor(0.95 * (shares.length - 1))] ?? 0.6);
   }

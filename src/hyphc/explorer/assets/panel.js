@@ -49,7 +49,9 @@ class Panel {
   heading(node) {
     const { model } = this;
     if (node < model.n) return model.name(node);
-    return node === model.root ? `All ${points(model.weight[node])}` : `Cluster of ${points(model.weight[node])}`;
+    if (node === model.root) return `All ${points(model.weight[node])}`;
+    const name = model.groupName(node);
+    return name ? `${name} · ${points(model.weight[node])}` : `Cluster of ${points(model.weight[node])}`;
   }
 
   showLegend() {
@@ -69,7 +71,7 @@ class Panel {
     const rows = largest.slice(0, LISTED).map(([root, index]) => {
       const [leader] = model.labelCounts(root);
       const note = leader ? `${model.labelName(leader[0])} ${Math.round((100 * leader[1]) / model.weight[root])}%` : "";
-      return this.legendRow(colours.table[colours.cluster(index)], root < model.n ? model.name(root) : `Cluster ${model.numbers[index]}`, note, model.clusterWeight[index], () => this.act.go(root), root);
+      return this.legendRow(colours.table[colours.cluster(index)], root < model.n ? model.name(root) : model.groupName(root) || `Cluster ${model.numbers[index]}`, note, model.clusterWeight[index], () => this.act.go(root), root);
     });
     return [rows, largest.length];
   }

@@ -33,10 +33,14 @@ def require_edge_weights(edge_weights: str) -> None:
 
 
 def _fuzzy(neighbours: Ints, distances: Floats) -> sp.csr_array[np.float64]:
-    memberships = many_memberships(distances) if len(distances) > MANY else fuzzy_memberships(distances)
-    directed = _directed(neighbours, memberships)
+    directed = _directed(neighbours, compute_memberships(distances))
     reverse = directed.T.tocsr()
     return _finish(directed + reverse - directed * reverse)
+
+
+def compute_memberships(distances: Floats) -> Floats:
+    """Return ``fuzzy_memberships``, by a compiled loop if there are many rows."""
+    return many_memberships(distances) if len(distances) > MANY else fuzzy_memberships(distances)
 
 
 def many_memberships(distances: Floats) -> Floats:

@@ -187,15 +187,14 @@ class InvertedFile:
         lists = empty_lists(len(queries), self.k)
         blocks = row_blocks(queries, len(self._centres))
         cell_of = np.concatenate([np.empty(0, np.int64), *thread_map(self._cells.nearest, blocks, self._n_jobs)])
-        groups = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(np.bincount(cell_of))[:-1])
+        cells, counts = np.unique(cell_of, return_counts=True)
+        groups = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(counts)[:-1])
 
-        def fill(cell: int) -> None:
-            rows = groups[cell]
-            if len(rows):
-                found = self._around([cell], [slice(None)], queries[rows], selves[rows], n_probes)
-                lists[0][rows], lists[1][rows] = found
+        def fill(group: tuple[int, Ints]) -> None:
+            cell, rows = group
+            lists[0][rows], lists[1][rows] = self._around([cell], [slice(None)], queries[rows], selves[rows], n_probes)
 
-        thread_map(fill, range(len(groups)), self._n_jobs)
+        thread_map(fill, zip(cells.tolist(), groups, strict=True) if len(cells) else [], self._n_jobs)
         return lists
 
     def _everywhere(self, places: Places) -> Lists:

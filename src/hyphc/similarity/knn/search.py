@@ -13,9 +13,17 @@ from ..._runtime.user_warnings import warn
 from ..._runtime.validation import require_choice
 from ..row_transforms import DIRECTIONS
 from .edge_weights import knn_to_graph, require_edge_weights
-from .exact import TREE_DIMENSIONS, exact_candidates, rank_candidates
+from .exact import TREE_DIMENSIONS, ExactIndex, exact_candidates, rank_candidates
 from .other_distances import DISTANCES, Distance, find_by_distance
-from .row_preparation import Points, check_dense, check_points, large_exponent, to_euclidean, unit_vectors
+from .row_preparation import (
+    LARGE_EXPONENT,
+    Points,
+    check_dense,
+    check_points,
+    large_exponent,
+    to_euclidean,
+    unit_vectors,
+)
 
 if TYPE_CHECKING:
     from .ivf_index import InvertedFile
@@ -178,7 +186,7 @@ def query_rows(
 
     Exact without an ``index`` of X, see ``build_index``.
     """
-    if index is not None:
+    if index is not None and index.has_room_for(new):
         neighbours, distances = index.query(new)
         short = np.flatnonzero(neighbours[:, -1] < 0)
         if len(short):
@@ -187,27 +195,42 @@ def query_rows(
     (X, _), (new, metric) = _to_known_metric(X, metric), _to_known_metric(new, metric)
     if metric not in KNOWN:
         return find_by_distance(X, check_points(new), n_neighbors, metric, None)
-    points = check_points(np.concatenate([X, new]) if isinstance(X, np.ndarray) else sp.vstack([X, new]))
-    points = to_euclidean(points, metric)
-    n = X.shape[0]
-    rows = np.arange(n, points.shape[0])
-    candidates = exact_candidates(points, rows, n_neighbors, None, among=n)
-    neighbours, distances = rank_candidates(points, rows, candidates, n_neighbors)
+    both = check_points(np.concatenate([X, new]) if isinstance(X, np.ndarray) else sp.vstack([X, new]))
+    points = to_euclidean(both, metric)
+    neighbours, distances = ExactIndex(points[: X.shape[0]], None).query(points[X.shape[0] :], n_neighbors)
     return neighbours, distances**2 / 2 if metric == "cosine" else distances
 
 
 class NeighborIndex:
-    """Index of many dense rows for nearest-neighbour queries of new ones."""
+    """Index of dense rows for nearest-neighbour queries of new ones: an inverted file, or an exact one."""
 
-    def __init__(self, X: Floats, k: int, metric: Distance, n_jobs: int | None) -> None:
-        from .ivf_index import InvertedFile
+    def __init__(self, X: Floats, k: int, metric: Distance, n_jobs: int | None, is_exact: bool = False) -> None:
+        self._k, self._metric = k, metric
+        self._exact: ExactIndex | None = None
+        if is_exact:
+            # of about unit size around 0, as scikit-learn subtracts squares from each other
+            exponent = int(np.frexp(max(X.max(), -X.min()))[1])
+            self._exponent, self._centre = exponent, np.ldexp(X.astype(np.float64), -exponent).mean(axis=0)
+            self._exact = ExactIndex(self._to_euclidean(X.astype(np.float64)), n_jobs)
+        else:
+            from .ivf_index import InvertedFile
 
-        self._exponent, self._metric = large_exponent(X), metric
-        self._file: InvertedFile = InvertedFile(self._to_euclidean(X), k, 0, n_jobs)
+            self._exponent, self._centre = large_exponent(X), None
+            self._file: InvertedFile = InvertedFile(self._to_euclidean(X), k, 0, n_jobs)
+
+    def has_room_for(self, new: Floats) -> bool:
+        """Return whether differences to new rows can be squared without overflow, in the units of the index."""
+        if self._metric != "euclidean":
+            return True
+        return int(np.frexp(max(new.max(), -new.min()))[1]) - self._exponent <= LARGE_EXPONENT
 
     def query(self, new: Floats) -> tuple[Ints, Floats]:
         """Return the k nearest rows of each new row, and their distances: both (m, k), nearest first."""
-        neighbours, distances = self._file.query(self._to_euclidean(check_dense(new)))
+        queries = self._to_euclidean(check_dense(new))
+        if self._exact is None:
+            neighbours, distances = self._file.query(queries)
+        else:
+            neighbours, distances = self._exact.query(queries.astype(np.float64, copy=False), self._k)
         if self._metric == "euclidean":
             return neighbours, np.ldexp(distances, self._exponent)
         return neighbours, distances**2 / 2
@@ -218,16 +241,17 @@ class NeighborIndex:
 
     def _to_euclidean(self, rows: Floats) -> Floats:
         if self._metric == "euclidean":
-            return np.ldexp(rows, -self._exponent) if self._exponent else rows
+            scaled = np.ldexp(rows, -self._exponent) if self._exponent else rows
+            return scaled if self._centre is None else scaled - self._centre
         units: Any = unit_vectors(_to_known_metric(rows, self._metric)[0])
         return units if units.shape[1] > rows.shape[1] else np.hstack([units, np.zeros((len(units), 1), units.dtype)])
 
 
 def build_index(X: Any, n_neighbors: int, metric: Distance, n_jobs: int | None = None) -> NeighborIndex | None:
-    """Return the index for ``query_rows``; None where rows are few, sparse or low-dimensional, or the metric has no index."""
-    if is_small(X) or sp.issparse(X) or (metric not in KNOWN and metric not in DIRECTIONS):
+    """Return the index for ``query_rows``, exact for few rows or columns; None where rows are sparse or the metric has none."""
+    if sp.issparse(X) or (metric not in KNOWN and metric not in DIRECTIONS):
         return None
-    return NeighborIndex(check_dense(X), n_neighbors, metric, n_jobs)
+    return NeighborIndex(check_dense(X), n_neighbors, metric, n_jobs, is_exact=is_small(X))
 
 
 def is_small(points: Any) -> bool:
