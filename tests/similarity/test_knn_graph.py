@@ -74,6 +74,16 @@ def assert_is_a_graph(graph: sp.csr_array, n: int) -> None:
     assert ((graph.data > 0) & (graph.data <= 1)).all()
 
 
+@pytest.mark.parametrize("offset", [0, 1_000_000])
+def test_of_equal_distances_of_whole_numbers_the_smallest_indices_are_taken(offset: int) -> None:
+    X = np.random.default_rng(0).integers(0, 17, size=(300, 8)).astype(float) + offset
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(squares, np.inf)
+    kth = np.sort(squares, axis=1)[:, 4:6]
+    assert (kth[:, 0] == kth[:, 1]).sum() > 10  # ties at the last neighbour
+    assert_array_equal(find(X, 5).neighbours, np.argsort(squares, axis=1, kind="stable")[:, :5])
+
+
 @both_metrics
 @all_weights
 def test_weights_equal_the_definition(metric: str, edge_weights: str) -> None:

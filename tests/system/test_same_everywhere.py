@@ -37,6 +37,26 @@ for similarity in (as_similarity(X), features, as_similarity(features.to_dense()
 """
 
 
+EDGES = """
+import hashlib
+from sklearn.datasets import load_digits
+from hyphc import as_similarity
+
+i, j, weights = as_similarity(load_digits().data).graph.edges()
+print(hashlib.sha256(i.tobytes() + j.tobytes() + weights.round(12).tobytes()).hexdigest())
+"""
+
+
+def test_the_neighbours_of_whole_numbers_are_the_same_whatever_instructions_the_linear_algebra_uses():
+    """Digits have many equal distances; OpenBLAS sums in another order on each kind of processor."""
+    found = set()
+    for kind in ("Prescott", "Nehalem", ""):
+        environment = {**os.environ, "OPENBLAS_CORETYPE": kind, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run([sys.executable, "-c", EDGES], env=environment, capture_output=True, text=True, check=True)
+        found.add(done.stdout)
+    assert len(found) == 1
+
+
 @pytest.mark.slow
 def test_a_seed_gives_the_same_digits_when_kernels_are_compiled_and_when_they_are_loaded(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -14,6 +14,9 @@ from .row_preparation import Points, row_sums
 # A k-d tree takes about n·log n steps up to six dimensions; in more, it searches most of its boxes.
 TREE_DIMENSIONS = 6
 TREE_LEAVES, TREE_QUERIES = 30, 1_024  # points of a leaf, and queries of a thread at a time
+# Candidates beyond k, so that of points at the k-th distance those with the smallest indices are taken. Without them rounding
+# errors, which differ between machines, would decide.
+TIES = 8
 
 
 class ExactIndex:
@@ -31,7 +34,8 @@ class ExactIndex:
         )
 
     def candidates(self, queries: Points, k: int) -> Ints:
-        """Return the k nearest points of each query, in any order where distances round to the same number: (m, k)."""
+        """Return the k nearest points of each query, or all if there are fewer, in any order where distances round alike."""
+        k = min(k, self._points.shape[0])
         if not self._has_tree:
             return np.asarray(self._search.kneighbors(queries, k, return_distance=False), dtype=np.int64)
         # On our own threads: scikit-learn's sets the filters of warnings aside, which are those of all threads, and several
@@ -42,13 +46,13 @@ class ExactIndex:
 
     def query(self, queries: Points, k: int) -> tuple[Ints, Floats]:
         """Return the k nearest points of each query, and their distances: both (m, k), nearest first."""
-        return _rank(queries, self._points, self.candidates(queries, k), k)
+        return _rank(queries, self._points, self.candidates(queries, k + TIES), k)
 
 
 def exact_candidates(points: Points, rows: Ints, k: int, n_jobs: int | None) -> Ints:
-    """Return the k + 1 nearest points of each of these rows, usually with itself."""
+    """Return the nearest points of each of these rows, usually with itself: at least k + 1, and `TIES` more if there are."""
     queries = points if len(rows) == points.shape[0] else points[rows]
-    return ExactIndex(points, n_jobs).candidates(queries, k + 1)
+    return ExactIndex(points, n_jobs).candidates(queries, k + 1 + TIES)
 
 
 def rank_candidates(points: Points, rows: Ints, candidates: Ints, k: int) -> tuple[Ints, Floats]:

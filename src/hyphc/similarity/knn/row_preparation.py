@@ -14,6 +14,8 @@ Points: TypeAlias = "Floats | sp.csr_array[np.float64]"  # as text: older SciPy 
 
 # Numbers whose exponents are beyond this are scaled first: their squares must fit single precision.
 LARGE_EXPONENT = 40
+# Of a column's range, bits of the mean that is subtracted: what is left of the mean is small beside the spread.
+MEAN_BITS = 6
 
 
 def check_points(X: Any) -> Points:
@@ -50,13 +52,25 @@ def _recenter(points: Points) -> Points:
     """Return the points shifted and scaled to about unit size, which preserves ratios of distances.
 
     scikit-learn finds neighbours through ‖x‖² + ‖y‖² − 2⟨x, y⟩: that overflows for entries of 1e200, and cancels far from
-    the origin. A power of two scales without rounding.
+    the origin. A power of two scales without rounding, and so does a shift by `coarse_mean` where numbers have few digits.
     """
     _, exponent = np.frexp(max(points.max(), -points.min()))
     if isinstance(points, np.ndarray):
         scaled = np.ldexp(points, -exponent)
-        return np.asarray(scaled - scaled.mean(axis=0))
+        return np.asarray(scaled - coarse_mean(scaled))
     return _replace_data(points, np.ldexp(points.data, -exponent))
+
+
+def coarse_mean(points: Floats) -> Floats:
+    """Return the column means, rounded to ``MEAN_BITS`` bits of each column's range: (d,).
+
+    Whole numbers and others with few digits stay on a grid when it is subtracted. Then their distances have no rounding errors,
+    and distances that are equal are equal on every machine, whatever the order in which it sums.
+    """
+    mean, ranges = points.mean(axis=0), points.max(axis=0) - points.min(axis=0)
+    unit = np.where(ranges > 0, np.ldexp(1.0, np.frexp(ranges)[1] - MEAN_BITS), 0.0)
+    unit = np.maximum(unit, np.spacing(np.abs(mean)))  # of a constant column: its value
+    return np.asarray(np.rint(mean / unit) * unit)
 
 
 def unit_vectors(points: Points) -> Points:

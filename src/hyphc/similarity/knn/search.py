@@ -20,6 +20,7 @@ from .row_preparation import (
     Points,
     check_dense,
     check_points,
+    coarse_mean,
     large_exponent,
     to_euclidean,
     unit_vectors,
@@ -98,7 +99,8 @@ def neighbor_graph(
     similarity, and warned of below 90 %. Sparse rows are searched in the space of their 128 leading singular vectors, and the
     candidates compared exactly.
     Distances of the neighbours found are computed from differences, so that duplicates lie at exactly 0.
-    Among points at equal distance, which of them come last within the k is arbitrary, but repeatable.
+    Of points at equal distance, those with smaller indices come first; among more than eight at the k-th distance, which of them
+    are neighbours is arbitrary, but repeatable.
     Memory O(n·(d + k)), never n².
 
     Examples
@@ -210,7 +212,7 @@ class NeighborIndex:
         if is_exact:
             # of about unit size around 0, as scikit-learn subtracts squares from each other
             exponent = int(np.frexp(max(X.max(), -X.min()))[1])
-            self._exponent, self._centre = exponent, np.ldexp(X.astype(np.float64), -exponent).mean(axis=0)
+            self._exponent, self._centre = exponent, coarse_mean(np.ldexp(X.astype(np.float64), -exponent))
             self._exact = ExactIndex(self._to_euclidean(X.astype(np.float64)), n_jobs)
         else:
             from .ivf_index import InvertedFile
