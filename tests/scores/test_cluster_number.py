@@ -86,9 +86,9 @@ def test_neither_the_unit_nor_the_place_of_the_columns_matters():
         assert_array_equal(fitted(other).labels_, model.labels_)
 
 
-def test_far_groups_are_clusters_if_they_have_a_dozen_points():
+def test_far_groups_are_clusters_if_they_have_more_than_two_points():
     rng = np.random.default_rng(0)
-    for size, expected in ((4, 1), (12, 2), (40, 2)):
+    for size, expected in ((2, 1), (4, 2), (12, 2), (40, 2)):
         X = np.concatenate([rng.normal(size=(300, 2)), rng.normal(size=(size, 2)) + 1000])
         assert fitted(X, n_neighbors=5).n_clusters_ == expected
 
@@ -119,14 +119,14 @@ SETS = {
 def test_runners_up_are_the_numbers_at_the_nearest_levels(name):
     model = fitted(SETS[name])
     tree = model.tree_
-    evidence = split_evidence(tree, model.similarity_.graph, None)
-    found, enough = len(found_splits(tree, evidence > -np.log(ALPHA), None)) + 1, -np.log(ALPHA)
+    evidence, enough = -np.log(model.cluster_number_.p_values), -np.log(ALPHA)
+    found = len(found_splits(tree, evidence, enough, None)) + 1
     assert found == model.n_clusters_
     levels = np.unique(evidence[np.isfinite(evidence)])
     expected = {}
     for level in sorted(levels, key=lambda level: abs(level - enough)):
-        real = evidence > level if level > enough else evidence >= level
-        k = len(found_splits(tree, real, None)) + 1
+        above = level if level > enough else np.nextafter(level, -np.inf)
+        k = len(found_splits(tree, evidence, above, None)) + 1
         expected.setdefault(k > found, (k, min(1.0, np.exp(-level)))) if k != found else None
     runners_up = model.cluster_number_.runners_up
     assert {k > found: k for k, _ in runners_up} == {larger: k for larger, (k, _) in expected.items()}
@@ -194,7 +194,8 @@ def test_splits_of_the_condensed_tree_are_undone_if_they_are_real_or_lie_above_a
             undone = {t for t in range(n - 1) if large[t] and any(sets[n + r] <= sets[n + t] for r in real)}
             if not free:
                 undone = {t for t in undone if forced[t] >= 0} | {t for t in range(n - 1) if forced[t] > 0}
-            assert set(found_splits(within, excess > threshold, min_size).tolist()) == undone
+            evidence = np.where(large, excess, np.nan)
+            assert set(found_splits(within, evidence, threshold, min_size).tolist()) == undone
             assert len(undo(within, np.array(sorted(undone), dtype=int)).nodes) == len(undone) + 1
 
 

@@ -22,7 +22,9 @@ from the root down. Below a split that is not significant the level is that of f
 of few points are tested: parts have shapes there that the search gave them. A side with most of the points of a split is the
 exception. So of unimodal data few splits are tested at the level of the first.
 
-The smaller of both p-values counts. Simulated unimodal shapes gave the constants; the suite ``nulls`` of the benchmarks has them,
+Groups of few points that a wide gap surrounds are tested by it (``isolation``).
+
+The smallest p-value counts. Simulated unimodal shapes gave the constants; the suite ``nulls`` of the benchmarks has them,
 and docs/clusters.md says how often one cluster is found in them. The clusters are those below the splits of the condensed tree
 that are significant, p < 0.05, or lie above a significant one.
 """
@@ -46,9 +48,10 @@ from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
 from ..similarity.knn.similarity_knn import knn_graph
 from ..tree import Tree
-from ..tree.condense import condense, condense_at, is_split, least_points, undo
+from ..tree.condense import close_splits, condense, condense_at, is_split, least_points, undo
 from .bimodality import FEWEST_ROWS, bimodality_p_value
 from .costs import merges_of_edges, splits
+from .isolation import isolation_evidence
 
 Bools = npt.NDArray[np.bool_]
 
@@ -135,7 +138,9 @@ def _test_splits(tree: Tree, graph: Graph, rows: Floats | None, min_size: float 
             evidence = _with_lines(tree, rows, evidence, min_size)
         if min_size is None:
             evidence = _without_near_pockets(tree, graph, rows, evidence)
-    found = found_splits(tree, evidence > ENOUGH, min_size)
+        apart = isolation_evidence(tree, graph, rows, graph.local_density.dimension, min_size)
+        evidence = np.fmax(evidence, apart)
+    found = found_splits(tree, evidence, ENOUGH, min_size)
     p_values = _p_values(evidence)
     why = _words(p_values) + ("" if tree._forced_splits is None else ", within what is known")
     return ClusterNumber(len(found) + 1, why, _runners_up(tree, evidence, min_size), p_values, found[::-1])
@@ -156,18 +161,19 @@ def rows_of_points(similarity: Similarity) -> Floats | None:
         return np.asarray(rows @ axes)
 
 
-def found_splits(tree: Tree, real: Bools, min_size: float | None) -> Ints:
-    """Return the merges to undo: splits of the condensed tree that are real, and those above them.
+def found_splits(tree: Tree, evidence: Floats, level: float, min_size: float | None) -> Ints:
+    """Return the merges to undo: those with more evidence than ``level``, and splits of the condensed tree above them.
 
     Above a real split a group below the least size, which counts because it is isolated, is no cluster unless its own split is
     real. Merges that constraints forbid to undo are left out, and those that they demand are added.
     """
     forced = np.zeros(tree.n_leaves - 1, dtype=np.int64) if tree._forced_splits is None else tree._forced_splits
-    possible = is_split(tree, min_size) & (forced >= 0)
+    possible, real = ~np.isnan(evidence) & (forced >= 0), evidence > level
     contains = _contains(tree, possible & real)
     is_large = tree._points[tree._children].min(axis=1) >= least_points(tree._points, min_size)
     parts = contains[tree._children].all(axis=1)
-    return np.flatnonzero((possible & contains[tree.n_leaves :] & (is_large | real | parts)) | (forced > 0))
+    undone = (possible & contains[tree.n_leaves :] & (is_large | real | parts)) | (forced > 0)
+    return np.flatnonzero(close_splits(tree._children, tree._points, undone) & (forced >= 0))
 
 
 def _contains(tree: Tree, merges: Bools) -> Bools:
@@ -369,12 +375,12 @@ def _p_values(evidence: Floats) -> Floats:
 
 def _runners_up(tree: Tree, evidence: Floats, min_size: float | None) -> tuple[tuple[int, float], ...]:
     """Return the next smaller and the next larger number, each with the level of significance at which it would be found."""
-    levels, found = np.unique(evidence[np.isfinite(evidence)]), len(found_splits(tree, evidence > ENOUGH, min_size))
+    levels, found = np.unique(evidence[np.isfinite(evidence)]), len(found_splits(tree, evidence, ENOUGH, min_size))
     others = []
     for side in (levels[levels > ENOUGH], levels[levels <= ENOUGH][::-1]):
         for level in side:
-            real = evidence > level if level > ENOUGH else evidence >= level
-            k = len(found_splits(tree, real, min_size))
+            above = level if level > ENOUGH else np.nextafter(level, -np.inf)
+            k = len(found_splits(tree, evidence, above, min_size))
             if k != found:
                 others.append((abs(level - ENOUGH), k + 1, float(_p_values(level))))
                 break

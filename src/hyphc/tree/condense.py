@@ -164,7 +164,7 @@ def condense_at(tree: Tree, min_size: float | None, splits: Bools) -> CondensedT
 
     A group ends where no side of a merge has ``min_size`` points or a split below it.
     """
-    splits = _close_splits(tree._children, tree._points, splits)
+    splits = close_splits(tree._children, tree._points, splits)
     cluster, height = leaving_heights(tree, min_size, splits, np.empty(0, dtype=np.int64))
     return CondensedTree(tree, min_size, np.flatnonzero(splits), cluster, height)
 
@@ -199,10 +199,10 @@ def default_splits(
     isolated = (points >= ISOLATED_POINTS) & (volume - 2 * inside <= ISOLATED_WEIGHT * volume)
     smaller = np.where(points[children[:, 0]] < points[children[:, 1]], children[:, 0], children[:, 1])
     splits = (splits | isolated[smaller]) & (inside[children] > 0).all(axis=1)  # points that nothing joins are no group
-    return _close_splits(children, points, splits)
+    return close_splits(children, points, splits)
 
 
-def _close_splits(children: Ints, points: Floats, splits: Bools) -> Bools:
+def close_splits(children: Ints, points: Floats, splits: Bools) -> Bools:
     """Return the splits, and every merge whose smaller side contains one: (n − 1,)."""
     closed = splits.copy()
     kernels.close_splits(children, points, closed, np.zeros(len(points), dtype=np.bool_))

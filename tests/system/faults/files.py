@@ -14,6 +14,9 @@ TREE_FILES = ("tree.npz", "tree.nwk", "tree.json", "linkage.npy")
 ALL_FILES = (
     *TREE_FILES,
     "clusters.csv",
+    "model.npz",
+    "tree.d3.json",
+    "itol_clusters.txt",
     "differences.csv",
     "tree.png",
     "disk.png",

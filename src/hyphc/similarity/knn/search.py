@@ -209,6 +209,7 @@ class NeighborIndex:
     def __init__(self, X: Floats, k: int, metric: Distance, n_jobs: int | None, is_exact: bool = False) -> None:
         self._k, self._metric = k, metric
         self._exact: ExactIndex | None = None
+        self._centre: Floats | None = None
         if is_exact:
             # of about unit size around 0, as scikit-learn subtracts squares from each other
             exponent = int(np.frexp(max(X.max(), -X.min()))[1])
@@ -217,7 +218,7 @@ class NeighborIndex:
         else:
             from .ivf_index import InvertedFile
 
-            self._exponent, self._centre = large_exponent(X), None
+            self._exponent = large_exponent(X)
             self._file: InvertedFile = InvertedFile(self._to_euclidean(X), k, 0, n_jobs)
 
     def has_room_for(self, new: Floats) -> bool:
