@@ -1,4 +1,7 @@
-"""Draws the figures of certificate.md: ``python docs/make_certificate_figures.py [NAME …]``; two need the data (HYPHC_DATA)."""
+"""Draw the figures of notes/certificate.md and notes/theorem.md: ``python docs/make_certificate_figures.py [NAME …]``.
+
+Two of them need the data (HYPHC_DATA).
+"""
 
 from __future__ import annotations
 

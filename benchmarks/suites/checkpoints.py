@@ -65,7 +65,7 @@ def cost_table(store: Store) -> str:
         "data",
         "points",
         "effort",
-        "processor seconds",
+        "CPU seconds",
         "states",
         "of which writing",
         "share",

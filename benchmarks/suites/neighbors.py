@@ -141,7 +141,7 @@ def searches_table(store: Store) -> str:
             memory = f"{(result['peak_mb'] - result['base_mb']) / 1000:.1f}"
             figures = [f"{record['seconds']:.1f}", f"{record['processor']:.1f}", f"{ratio:.1f}", f"{cold:.1f}"]
             rows.append([case, spaced(result["n"]), method, f"{record['recall']:.3f}", *figures, growth, memory])
-    header = ["data", "points", "search", "recall", "seconds", "processor", "ratio", "ratio, cold", "growth", "GB"]
+    header = ["data", "points", "search", "recall", "seconds", "CPU seconds", "ratio", "ratio, cold", "growth", "GB"]
     return table(header, rows, "neighbors")
 
 

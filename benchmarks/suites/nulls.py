@@ -60,10 +60,21 @@ def nulls_table(store: Store) -> str:
     return table(["shape", *(f"{spaced(n)} points" for n in found)], rows if found else [], "nulls")
 
 
+def families_table(store: Store) -> str:
+    """Return how often one cluster was found, for each family of shapes, over all numbers of points and of columns."""
+    results = [store.get("nulls", str(n), "auto", "ours") for n in SEEDS]
+    found = [record for result in results if result is not None for record in result["records"]]
+    families = dict.fromkeys(shape.partition(",")[0] for shape in NULLS)
+    numbers = {family: [r["found"] for r in found if r["shape"].partition(",")[0] == family] for family in families}
+    rows = [[family, _right(numbers[family])] for family in families]
+    everything = [["all", _right([record["found"] for record in found])]]
+    return table(["shape", "one cluster found"], [*rows, *everything] if found else [], "nulls")
+
+
 def _right(found: list[int]) -> str:
     counts = Counter(found)
     others = ", ".join(f"{k} ({times}×)" for k, times in sorted(counts.items()) if k != 1)
     return f"{counts[1]} of {counts.total()}" + (f"; {others}" if others else "")
 
 
-TABLES: dict[str, Callable[[Store], str]] = {"nulls": nulls_table}
+TABLES: dict[str, Callable[[Store], str]] = {"nulls": nulls_table, "nulls-families": families_table}

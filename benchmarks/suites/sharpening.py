@@ -49,7 +49,7 @@ def tasks() -> list[Task]:
 
 
 def records(task: Task) -> Iterator[Record]:
-    """A lower bound and its processor seconds; for subsets one record each k."""
+    """A lower bound and its CPU seconds; for subsets one record each k."""
     if task.kind == "cosine":
         yield from subset_records(task.case)
         return
@@ -203,7 +203,7 @@ PROVERS: dict[str, Callable[[Graph], float]] = {
 
 
 def sharpening_table(store: Store) -> str:
-    """Bounds per unit of weight, and processor seconds."""
+    """Bounds per unit of weight, and CPU seconds."""
     stored = {(task.case, task.method): store.of(task) for task in tasks() if task.kind == "graph"}
     rows = []
     for name, what in TRIED.items():
@@ -229,7 +229,7 @@ def subsets_table(store: Store) -> str:
             rows.append(
                 [result["case"], str(record["k"]), spaced(record["subsets"]), *gaps, f"{record['seconds']:.1f}"]
             )
-    return table(["set", "k", "subsets", "estimate", "with 99 % confidence", "processor seconds"], rows, "subset-sizes")
+    return table(["set", "k", "subsets", "estimate", "with 99 % confidence", "CPU seconds"], rows, "subset-sizes")
 
 
 TABLES: dict[str, Callable[[Store], str]] = {"sharpening": sharpening_table, "subset-sizes": subsets_table}

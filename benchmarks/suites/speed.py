@@ -212,6 +212,11 @@ def times_of(store: Store, kind: str, who: str) -> dict[int, float]:
     return {n: middle(result)["seconds"] for n, result in found.items() if result and result["records"]}
 
 
+def _seconds(seconds: float) -> str:
+    """Return two digits, or whole seconds where there are more."""
+    return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:.0f} s"
+
+
 def growth_table(store: Store) -> str:
     """Seconds on planted data by n, as multiples of ours where ours is known, and the power of n at the end."""
     rows = []
@@ -223,24 +228,28 @@ def growth_table(store: Store) -> str:
             for n in SIZES:
                 ratio = f" ({times[n] / ours[n]:.2g} ×)" if who != "hyphc" and n in times and n in ours else ""
                 stored = store.get("speed", f"planted-{n}", kind, who)
-                cells.append(f"{times[n]:.2g} s{ratio}" if n in times else missing(stored))
+                cells.append(f"{_seconds(times[n])}{ratio}" if n in times else missing(stored))
             power = slope(times)
             rows.append([words, LABELS[who], *cells, NOTHING if power is None else f"n^{power:.2f}"])
     return markdown(["", "", *map(spaced, SIZES), "grows as"], rows)
 
 
-def memory_table(store: Store) -> str:
-    """Peak memory of our fits beyond that of the data, in MB."""
+def fits_table(store: Store) -> str:
+    """Seconds of our fits on planted data by n, and their peak memory beyond that of the data."""
     rows = []
     for kind, words in KINDS.items():
-        found = [store.get("speed", f"planted-{n}", kind, "hyphc") for n in SIZES]
-        cells = [f"{r['peak_mb'] - r['base_mb']:.0f}" if r and r["records"] else missing(r) for r in found]
+        times = times_of(store, kind, "hyphc")
+        found = {n: store.get("speed", f"planted-{n}", kind, "hyphc") for n in SIZES}
+        cells = [
+            f"{_seconds(times[n])}, {r['peak_mb'] - r['base_mb']:.0f} MB" if r and n in times else missing(r)
+            for n, r in found.items()
+        ]
         rows.append([words, *cells])
-    return markdown(["", *map(spaced, SIZES)], rows)
+    return markdown(["similarity", *(f"{spaced(n)} points" for n in SIZES)], rows)
 
 
 TABLES: dict[str, Callable[[Store], str]] = {
     "speed-within": within_table,
     "speed-growth": growth_table,
-    "speed-memory": memory_table,
+    "speed-fits": fits_table,
 }

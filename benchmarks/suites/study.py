@@ -86,7 +86,7 @@ def contenders(what: str) -> tuple[Entry, ...]:
 
 
 def score_table(store: Store, what: str) -> str:
-    """A score, in per cent, for each set; selecting sets first. The best of a column in bold."""
+    """A score, in per cent, for each set; development sets first. The best of a column in bold."""
     entries, cases = (*contenders(what), *OURS[1:]), (*SELECTING, *CONFIRMING, WORDNET)
     found = {(e, c): score(store, c, e, what) for e in entries for c in cases}
     top = {c: max((round(v, 3) for e in entries if (v := found[e, c]) is not None), default=None) for c in cases}
@@ -114,7 +114,7 @@ def rank_table(store: Store) -> str:
         [name_of(entry), *(f"{column[entry]:.2f}" if entry in column else NOTHING for column in columns)]
         for entry in (DEFAULT, *PEERS)
     ]
-    header = [f"{words}, {half}" for words, _ in SCORES.values() for half in ("confirming", "selecting")]
+    header = [f"{words}, {half}" for words, _ in SCORES.values() for half in ("held-out", "development")]
     return markdown(["mean rank", *header], rows)
 
 
@@ -122,7 +122,7 @@ def candidates_table(store: Store) -> str:
     """Mean ranks of our candidates among themselves."""
     columns = [mean_ranks(store, OURS, half, what) for half in (SELECTING, CONFIRMING) for what in SCORES]
     rows = [[name_of(e), *(f"{c[e]:.2f}" if e in c else NOTHING for c in columns)] for e in OURS]
-    header = [f"{words}, {half}" for half in ("selecting", "confirming") for words, _ in SCORES.values()]
+    header = [f"{words}, {half}" for half in ("development", "held-out") for words, _ in SCORES.values()]
     return markdown(["mean rank among candidates", *header], rows)
 
 
@@ -131,7 +131,7 @@ def verdict(store: Store) -> str:
     lines = []
     for what, (words, _) in SCORES.items():
         told = []
-        for half, cases in (("confirming", CONFIRMING), ("selecting", SELECTING)):
+        for half, cases in (("held-out", CONFIRMING), ("development", SELECTING)):
             ranks = mean_ranks(store, contenders(what), cases, what)
             if DEFAULT in ranks:
                 told.append(f"on the {half} half {_first(ranks)}")

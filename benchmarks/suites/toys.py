@@ -130,13 +130,13 @@ def seeds_table(store: Store) -> str:
         counts = Counter(record["n_clusters"] for record in found)
         others = ", ".join(f"{k} ({count}×)" for k, count in sorted(counts.items()) if k != right)
         rows.append([_words(case), str(right), f"{counts[right]} of {len(found)}", others or NOTHING])
-    return table(["drawn anew", "clusters", "found", "other numbers"], rows, "toys seeds")
+    return table(["new seeds", "clusters", "found", "other numbers"], rows, "toys seeds")
 
 
 def _words(case: str) -> str:
     kind, *shape = case.split("-")
     if len(shape) == 2:
-        return f"one cloud, {CLOUD_NAMES[kind]}, {spaced(int(shape[0]))} points, {shape[1]} columns"
+        return f"unimodal, {CLOUD_NAMES[kind]}, {spaced(int(shape[0]))} points, {shape[1]} columns"
     return " of ".join((kind, *shape))
 
 

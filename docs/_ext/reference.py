@@ -207,7 +207,7 @@ def write_sources(app: Sphinx) -> None:
 
 
 CODE = re.compile(r"(``.+?``|`[^`]+`|^\s*(?:>>>|\.\.\. ).*$)")
-PAGE = re.compile(r"(?:``)?docs/(\w+)\.md(?:``)?")
+PAGE = re.compile(r"(?:``)?docs/([\w/]+)\.md(?:``)?")
 NAME = re.compile(r"`?`(\w+)(?:\(\))?``?$")
 HEADER = re.compile(r"^[\w, ]+ : ")
 # |v| is a size, x_ a fitted attribute and * a product or a star: none is markup in our docstrings.

@@ -173,9 +173,9 @@ def support(
 
     Notes
     -----
-    Refits start from scratch, not from the tree, which a short search would stay near; docs/support.md has what was measured, and
-    how well support separates real clusters from chance. Comparing a refit takes O(n log³ n), less than its fit. Ctrl-C ends with
-    the refits done until then.
+    Refits start from scratch, not from the tree, which a short search would stay near; docs/notes/support.md has the
+    measurements, and how well support separates real clusters from chance. Comparing a refit takes O(n log³ n), less than its
+    fit. Ctrl-C ends with the refits done until then.
 
     Examples
     --------

@@ -243,8 +243,8 @@ def test_the_verdict_names_whoever_is_first_on_each_half(tmp_path):
             store.save(Task("study", case, *first), result(costs=(1.0,), auto_ari=0.9, n_clusters=2, noise=0.0))
             store.save(Task("study", case, *second), result(costs=(1.0,), auto_ari=0.6, n_clusters=2, noise=0.0))
     line = study.verdict(store).splitlines()[0]
-    assert line.startswith("- ARI at the automatic number: on the confirming half **HDBSCAN** has the best mean rank")
-    assert ", HypHC 2.00; on the selecting half **HypHC** has the best mean rank of 3, 1.00." in line
+    assert line.startswith("- ARI at the automatic number: on the held-out half **HDBSCAN** has the best mean rank")
+    assert ", HypHC 2.00; on the development half **HypHC** has the best mean rank of 3, 1.00." in line
 
 
 def test_methods_that_share_the_first_rank_are_all_named(tmp_path):

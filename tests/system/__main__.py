@@ -6,8 +6,8 @@
     python -m tests.system fuzzing csv --again    try it again
     python -m tests.system stale [SUITE]   list stale results by commit, or those of a suite one by one
 
-Results are stored in tests/system/results; docs/reliability.md shows them. Faults and soak take hours, fuzzing as well. Guided
-fuzzing needs: pip install atheris.
+Results are stored in tests/system/results; docs/notes/reliability.md shows them. Faults, fuzzing and soak take hours.
+Guided fuzzing needs: pip install atheris.
 """
 
 from __future__ import annotations

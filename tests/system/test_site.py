@@ -153,6 +153,7 @@ def test_a_page_that_breaks_its_promise_fails_the_build(tmp_path):
         ("labels_ : array (n,)", "labels_ : array (n,)"),
         ("as ``refine`` does", "as :py:obj:`refine <hyphc.refine>` does"),
         ("docs/tree_search.md tells it", ":doc:`tree_search </tree_search>` tells it"),
+        ("docs/notes/speed.md has more", ":doc:`notes/speed </notes/speed>` has more"),
         (">>> a | b", ">>> a | b"),
         ("C(T*) of the best", r"C(T\*) of the best"),
         ("is **not** this", "is **not** this"),

@@ -163,7 +163,7 @@ def optimality_gap(
         Random subsets to draw, 2 000 by default. If there are no more than so many, each is counted and the bound is exact.
     confidence : float
         Coverage of the interval, by betting against candidate means: valid for any distribution of the differences
-        (they are bounded, non-negative and skewed), not a normal approximation. See ``docs/certificate.md``.
+        (they are bounded, non-negative and skewed), not a normal approximation. See ``docs/notes/certificate.md``.
     effort : float
         Of the spreading metrics: 1 is up to a minute for a large graph, 0.1 some seconds. Other similarities ignore it.
     time_budget : float, optional

@@ -71,7 +71,7 @@ def spreading_bound(
     With P_t the maximal clusters of at most t points, C(T) = ∫ cut(P_t) dt over t ≥ 0. A partition into parts of at most t
     points, as a metric d that is 0 inside parts and 1 between them, obeys Σ_{u ∈ S} d(v, u) ≥ |S| − t for all v and all S that
     contain v. The least Σ w_e·ℓ_e of all lengths ℓ whose distances do so bounds cut(P_t) from below, and so does every
-    packing of its dual: see ``Packing`` and ``docs/certificate.md``.
+    packing of its dual: see ``Packing`` and ``docs/notes/certificate.md``.
 
     Parameters
     ----------

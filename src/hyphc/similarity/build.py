@@ -39,7 +39,7 @@ def as_similarity(
     """Return the similarity to cluster, from features or from similarities.
 
     Which similarity one clusters decides more than the optimiser whether known groups come out. ``"auto"`` follows groups of any
-    shape and scales to millions of points; ``docs/which_similarity.md`` has the study. ``"cosine"`` is the paper's, on
+    shape and scales to millions of points; ``docs/notes/which_similarity.md`` has the study. ``"cosine"`` is the paper's, on
     standardised columns (``hyphc.similarity.standardize``).
 
     Parameters

@@ -33,7 +33,7 @@ from .local_density import estimate_local_density, neighbors_along_curves
 from .metric_base import Metric, Seed, check_weights, check_width, stack_rows
 from .scaling import ColumnScaling, column_scaling, compute_moments, require_scale
 
-# Neighbours of each row, and the background's strength: docs/which_similarity.md has the study that chose them.
+# Neighbours of each row, and the background's strength: docs/notes/which_similarity.md has the study that chose them.
 N_NEIGHBORS = 15
 # Of few rows each has a sixth of them, and at least so many: with half of all rows as neighbours no group would stand apart.
 SHARE_OF_ROWS, FEWEST_NEIGHBORS = 6, 4

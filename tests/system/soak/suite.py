@@ -137,7 +137,7 @@ def grown_table(store: Store) -> str:
     """Return the cost of the tree that grew beside that of a new fit of the same rows."""
     records = (store.of(INSERTIONS) or {}).get("records", [])
     rows = [_grown_row(record) for record in records if "fresh_cost" in record]
-    return table(["points", "cost, grown", "cost, fitted anew", "more by", "memory, MB"], rows, "soak insertions")
+    return table(["points", "cost, grown", "cost of a new fit", "more by", "memory, MB"], rows, "soak insertions")
 
 
 def _grown_row(record: dict[str, Any]) -> list[str]:
