@@ -26,7 +26,7 @@ PARTS: dict[str, Part] = {
     "best-known": ((), best_known.best_known_table),
 }
 MEASURED = "measured"  # the part that says at which commits the page's results were measured
-PAGES = (*sorted(DOCS.glob("*.md")), ROOT / "README.md")
+PAGES = (*sorted(DOCS.rglob("*.md")), ROOT / "README.md")
 _MARKED = re.compile(r"(<!-- ([a-z-]+):begin -->\n).*?(<!-- \2:end -->)", re.DOTALL)
 
 

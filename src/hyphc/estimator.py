@@ -256,7 +256,7 @@ class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         X : array, frame, sparse matrix, Similarity or path
             Also AnnData, and a graph of networkx. The index of a pandas frame, unless it only counts, names the leaves of
             ``tree_``, as names of cells and nodes do.
-            With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/missing.md.
+            With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/files.md.
             A path leads to rows in NPY, Parquet or Zarr. Rows there, or of a memory-mapped array, that need more than
             ``memory_limit`` are fitted out of core: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and
             ``tree_`` is on disk as long as the model exists.

@@ -32,7 +32,7 @@ __all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_stage"]
 
 Seed = int | np.random.Generator | np.random.RandomState | None
 
-# One setting for all data, found on the paper's sets; docs/continuous.md has the measurements.
+# One setting for all data, found on the paper's sets; docs/notes/continuous.md has the measurements.
 TEMPERATURE = (0.7, 0.5)
 RADIUS = (1.0, 10.0)
 LEARNING_RATE = (0.3, 5e-4)

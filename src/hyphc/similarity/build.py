@@ -49,7 +49,7 @@ def as_similarity(
     metric : str or callable
         - ``"auto"``: columns scaled where that is right, a graph of nearest neighbours, and a weak background, linear in
           squared distance, that decides how its pieces are put together. NaN is missing, and columns of a frame may hold
-          categories: docs/missing.md.
+          categories: docs/files.md.
         - ``"cosine"``: w = (1 + cos) / 2. A zero row has no direction: its cosine is 0, its similarity to every point ½.
         - ``"correlation"``, ``"spearman"``: w = (1 + r) / 2, r Pearson's correlation of two rows, or that of their ranks.
         - ``"linear"``: w = offset + ⟨x, y⟩; ``offset`` defaults to the least that makes every w ≥ 0 sure.
