@@ -133,9 +133,10 @@ _SCORE = Command(
     "report",
     "cost of a tree, and its certified gap to the optimum",
     f"""Print Dasgupta's cost of a tree in three units, the bounds that hold for every
-tree, and the certified gap to the optimum. The tree may come from any method: NPZ, Newick, JSON, or SciPy's linkage matrix in NPY. Leaves with
-names are matched to rows by name, others by order. Give the options that the
-tree was fitted with.
+tree, and the certified gap to the optimum. The tree may come from any method:
+NPZ, Newick, JSON, or SciPy's linkage matrix in NPY. Leaves with names are
+matched to rows by name, others by order. Give the options that the tree was
+fitted with.
 
 DATA may also be an entry of best known costs, such as
 best_known/wine-cosine.json: its similarity is built from its data set, and the
