@@ -56,10 +56,10 @@ BANNED = {
     # stages, points and files are not persons
     r"own opinion|belief": "directed weights, rejection by a test",
     r"tells|told": "returns, describes, prints",
-    r"(says|say|said) so": "prints, reports, warns",
-    r"knows? (nothing|what|of)": "does not use, contains",
+    r"says so|said to be so": "prints, reports, warns",
+    r"knows (nothing|what|of)": "does not use, contains",
     r"asks? (nothing|whom|those|what|of|for no)": "needs, requests",
-    r"whom|nobody": "rows, points, users",
+    r"whom": "rows, points, users",
     r"(speaks?|speak for)": "gives",
     r"looks at (those|whom)": "tests",
     r"(leads?|led) into the": "is an alias of",
@@ -163,10 +163,10 @@ def test_phrases_are_found_with_their_lines():
         "a.py:5: 'drawn anew'",
         "a.py:5: 'whole or not there'",
     ]
-    script = "const told = 1; // nobody\nlabel(`which ${told} is`, 'one cloud');\n"
+    script = "const told = 1; // anew\nlabel(`which ${told} is`, 'one cloud');\n"
     assert [one.split(";")[0] for one in violations("a.js", prose_of_asset(script, ".js"))] == [
         "a.js:2: 'one cloud'",
-        "a.js:1: 'nobody'",
+        "a.js:1: 'anew'",
     ]
 
 
