@@ -98,7 +98,7 @@ def classification_table(store: Store) -> str:
         reached = _percents(found["end-to-end"])
         verdict = missing(found["end-to-end"]) if not reached else "reached" if mean(reached) >= least else "missed"
         rows.append([name, *cells, f"{least:.1f}: {verdict}"])
-    return markdown(["set", *LABELS.values(), "the paper's End-to-End less its deviation"], rows)
+    return markdown(["set", *LABELS.values(), "the paper's End-to-End less its standard deviation"], rows)
 
 
 def _cell(result: Result | None) -> str:

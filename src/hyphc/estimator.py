@@ -86,19 +86,19 @@ class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         "precomputed_distances". With ``n_neighbors`` also "euclidean", "manhattan", "chebyshev", "canberra", "braycurtis",
         "hamming", "jaccard", "dice", "haversine", or a function of two rows.
     n_neighbors : int, optional
-        Of "auto", 15 by default. With a distance, "cosine" or a correlation: cluster a graph of so many nearest neighbours alone.
+        For "auto" 15 by default. With a distance, "cosine" or a correlation the graph of nearest neighbours alone is clustered.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         Weights of the neighbour graph.
     scale : "auto" or bool
-        Of "auto": whether columns are standardised; "auto" decides from the columns, and ``plan_`` says how.
+        For "auto": whether columns are standardised; "auto" decides from the columns, and ``plan_`` has the decision.
     background : float, optional
-        Of "auto": the strength of the background, 0.0001 by default.
+        For "auto": the strength of the background, 0.0001 by default.
     directed : {"sum", "max", "mean"}, optional
-        Of "precomputed" and graphs of networkx: how w_ij and w_ji, where they differ, become one similarity. None refuses them.
+        For "precomputed" and graphs of networkx: combine w_ij and w_ji where they differ. None raises an error for them.
     criterion : {"condensed", "dasgupta", "height", "modularity", "ncut", "sse"}
-        Which clusters of the tree ``labels_`` are, see ``Tree.cut``. With "condensed" and a number that is found, those found.
+        How the tree is cut into ``labels_``, see ``Tree.cut``.
     min_size : float, optional
-        Points that a cluster has at least; 1 if it is not given, or what "condensed" chooses.
+        Minimum cluster size. Default: 1, or chosen by "condensed".
     outliers : {"join", "label"}
         Points that fall out of the condensed tree above the core of a cluster join the cluster that their larger sibling leads
         to, or have the label −1. ``predict`` always returns a cluster.
@@ -111,9 +111,9 @@ class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     constraints : Constraints, optional
         Groups that stay together, points that are kept apart, clusters that the tree must have, an order of the points.
     refine : bool
-        Whether trees are searched, as by the function ``refine``; False is the continuous stage alone.
+        Whether to run the tree search, as the function ``refine`` does; False is the continuous stage alone.
     effort : float
-        How much the search does, as a multiple of the usual; its time grows alike. docs/tree_search.md says what it buys.
+        Amount of search relative to the default; time is proportional to it. docs/tree_search.md reports the gains.
     time_budget : float, optional
         Seconds after which the fit stops with the best tree so far: the one setting by which a seeded result may vary.
     memory_limit : float or str, optional
@@ -152,7 +152,7 @@ class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         lowest such height in its cluster, top the height of the tree. Not after a fit out of core.
     n_leaves_, n_clusters_ : int
     cluster_number_ : ClusterNumber or None
-        If the number of clusters was found: by which rule, and which numbers came next.
+        The rule by which the number of clusters was found, and the runners-up; None if the number was given.
     embedding_ : array (n, n_components), at least two columns after a search
         Positions in the Poincaré ball that ``decode`` to the tree. After a search they are computed from the tree: gaps between
         neighbours on the circle show the size and the height of the merge that joins them.
@@ -256,7 +256,7 @@ class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         X : array, frame, sparse matrix, Similarity or path
             Also AnnData, and a graph of networkx. The index of a pandas frame, unless it only counts, names the leaves of
             ``tree_``, as names of cells and nodes do.
-            With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/missing.md.
+            With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/files.md.
             A path leads to rows in NPY, Parquet or Zarr. Rows there, or of a memory-mapped array, that need more than
             ``memory_limit`` are fitted out of core: then ``similarity_`` is None, there is no ``plan_`` or ``linkage_``, and
             ``tree_`` is on disk as long as the model exists.

@@ -136,7 +136,7 @@ def support(
     callback: Callback | None = None,
     **parameters: Any,
 ) -> Support:
-    """Return how sure each cluster of a tree is: resample the data, refit, and measure how often each cluster recurs.
+    """Return the support of each cluster of a tree: resample the data, refit, and measure how often each cluster recurs.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def support(
     X : array, frame, sparse matrix or Similarity
         What ``HypHC(**parameters).fit`` takes.
     resample : {"columns", "rows", "edges"}
-        - "columns": as many columns as there are, with replacement; for features that are many and alike, as genes are. What
-          rests on a few columns is not in most of these draws.
+        - "columns": as many columns as there are, with replacement; for many similar features, such as genes. Clusters that
+          depend on a few columns are not in most of these samples.
         - "rows": a share of the rows, without replacement; the tree is cut down to them.
         - "edges": of a graph, or of the graph that the default metric makes, as many edges as there are, with replacement.
     n_resamples : int
@@ -157,11 +157,11 @@ def support(
     sample_weight : array (n,), optional
         As of ``HypHC.fit``: how many points each row stands for.
     random_state : int, RandomState or None
-        One seed, one result, whatever ``n_jobs`` is.
+        The result depends on the seed and not on ``n_jobs``.
     n_jobs : int or None
         Refits at the same time (None is 1, −1 is all cores).
     time_budget : float, optional
-        Seconds after which no further refit is done, and those at work do not count.
+        Seconds after which no further refit starts, and unfinished ones are discarded.
     verbose, callback
         As in ``HypHC``; called after each refit.
     **parameters
@@ -173,9 +173,9 @@ def support(
 
     Notes
     -----
-    Refits start from scratch, not from the tree, which a short search would stay near; docs/notes/support.md has the
-    measurements, and how well support separates real clusters from chance. Comparing a refit takes O(n log³ n), less than its
-    fit. Ctrl-C ends with the refits done until then.
+    Refits start from scratch, because a short search from the tree would stay near it. docs/notes/support.md reports how well
+    support separates real clusters from chance. Comparing a refit takes O(n log³ n), less than its fit. Ctrl-C ends with
+    the refits done until then.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The paper's definitions and bounds: the public door of ``hyphc.hyperbolic.theory``."""
+"""The paper's definitions and bounds: alias of ``hyphc.hyperbolic.theory``."""
 
 from .hyperbolic.theory import *  # noqa: F403
 from .hyperbolic.theory import __all__ as __all__

@@ -129,7 +129,7 @@ def test_a_title_above_the_header_is_recognised_and_the_header_can_be_said(case,
     separator, width = (";" if ";" in top else ","), len(top.splitlines()[-1]) // 2 + 1
     body = "".join(separator.join(str(i * (c + 2) % 7) for c in range(width)) + "\n" for i in range(6))
     Path("x.csv").write_text(top + body)
-    with pytest.raises(ColumnsError, match=f"if line {line} is the header, say so"):
+    with pytest.raises(ColumnsError, match=f"if line {line} is the header, pass its number"):
         read_points("x.csv")
     assert main(["fit", "x.csv", "--output", "out"]) == 1
     assert "(--header)" in capsys.readouterr().err
@@ -143,7 +143,7 @@ def test_a_title_above_the_header_of_a_sheet_is_recognised():
     for row in (["Weights of mice"], [], ["id", "a", "b"], *([f"m{i}", i * 3 % 7, i * i % 5] for i in range(6))):
         book.active.append(row)
     book.save("x.xlsx")
-    with pytest.raises(ColumnsError, match=r"'Weights of mice' stands alone.*if line 3 is the header"):
+    with pytest.raises(ColumnsError, match=r"'Weights of mice' is alone in its line.*if line 3 is the header"):
         read_points("x.xlsx")
     points = read_points("x.xlsx", header=3)
     assert points.columns == ("a", "b")

@@ -45,7 +45,7 @@ def test_the_report_and_a_table_tell_what_distinguishes_the_clusters(folder):
     report = (folder / "out" / "report.md").read_text(encoding="utf-8")
     assert "| cluster | rows | name | stands out by |" in report
     assert r"b\|\* high" in report
-    assert "comparisons made is at most 0.05" in report
+    assert "comparisons is at most 0.05" in report
     text = (folder / "out" / "differences.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     assert {row["compared"] for row in rows} == {"cluster and rest", "parts of a split"}

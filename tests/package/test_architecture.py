@@ -61,7 +61,7 @@ def test_the_folders_of_the_map_stand_in_the_order_of_the_layers():
     assert all(one < two for one, two in pairwise(layers))
 
 
-def test_every_hop_of_the_walks_is_a_call_in_the_callers_body_and_is_told_once():
+def test_every_hop_of_the_walks_is_a_call_in_the_callers_body_and_is_listed_once():
     hops = HOP.findall(WALKS)
     assert len(hops) == WALKS.count("\n- ") == len(set(hops)) > 40
     assert [hop for hop in hops if not is_made(hop)] == []
@@ -149,7 +149,7 @@ def packages_of(module: ast.Module) -> set[str]:
     return {name.partition(".")[0] for name in imported}
 
 
-def test_kernels_raise_no_errors_and_lie_in_folders_named_as_their_doors():
+def test_kernels_raise_no_errors_and_lie_in_folders_named_as_their_callers():
     kernels = [module for module in MODULES if module.startswith("_kernels/") and not module.endswith("__init__.py")]
     assert {module.split("/")[1] for module in kernels} <= {folder.name for folder in HOME.iterdir()}
     raising = [m for m in kernels if any(isinstance(node, ast.Raise | ast.Assert) for node in ast.walk(parsed(m)))]

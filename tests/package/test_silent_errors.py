@@ -503,7 +503,7 @@ def test_a_title_above_the_header_of_a_sheet_is_recognised(capsys):
         book.active.append(row)
     book.save("x.xlsx")
     assert main(["fit", "x.xlsx", "--output", "out"]) == 1
-    assert re.search("if line 3 is the header, say so.*--header", capsys.readouterr().err)
+    assert re.search("if line 3 is the header, pass its number.*--header", capsys.readouterr().err)
 
 
 def test_a_limit_of_memory_is_checked_for_arrays_too():

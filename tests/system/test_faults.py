@@ -279,7 +279,7 @@ def test_a_checkpoint_goes_on_from_the_command_line(scene, monkeypatch, capsys):
     capsys.readouterr()
     assert fit("--checkpoint", "kept", "--effort", "2") == 1
     assert capsys.readouterr().err == (
-        "hyphc: 'kept' holds a fit with effort=1.0, not 2.0; choose another folder, or remove it to begin anew.\n"
+        "hyphc: 'kept' holds a fit with effort=1.0, not 2.0; choose another folder, or remove it to start again.\n"
     )
 
 

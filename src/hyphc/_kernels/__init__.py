@@ -1,1 +1,1 @@
-"""Compiled loops: arrays in, arrays out, no options and no errors. The folders mirror the doors."""
+"""Compiled loops: arrays in, arrays out, no options and no errors. The folders mirror those of their callers."""

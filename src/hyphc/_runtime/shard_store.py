@@ -112,7 +112,7 @@ class ShardStore:
             if wanted.get(name) != there.get(name):
                 differs = _difference(name, there.get(name), wanted.get(name))
                 raise ValueError(
-                    f"{str(self.place)!r} holds a fit {differs}; choose another folder, or remove it to begin anew."
+                    f"{str(self.place)!r} holds a fit {differs}; choose another folder, or remove it to start again."
                 )
 
     @_naming_storage
@@ -183,8 +183,8 @@ class ShardStore:
             if not self.place.exists(_released(stage)):
                 raise
         raise ValueError(
-            f"{str(self.place)!r} is damaged: what came of {stage!r} is needed again, and {stage!r} was removed "
-            "when it was finished; remove the folder and fit anew."
+            f"{str(self.place)!r} is damaged: results of {stage!r} are needed again, and they were removed "
+            "when the stage was finished; remove the folder and fit again."
         )
 
     @_naming_storage

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from .arrays import Floats, Ints
 from .validation import to_array
 
-# Whole numbers with at most so many different values, each on two rows on average, number classes; others measure something.
+# Whole numbers with at most so many different values, each on two rows on average, number classes; others are measurements.
 MOST_CLASSES = 21
-# Texts of labels that are missing; −1 is how clusterings of scikit-learn say so.
+# Texts of missing labels; −1 is scikit-learn's label of noise.
 NO_LABEL = ("", "-1", "-1.0", "nan")
 
 

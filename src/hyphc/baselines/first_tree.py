@@ -1,4 +1,4 @@
-"""The tree that is made soonest of a similarity: where searches begin."""
+"""The fastest tree of a similarity, from which searches start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEW = 1_000
 
 
 def quick_method(similarity: Similarity) -> Quick:
-    """By which method ``quick_tree`` makes the tree."""
+    """Return the method by which ``quick_tree`` builds the tree."""
     if not similarity.has_edges:
         return "bisecting k-means"
     return "average linkage" if similarity.n <= FEW else "agglomeration along edges"

@@ -17,7 +17,7 @@ from .._runtime.sanitize import truncate, visible
 from .._runtime.signals import NO_THREAD, Terminated, terminate
 from .parsers import build_parser
 
-# Exit codes; argparse ends with 2 when the command line itself cannot be understood.
+# Exit codes; argparse ends with 2 when the command line cannot be parsed.
 DONE, MISTAKE, INTERRUPTED, READER_GONE, TERMINATED = 0, 1, 130, 141, 143
 
 
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
     0: done. 1: an error, explained in one sentence. 2: a command line that cannot be parsed. 130: interrupted; ``fit`` has
-    written its best tree if it says so. 141: whoever reads the output went away. 143: asked to end (SIGTERM), as 130.
+    written its best tree if it prints that. 141: the reader of the output was closed. 143: terminated (SIGTERM), as 130.
     """
     words = sys.argv[1:] if argv is None else list(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -29,16 +29,16 @@ class ClusterDifferences:
     of_parts: Differences
 
     def describe(self) -> list[str]:
-        """Describe each cluster by its most distinctive columns; a star marks a significant difference."""
+        """Describe each cluster by its most distinctive columns; an asterisk marks a significant difference."""
         found = [self.from_rest.of(node)[:TOP_COLUMNS] for node in self.clusters]
         return [", ".join(map(_describe_difference, most)) or "–" for most in found]
 
     def note(self) -> str:
-        """Return the meaning of the star."""
+        """Return the meaning of the asterisk."""
         found = self.from_rest
         return (
-            f"A star: p times the {found.n_tests} comparisons made is at most {found.alpha:g} (Welch's test). Columns that were "
-            "clustered differ by construction; a star is no proof that a group exists."
+            f"An asterisk: p times the {found.n_tests} comparisons is at most {found.alpha:g} (Welch's test). Columns that were "
+            "clustered differ by construction, so an asterisk does not prove that a group exists."
         )
 
     def csv(self) -> str:

@@ -154,7 +154,7 @@ _DEFAULTS |= {"--seed": 0}
 
 # Headings of options in help texts, with what stands below them.
 TITLES = {
-    "pictures": "Text stays text: fonts of Type 42 in PDF, <text> in SVG. A height that is not given follows\nfrom the picture.",
+    "pictures": "Text remains editable: Type 42 fonts in PDF, <text> in SVG. The default height depends on the\npicture.",
     "what the file holds": None,
     "similarity of rows": None,
     "constraints": "Empty cells constrain nothing. Contradictions are reported with their rows.",
@@ -177,7 +177,7 @@ COLUMNS: dict[str, str | Options] = {
     "--transpose": "cluster the columns, not the rows",
     "--precomputed": "the numbers are similarities, a square table",
     "--distances": "the numbers are distances, a square table or SciPy's condensed form",
-    "--graph": "the file lists edges (two nodes and perhaps a weight a line), or is a matrix of them",
+    "--graph": "the file lists edges (two nodes and an optional weight on each line), or is an adjacency matrix",
     "--directed HOW": "for directed edges or similarities: combine both weights by %(choices)s (default: an error if they "
     "differ)",
     "--sheet SHEET": "sheet of an Excel file, by name or number (default: the first)",
@@ -188,8 +188,8 @@ COLUMNS: dict[str, str | Options] = {
 }
 SIMILARITY: Options = {
     "--metric METRIC": "one of %(choices)s (default: auto, nearest neighbours with a weak background)",
-    "--n-neighbors K": "neighbours of each row (default of auto: 15); with cosine, a correlation or a distance: cluster their "
-    "graph alone",
+    "--n-neighbors K": "number of neighbours of each row (default for auto: 15); with cosine, a correlation or a distance the "
+    "neighbour graph alone is clustered",
     "--scale": "for auto: standardise columns or not (default: auto, decided from the columns)",
     "--background B": "for auto: strength of the background, which orders merges of distant groups (default: 0.0001)",
     "--standardize": "standardise columns to mean 0 and standard deviation 1; with auto the same as --scale yes",
@@ -199,12 +199,12 @@ CONSTRAINTS: Options = {
     "--cannot-link COL": "rows with the same value are never in one flat cluster",
     "--classes COL": "rows with different values are never in one flat cluster",
     "--order COL": "numbers or dates; every cluster is contiguous in this order",
-    "--constraint-tree FILE": "each cluster of this tree, for instance each pair of parentheses of a Newick file, is one of the "
-    "result; rows that it does not name are in none of them",
+    "--constraint-tree FILE": "each cluster of this tree must be a cluster of the result, for instance each pair of "
+    "parentheses of a Newick file; rows that it does not name are in none of these clusters",
 }
 WORKERS: Options = {
     "--workers N": "number of worker processes on this machine",
-    "--memory SIZE": "memory of each worker, such as 2GB; without --workers there is one",
+    "--memory SIZE": "memory of each worker, such as 2GB; one worker if --workers is not given",
     "--scheduler ADDRESS": "address of a Dask scheduler, such as tcp://head:8786",
 }
 ANNOTATE: dict[str, str | Options] = {
@@ -215,10 +215,10 @@ PICTURES: Options = {
     "pictures": {
         "--preset": "size and font: a column of a journal (85 mm, 7 points), two columns (180 mm, 7 points), or a slide "
         "(320 mm x 180 mm, 14 points)",
-        "--width LENGTH": "width of the sheet in mm, or with a unit: 85mm, 8.5cm, 3.3in, 240pt",
-        "--height LENGTH": "height of the sheet, in the same form",
+        "--width LENGTH": "width of the figure in mm, or with a unit: 85mm, 8.5cm, 3.3in, 240pt",
+        "--height LENGTH": "height of the figure, in the same form",
         "--font-size POINTS": "size of text; names of many leaves may be smaller, down to 5 points",
-        "--format FORMATS": "some of pdf,svg,png: a file of each",
+        "--format FORMATS": "one or more of pdf,svg,png, separated by commas",
         "--palette COLORS": "colours of clusters or labels, such as '#0072B2,#E69F00', or a colormap of matplotlib (default: "
         "safe for colour-blind readers)",
         "--colors COLORS": "colours of single columns, such as site:north=teal,site:south=#E69F00,dose=viridis",

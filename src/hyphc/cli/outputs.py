@@ -165,7 +165,7 @@ def format_csv(
     """Return rows in their original order, numbered from 1, with names, clusters and labels, as CSV.
 
     ``rows`` are their numbers where some were left out. Spreadsheets would compute a name like ``=1+2``: such text gets an
-    apostrophe before it. ``support`` says how sure the cluster of each row is; empty where unknown. ``cluster_names`` are
+    apostrophe before it. ``support`` is that of each row's cluster; empty where unknown. ``cluster_names`` are
     those of clusters 0, 1, …; ``numbers`` are further columns.
     """
     called, groups = (None if texts is None else tuple(map(cell, texts)) for texts in (names, labels))

@@ -85,7 +85,7 @@ is then 130, or 143 after SIGTERM.""",
         **CRITERION,
         "--outliers": "rows that split off above the core of a cluster join it, or get the label -1 (default: %(default)s)",
         "--effort X": "X times the default effort of the search and of the gap's certificate (default: 1)",
-        "--time-budget SECONDS": "time limit of the search (default: until it gains little)",
+        "--time-budget SECONDS": "time limit of the search (default: it stops when the cost hardly decreases)",
         "--checkpoint DIR": "save the state of the fit in DIR; the same command resumes from it; with --workers or --scheduler "
         "also an address, such as s3://bucket/fit",
         "constraints": CONSTRAINTS,
@@ -104,14 +104,14 @@ _PREDICT = Command(
     "clusters of new rows, by a model of hyphc fit",
     """Assign the rows of a new file to the clusters of a model, and print them as CSV:
 the number of each row from 1, its name if it has one, its cluster from 0, and
-the name of the cluster if there are names. Each row joins the cluster at its
-cheapest position in the tree, alone; the model does not change.
+the name of the cluster if there are names. Each row is assigned by itself, to the
+cluster at its cheapest position in the tree; the model does not change.
 
 MODEL is the model.npz that hyphc fit writes, or its folder. Columns of NEWFILE are
-matched by name, in any order, and scaled as in the fit; columns that the fitted
-file had and the model does not use may be there or not. For a model of a graph
-NEWFILE lists edges between new nodes and fitted ones; for one of similarities or
-distances, a column for each fitted row.""",
+matched by name, in any order, and scaled as in the fit; columns that the model
+does not use are optional. For a model of a graph NEWFILE lists edges between new
+nodes and fitted ones; for one of similarities or distances it has a column for
+each fitted row.""",
     (
         *_FIRST,
         "hyphc predict iris-hyphc/model.npz iris.csv",
@@ -132,11 +132,11 @@ _SCORE = Command(
     "score",
     "report",
     "cost of a tree, and its certified gap to the optimum",
-    f"""Print Dasgupta's cost of a tree in the three units in use, the bounds that
-hold for every tree, and the certified gap to the optimum. The tree may be of
-any method: NPZ, Newick, JSON, or SciPy's linkage matrix in NPY. Leaves with
-names are matched to rows by name, others by order. Give the options that the
-tree was fitted with.
+    f"""Print Dasgupta's cost of a tree in three units, the bounds that hold for every
+tree, and the certified gap to the optimum. The tree may come from any method:
+NPZ, Newick, JSON, or SciPy's linkage matrix in NPY. Leaves with names are
+matched to rows by name, others by order. Give the options that the tree was
+fitted with.
 
 DATA may also be an entry of best known costs, such as
 best_known/wine-cosine.json: its similarity is built from its data set, and the
@@ -165,9 +165,9 @@ _VERIFY = Command(
     """Check an entry of best known costs, or all entries of a folder, against the
 data: the similarity is built and its checksum compared, the tree's cost must
 agree to 1e-9, the packings that bound a graph's cost are verified, and a
-statistical bound is computed again from its seed. Data that are not on this
-machine are skipped with the reason, unless ENTRY is a single file. The exit
-code is 1 if an entry does not hold.""",
+statistical bound is computed again from its seed. Entries of a folder
+whose data are not on this machine are skipped, with the reason. The exit code is 1
+if an entry fails a check.""",
     ("hyphc verify best_known/wine-cosine.json", "hyphc verify best_known --skip-bounds"),
     {
         "entry ENTRY": "a JSON file of best_known/, or a folder of them",
@@ -179,9 +179,9 @@ _COMPARE = Command(
     "trees",
     "how much two trees have in common, and where they differ",
     """Compare two trees of the same leaves: clusters in common, Robinson-Foulds,
-triplet, transfer and cophenetic agreement, and the largest clusters that are in
-one and not in the other, with how many leaves would have to move to make each
-a cluster of the other tree. Leaves are matched by name where both trees have
+triplet, transfer and cophenetic agreement, and the largest clusters of each tree
+that the other lacks, with the number of leaves that must move to make each a
+cluster of the other tree. Leaves are matched by name where both trees have
 names, otherwise by order. With --output the trees are drawn side by side, with
 clusters that the other lacks in red.""",
     (
@@ -256,7 +256,7 @@ Colours are the labels if DATA and --labels are given, else flat clusters.""",
         "what the file holds": COLUMNS,
         **ANNOTATE,
         "--kind": "what to draw (default: %(default)s)",
-        "--n-clusters K": "number of colours (default: as of hyphc cut)",
+        "--n-clusters K": "number of clusters to colour (default: as hyphc cut)",
         **CRITERION,
         **PICTURES,
         "--output FILE": "the picture; --format replaces its extension (default: TREE with the extension .png)",
@@ -319,12 +319,12 @@ several methods under the cosine similarity of the HypHC paper.""",
 _COMPILE = Command(
     "compile",
     "cache",
-    "compile all kernels now, so that no fit has to wait for them",
+    "compile all kernels in advance",
     """Compile the kernels of every kind of input, by small fits, and print how long each
 took: two to three minutes in all. Otherwise the first fit of each kind compiles
-its own. Use it where a wait is unwelcome, as when an image of a container is built,
-or before a presentation. numba keeps compiled kernels beside the sources, or in
-NUMBA_CACHE_DIR, or in the user's cache folder.""",
+its own. Use it when a container image is built, or before a presentation. numba
+keeps compiled kernels beside the sources, or in NUMBA_CACHE_DIR, or in the user's
+cache folder.""",
     ("hyphc compile",),
     {},
 )

@@ -10,9 +10,9 @@ from .descent import DescentRun, Monitor, Schedule, descend
 from .manifolds import Chart, Circle
 from .sampling import THIRDS, Edges
 
-# Steps of one call, after which the leaves are sorted anew for drawing third points near: an older order teaches less.
+# Steps of one call, after which leaves are sorted again to sample near third points: an older order gives worse samples.
 TOGETHER = 4
-# Steps after which the tree is decoded and scored, at the price of three steps.
+# Steps after which the tree is decoded and scored, which takes as long as three steps.
 SCORED = 16
 # A task has at least so many edges, and a step at most so many tasks: their gradients are added up in order.
 CHUNK_EDGES, MAX_CHUNKS = 2048, 16

@@ -32,7 +32,7 @@ __all__ = ["EmbedResult", "EmbedSettings", "embed", "embed_stage"]
 
 Seed = int | np.random.Generator | np.random.RandomState | None
 
-# One setting for all data, found on the paper's sets; docs/continuous.md has the measurements.
+# One setting for all data, found on the paper's sets; docs/notes/continuous.md has the measurements.
 TEMPERATURE = (0.7, 0.5)
 RADIUS = (1.0, 10.0)
 LEARNING_RATE = (0.3, 5e-4)
@@ -178,7 +178,7 @@ def embed(
         Budget of a run, by default 4·10⁹ (seconds). A pass takes n·block_size²/6 triplets; where the budget falls short blocks
         shrink first, since more passes gain more than larger blocks, then the run: any n gets a tree in any time.
     spread_penalty : float
-        λ of the hinge that asks the depths of a triplet's LCAs to differ, relative to the mean similarity.
+        λ of the hinge that penalises equal depths of a triplet's LCAs, relative to the mean similarity.
     patience : int, optional
         Stop after so many iterations without a better decoded tree.
     preset : {"paper", "released", "released-zoo", "released-iris", "released-glass"} or Protocol, optional

@@ -23,7 +23,7 @@ class Dataset:
     labels : array (n,) or None
         The known group of each point, as its source writes it: numbers or words.
     names : tuple of n str, or None
-        What each row is called; not always unique (zoo has two frogs).
+        Names of the rows; not always unique (zoo has two frogs).
     feature_names : tuple of d str, or None
     class_names : tuple of str, or None
         A name for each group, in the order of ``np.unique(labels)``.

@@ -77,13 +77,13 @@ def explore(
     Parameters
     ----------
     tree : Tree or SciPy linkage matrix
-        n leaves, one or more. Where it carries support (``Tree.with_support``), sure branches are drawn wider, and a slider
-        fades those with less than asked for. Above `MAX_LEAVES` (200 000) the lowest merges are closed: a leaf of the page then
-        stands for a group of points, says of how many, and has their most frequent label and their mean features.
+        n leaves, one or more. If it has support (``Tree.with_support``), branches of high support are drawn wider, and a
+        slider fades those below a threshold. Above `MAX_LEAVES` (200 000) the lowest merges are closed: a leaf of the page
+        then represents a group of points, with its size, most frequent label and mean features.
     path : path, optional
         The HTML file; one that exists is replaced in one step. Without it the page is returned, for a notebook to show.
     labels : array (n,), optional
-        Classes, of any type; leaves can be coloured by them, and clusters say what they are made of.
+        Classes, of any type; leaves can be coloured by them, and clusters show their composition.
     names : sequence of n str or Descriptions, optional
         Names of the leaves, or ``hyphc.describe(tree, …)``, which names groups as well: in the list of clusters, where one is
         pointed at, and around the disk once there are more than fifty leaves. Default: the tree's, else the numbers of the rows.
@@ -92,7 +92,7 @@ def explore(
     features : array or frame (n, d), optional
         Numbers: a heat map below the tree, what distinguishes each cluster (``hyphc.differences``), the export.
     annotations : frame, table of names and columns, or one column, optional
-        What else is known of the leaves: strips below the tree, and colours. Few whole numbers, text and booleans are classes;
+        Further columns: strips below the tree, and colours. Few whole numbers, text and booleans are classes;
         other numbers have a scale.
     label_name : str, optional
         What the labels are called; by default the name of the column, or "label".
@@ -114,12 +114,12 @@ def explore(
     Returns
     -------
     Path or Page
-        Where the page is; or the page itself, which notebooks show in place and ``save(path)`` writes.
+        Where the page is; or the page itself, which notebooks display and ``save(path)`` writes.
 
     Notes
     -----
     O(n) but for sorting and for what `similarity` takes. Labels and names are data in the page, never markup, and its
-    content security policy allows no script but its own and no connection at all. docs/explorer.md shows what it looks like.
+    content security policy allows no script but its own and no connection at all. docs/explorer.md has pictures.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """Executable form of the paper's theory: trees and spread embeddings correspond, and so do their costs.
 
-Everything is computed in the current precision of mpmath (``mpmath.workdps``): this is for being right, not for being fast.
+Everything is computed in the current precision of mpmath (``mpmath.workdps``), which is exact but slow.
 Points are complex numbers in the Poincaré disk. As in the paper's appendix, a rooted binary tree on n leaves is read as an
 unrooted one on n + 1: node 0, at the origin, is the parent of the root. A matrix of *distances* has it in row 0 and leaf i
 in row i + 1; a matrix of *depths*, d_o(z_i ∨ z_j) or d_0(i ∨ j), is over the n leaves. Lemmas and definitions are numbered as in
-the paper (Chami, Gu, Chatziafratis, Ré 2020), section 4 and appendices A and C; ``docs/notes/theorem.md`` has the argument.
+the paper (Chami, Gu, Chatziafratis, Ré 2020), section 4 and appendices A and C; docs/notes/theorem.md explains them.
 """
 
 from __future__ import annotations

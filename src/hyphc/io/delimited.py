@@ -106,8 +106,8 @@ def _refuse_title(source: InputFile, first: CellRows) -> None:
 
 
 def _title(source: InputFile, line: int, title: str, header: int) -> ColumnsError:
-    place = f"{source.label}, line {line}: {title!r} stands alone, as a title above the table does"
-    return ColumnsError(f"{place}; if line {header} is the header, say so.", "header")
+    place = f"{source.label}, line {line}: {title!r} is alone in its line, like a title above the table"
+    return ColumnsError(f"{place}; if line {header} is the header, pass its number.", "header")
 
 
 def _notation(source: InputFile, first: CellRows) -> tuple[Notation | None, list[int]]:

@@ -31,7 +31,7 @@ class Points:
     Attributes
     ----------
     source : str
-        What messages call the file.
+        The file's name in messages.
     data : array (n, d), MixedTable, or csr_array
         Features (n, d), similarities or distances (n, n), or the adjacency matrix of a graph (n, n). NaN is missing; a
         ``MixedTable`` also has columns of categories. An NPY file is memory-mapped.
@@ -39,7 +39,7 @@ class Points:
     names, labels : tuples of n str, or None
         As the file writes them; names need not differ. A missing label is "".
     columns : tuple of d str, or None
-        What the features are called.
+        Names of the features.
     notes : tuple of str
         What was inferred, one choice each.
     known : mapping of str to tuple of n str
@@ -47,7 +47,7 @@ class Points:
     rows : tuple of n int, or None
         Which rows of the file these are, from 1; None for all.
     header : tuple of str, or None
-        What all columns of a table are called.
+        Names of all columns of a table.
     """
 
     source: str

@@ -71,7 +71,8 @@ def read_points(
     transpose : bool
         Columns are to be clustered, not rows.
     missing : {"keep", "refuse", "drop", "impute"}
-        What is done about missing values: NaN, an error, no such row, or the mean of the column (of categories, the commonest).
+        What to do with missing values: keep NaN, raise an error, drop the row, or use the mean of the
+        column (for categories, the most frequent).
     embedding : str, optional
         Of an AnnData file: the key in ``obsm``, such as "X_pca", in place of ``X``.
     sheet : str, optional
@@ -288,13 +289,13 @@ def _refuse_edges(points: Points) -> None:
     header = points.header or ()
     if tuple(name.lower() for name in header[:2]) in _ENDS and len(header) <= 3:
         shown = f"looks like a list of edges ({', '.join(header)})"
-        raise ColumnsError(f"{points.source} {shown}: say so, or choose features.", "graph")
+        raise ColumnsError(f"{points.source} {shown}: read it as a graph, or choose features.", "graph")
 
 
 def _refuse_matrix(points: Points) -> None:
     """Raise for a square table with the same names for rows and columns: it holds similarities or distances."""
     if points.kind == "features" and points.columns is not None and points.columns == points.names:
-        message = f"{points.source} is a square table with the same names for rows and columns: say what it holds."
+        message = f"{points.source} is a square table with the same names for rows and columns: choose what it holds."
         raise ColumnsError(message, "precomputed", "distances", "features")
 
 

@@ -126,7 +126,7 @@ def match_leaves(tree: Tree, names: Sequence[str] | None, *, source: str, by_ord
     names : sequence of str, or None
         Names of the rows of the data, made unique by ``unique_names``.
     source : str
-        What messages call the tree.
+        The tree's name in messages.
     by_order : bool
         Whether the order of named leaves is that of the rows when the data has no names; for Newick it is not.
     """

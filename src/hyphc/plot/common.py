@@ -217,7 +217,7 @@ def ordinal(k: int) -> str:
 def write_along(ax: Axes, axis: Literal["x", "y"], names: Sequence[str], room: float, largest: float) -> None:
     """Write names along an axis in a font that fits their room, in points each, up to the largest size.
 
-    Where even the smallest does not fit, every second, third, … of them is written, and the axis says so.
+    If the smallest font does not fit, only every second, third, … name is written, and the label of the axis states that.
     """
     smallest = min(SMALLEST_FONT, largest)
     size = float(np.clip(room / LINE_HEIGHT, smallest, largest))

@@ -54,8 +54,8 @@ def condensed_tree(
     tree : Tree, linkage matrix, fitted HypHC, EmbedResult or CondensedTree
         Groups stand in ``leaf_order()``.
     min_size : float, optional
-        Points that each side of a split has at least, see ``Tree.condense``. Default: that of the model or condensed tree, else
-        the default of ``Tree.condense``. Merges between two clusters are always drawn as splits.
+        Minimum number of points on each side of a split, see ``Tree.condense``. Default: that of the model or condensed tree,
+        else the default of ``Tree.condense``. Merges between two clusters are always drawn as splits.
     n_clusters : int, optional
         Colour the clusters of ``Tree.cut(n_clusters, min_size=min_size)``. Default: the model's clusters, or an automatic cut.
     sizes : bool

@@ -50,8 +50,8 @@ def cluster_scores(
 
     Notes
     -----
-    The number of clusters that a fit finds is not where this curve is highest: it asks of every split whether chance could have
-    made it (``hyphc.scores.cluster_number``), while the curve compares cuts.
+    The number of clusters that a fit finds is not the maximum of this curve: the fit tests every split
+    (``hyphc.scores.cluster_number``), while the curve compares cuts.
     """
     source, tree = tree, tree_from(tree)
     criterion = criterion or getattr(source, "criterion", None)

@@ -72,13 +72,13 @@ def dendrogram(
         Colours: numbers or strings, −1, None or NaN for a leaf without label, which is grey. A branch has the colour that all
         leaves below it share, a triangle that of most of its leaves. Default: the model's clusters, or an automatic cut.
     names : sequence of str or Descriptions, optional
-        Default: the tree's names, or numbers. ``hyphc.describe(tree, …)`` names collapsed clusters as well as leaves. Where there
-        is no room for all, every second, third, … is written, and the picture says so.
+        Default: the tree's names, or numbers. ``hyphc.describe(tree, …)`` names collapsed clusters as well as leaves. Without
+        room for all, only every second, third, … is written, and the picture states that.
     orientation : {"top", "bottom", "left", "right"}
         Where the root is.
     support : bool
-        Whether merges are marked by how sure they are, where the tree carries support (``Tree.with_support``): all of at least
-        0.8, and of the others those that are groups of one colour or hold several.
+        Whether to mark the support of merges, if the tree has it (``Tree.with_support``): all of at least 0.8, and of the
+        others those that are groups of one colour or contain several.
     ax : Axes, optional
 
     Returns

@@ -73,7 +73,7 @@ def disk(
         Written outside the circle, spread where leaves stand close; the picture says when there is no room for all.
         ``hyphc.describe(tree, …)`` names the groups of trees of more than 60 leaves. Default: the tree's names, up to 60 leaves.
     support : bool
-        Whether the largest clusters are marked by how sure they are, where the tree carries support (``Tree.with_support``).
+        Whether to mark the support of the largest clusters, if the tree has it (``Tree.with_support``).
     ax : Axes, optional
 
     Returns
@@ -264,7 +264,7 @@ def _spread(angles: Floats, order: Ints, room: float) -> tuple[Ints, Floats]:
     gaps = np.diff(angles[order], append=angles[order[0]] + 2.0 * np.pi)
     order = np.roll(order, -1 - int(gaps.argmax()))
     ranks = room * np.arange(len(order))
-    turns = 2.0 * np.pi * (angles[order] < angles[order[0]])  # leaves beyond ±π, where angles begin anew
+    turns = 2.0 * np.pi * (angles[order] < angles[order[0]])  # leaves beyond ±π, where angles jump
     unrolled = angles[order] + turns
     pools: list[tuple[float, int]] = []
     for value in (unrolled - ranks).tolist():

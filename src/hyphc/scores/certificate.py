@@ -63,8 +63,8 @@ class OptimalityGap:
     confidence : float
         Probability that the interval holds.
     weak : bool
-        Whether nothing of use could be certified: the upper end of the interval is above 100 %. ``print`` and ``repr`` then say
-        so, and why, in place of figures that look like a proof; the attributes have them all the same.
+        Whether nothing of use could be certified: the upper end of the interval is above 100 %. ``print`` and ``repr`` then
+        show the reason instead of values that look like a proof; the attributes have the values.
     reason : str
         Why nothing could be certified; empty if something was.
     method : {"best tree", "subsets", "spreading", "spreading and subsets", "pairs"}

@@ -13,7 +13,7 @@ exp(−N·r(Δ)), r(Δ) = 1 − e^(−Δ)·(1 + Δ), and there are n/N places wh
     −log p = (N − 4)·r(Δ) − log(n / N)
 
 Along bands and thin curves Δ is less what chance explains there (``_depth_by_chance``), and along thin curves 8 replaces 4.
-Δ = √(D² + δ²) where D > 0. Where D ≤ 0 the density alone speaks, Δ = δ, if it falls by a factor e at least and the split is
+Δ = √(D² + δ²) where D > 0. Where D ≤ 0 only the density is used, Δ = δ, if it falls by a factor e at least and the split is
 crossed by at most √e times the weight that crosses its sides.
 
 Groups that touch in many dimensions leave no such valley: most of their points lie at their border. Where points have rows and

@@ -137,8 +137,8 @@ def describe(
         s(v, w) = f(v, w) / F(v) · ½ [log⁺ p(v, w) / p(rest, w) + log⁺ p(v, w) / p(sibling, w)],
 
     log⁺ being the logarithm where it is positive, else 0, and p(u, w) = (f(u, w) + 20 q(w)) / (F(u) + 20) the smoothed share
-    of w in a set u of leaves, with q(w) its share in the whole tree. The root is compared with nothing: its keywords are the most
-    frequent words. Of texts, f(v, w) counts the texts with the word. A column of a table has instead half of \\|Hedges' g\\|
+    of w in a set u of leaves, with q(w) its share in the whole tree. The keywords of the root are the most frequent
+    words. Of texts, f(v, w) counts the texts with the word. A column of a table has instead half of \\|Hedges' g\\|
     against the rest plus half of that against the sibling (``hyphc.differences``), each at most 10.
 
     A name joins the strongest keywords. Neither its parent nor its sibling has the same name; where the keywords are equal too, a
@@ -155,7 +155,7 @@ def describe(
     sparse : sparse matrix (n, d), optional
         Counts, not negative, of words or anything else.
     min_size : float, optional
-        Nodes of fewer points get no name; their keywords are computed when asked for. Default: n / 1000, at least 2.
+        Nodes of fewer points get no name; their keywords are computed on demand. Default: n / 1000, at least 2.
     n_words : int
         Keywords of a name, at most.
     namer : callable, optional

@@ -131,7 +131,7 @@ def differences(
     -----
     O(n) time a column, and O(n·top) memory. Moments are joined from the leaves up, and for "rest" from the root down, so that
     nothing cancels. Columns that were clustered differ between clusters by construction, and these p-values ignore the
-    search that made the groups: a sure difference is more than chance in few points, and proves no group.
+    search that made the groups: a sure difference is not due to few points, but does not prove a group.
 
     Examples
     --------

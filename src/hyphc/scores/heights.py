@@ -30,8 +30,8 @@ ROUNDING = 1e-12
 def with_split_weights(tree: TreeLike, similarity: SimilarityLike) -> Tree:
     """Return the tree with its split weights, the degrees and sizes of its leaves, which cuts by a score need, and its cost.
 
-    Weights and degrees of a blend are its graph's: the background only says in which order far parts are joined. The cost is
-    that of both.
+    Weights and degrees of a blend are its graph's: the background only orders merges of distant groups. The cost is that
+    of both.
 
     Examples
     --------

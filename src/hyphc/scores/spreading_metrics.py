@@ -78,7 +78,7 @@ def spreading_bound(
     graph : Graph
         Any weights, leaf sizes and number of components.
     effort : float
-        1 is about half a minute on two cores for large graphs; small ones take less. 10 may look at ten times as many arcs.
+        1 is about half a minute on two cores for large graphs, less for small ones. 10 may use ten times as many arcs.
     time_budget : float, optional
         Seconds after which the packings are taken as they are. Without it, the same call gives the same bound.
     keep : bool

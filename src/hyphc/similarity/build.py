@@ -38,8 +38,8 @@ def as_similarity(
 ) -> Similarity:
     """Return the similarity to cluster, from features or from similarities.
 
-    Which similarity one clusters decides more than the optimiser whether known groups come out. ``"auto"`` follows groups of any
-    shape and scales to millions of points; ``docs/notes/which_similarity.md`` has the study. ``"cosine"`` is the paper's, on
+    The choice of similarity affects the agreement with known groups more than the optimiser. ``"auto"`` finds groups of any
+    shape and scales to millions of points; docs/notes/which_similarity.md compares the choices. ``"cosine"`` is the paper's, on
     standardised columns (``hyphc.similarity.standardize``).
 
     Parameters
@@ -47,9 +47,9 @@ def as_similarity(
     X : array, frame or sparse matrix (n, d), or square (n, n) with ``metric="precomputed"``, or a Similarity (returned)
         Of AnnData its ``X``; a graph of networkx is a similarity, its parallel edges summed.
     metric : str or callable
-        - ``"auto"``: columns scaled where that is right, a graph of nearest neighbours, and a weak background, linear in
-          squared distance, that decides how its pieces are put together. NaN is missing, and columns of a frame may hold
-          categories: docs/missing.md.
+        - ``"auto"``: columns standardised where needed, a graph of nearest neighbours, and a weak background, linear in
+          squared distance, that orders merges of distant groups. NaN is missing, and columns of a frame may hold
+          categories: docs/files.md.
         - ``"cosine"``: w = (1 + cos) / 2. A zero row has no direction: its cosine is 0, its similarity to every point ½.
         - ``"correlation"``, ``"spearman"``: w = (1 + r) / 2, r Pearson's correlation of two rows, or that of their ranks.
         - ``"linear"``: w = offset + ⟨x, y⟩; ``offset`` defaults to the least that makes every w ≥ 0 sure.
@@ -61,8 +61,8 @@ def as_similarity(
         - a callable of X, which returns the (n, n) similarities, dense; or of two rows, which returns their distance, for
           neighbours.
     n_neighbors : int, optional
-        With "auto", the neighbours of each row. With a distance, "cosine" or a correlation: a symmetric graph of so many
-        nearest neighbours by that distance, and nothing else.
+        With "auto", the neighbours of each row. With a distance, "cosine" or a correlation: the symmetric graph of nearest
+        neighbours alone is clustered.
     edge_weights : {"fuzzy", "self-tuned", "shared", "binary"}
         Weights of the graph, see ``hyphc.similarity.knn.search.neighbor_graph``.
     scale : "auto" or bool
@@ -73,8 +73,8 @@ def as_similarity(
     offset, gamma : float, optional
         Of "linear" and of "rbf".
     directed : {"sum", "max", "mean"}, optional
-        For "precomputed" and graphs: how w_ij and w_ji, where they differ, become the one similarity of i and j. A missing edge
-        counts as 0, so that the mean of a one-way edge is half its weight. None refuses them.
+        For "precomputed" and graphs: how to combine w_ij and w_ji where they differ. A missing edge counts as 0, so that the
+        mean of a one-way edge is half its weight. None raises an error.
     n_jobs : int, optional
         Threads of the search for neighbours.
     random_state : int, RandomState or None

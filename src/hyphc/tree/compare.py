@@ -30,7 +30,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What ``compare`` found. ``print(comparison)`` tells it in words.
+    """Result of ``compare``; ``print(comparison)`` describes it.
 
     Attributes
     ----------

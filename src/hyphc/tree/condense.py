@@ -137,7 +137,7 @@ def condense(tree: Tree, min_size: float | None = None) -> CondensedTree:
     Parameters
     ----------
     min_size : float, optional
-        Points that each side of a split has at least. By default 1 % of all points, and at least 3; a smaller group of 5
+        Minimum number of points on each side of a split. By default 1 % of all points, and at least 3; a smaller group of 5
         points or more counts too where at most 2 % of its weight leads out of it, if the tree carries its weights.
 
     Returns

@@ -45,8 +45,8 @@ class Tree:
     names : sequence of str, length n, optional
         Names of the leaves, kept by every export but the linkage matrix.
     split_weights : array of float, shape (n − 1,), optional
-        Similarity across each merge, not negative: what cuts by cost, modularity or normalised cut are made from. Fitted
-        trees carry it; npz and JSON keep it, Newick and linkage matrices have no place for it.
+        Similarity across each merge, not negative: needed for cuts by cost, modularity or normalised cut. Fitted trees have
+        it; npz and JSON store it, Newick and linkage matrices cannot.
     degrees : array of float, shape (n,), optional
         Similarity of each leaf to all others together, not negative; kept like ``split_weights``.
     leaf_sizes : array of float, shape (n,), optional
@@ -56,16 +56,16 @@ class Tree:
     split_squares : array of float, shape (n − 1,), optional
         Squared distances of the points across each merge, summed: for cuts by sum of squares; kept like ``split_weights``.
     support : array of float, shape (n − 1,), optional
-        How sure each merge's cluster is, from 0 to 1, NaN where nothing is known; kept like ``split_weights``, and by Newick as
+        Support of each merge's cluster, from 0 to 1, NaN where unknown; kept like ``split_weights``, and by Newick as
         labels of inner nodes.
     forced_splits : array of int, shape (n − 1,), optional
-        What every cut must do with each merge: 1 undo it, −1 keep it, 0 either; kept like ``split_weights``. So do
-        constraints reach the flat clusters.
+        What every cut must do with each merge: 1 undo it, −1 keep it, 0 either; kept like ``split_weights``. Flat
+        clusters obey constraints by it.
     found_splits : array of int, shape (n − 1,), optional
         The merges that a fit has found to separate clusters: the turn, 1, 2, …, in which cuts into more and more clusters undo
         each, 0 for others, which follow. Before a merge is undone, its smaller side is one cluster. Kept like ``split_weights``.
     n_clusters : int, optional
-        How many flat clusters the tree has unless others are asked for; kept like ``split_weights``.
+        Default number of flat clusters; kept like ``split_weights``.
     cost : float, optional
         Dasgupta's cost by the similarity that the tree was fitted to; kept like ``split_weights``.
 
@@ -201,7 +201,7 @@ class Tree:
     layers = cuts.layers
 
     def with_names(self, names: Iterable[str] | None) -> Tree:
-        """Return the same tree, with all that it carries, its leaves called by ``names``."""
+        """Return the same tree, with all that it carries, its leaves named by ``names``."""
         return self._with(names=names)
 
     def renamed(self, names: subtrees.Renaming) -> Tree:
@@ -274,7 +274,7 @@ class Tree:
         return self._with(found_splits=found_splits, n_clusters=None)
 
     def with_leaves_numbered(self, number: npt.ArrayLike, names: Iterable[str] | None = None) -> Tree:
-        """Return the same tree with leaf i as leaf ``number[i]``, called by ``names``; what it carries moves along.
+        """Return the same tree with leaf i as leaf ``number[i]``, named by ``names``; all arrays of the tree are permuted alike.
 
         Examples
         --------

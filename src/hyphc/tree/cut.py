@@ -40,7 +40,7 @@ def cut(
         clusters below one root, and their points below them, costs least. "modularity": Newman's, the largest. "ncut": the
         normalised cut, the smallest. "sse": the sum of squared distances to the means of the clusters, the smallest, where
         points have rows. A callable takes the tree and returns a score for each of its 2n − 1 nodes; the sum over the
-        clusters is made largest.
+        clusters is maximised.
     min_size : number, optional
         Together with ``n_clusters``: clusters have at least so many points. By default "condensed" chooses the size, and
         lowers it where there are fewer splits than asked for; the other criteria have none.

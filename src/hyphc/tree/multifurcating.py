@@ -29,7 +29,7 @@ class MultiTree:
     heights : array (m − n,), optional
         Height of each inner node, none below a child's. Default: the rank of the node.
     support : array (m − n,), optional
-        How sure each inner node is, from 0 to 1.
+        Support of each inner node, from 0 to 1.
     names : sequence of str, optional
         Of the leaves.
 

@@ -20,7 +20,7 @@ class ParsedNewick(NamedTuple):
     """Merges over leaves 0 … n − 1 in order of appearance; merge t is node −1 − t.
 
     ``heights`` is None without branch lengths, and ``support`` unless the labels of inner nodes are numbers from 0 to 1. A node
-    with several children is several merges; ``ends`` tells the last of each node.
+    with several children is several merges; ``ends`` marks the last merge of each node.
     """
 
     names: list[str]

@@ -18,14 +18,14 @@ w̄ = W/(a·|v|). With w(A, l) = a·|l|·w̄ + δ_l and each split's x = w̄·|l
     f(v') = acc(v) + w̄·a·|v|·(|v| + a) + a·Σ (x − w̄·|l|·|r|) + Σ δ_l·t_l      exactly.
 
 The split of v is known; those below it have x ≥ loosest·|l|·|r|, and Σ|l|·|r| over them is at most |c|²/2, c the larger child.
-The δ_l sum to 0, so by Cauchy-Schwarz the last sum is at least −√(Σ δ_l²/|l|)·√|v|·(deviation of t), with points as
-weights. The k-th point met has k ≤ t ≤ |v|: t deviates most when it is k up to a share p of the points and |v| from there on,
+The δ_l sum to 0, so by Cauchy-Schwarz the last sum is at least −√(Σ δ_l²/|l|)·√|v|·(standard deviation of t), with points
+as weights. The k-th point met has k ≤ t ≤ |v|: t deviates most when it is k up to a share p of the points and |v| from there on,
 with variance (p³/3 + 1 − p − (1 − p + p²/2)²)·|v|² < (0.4·|v|)². And Σ δ_l²/|l| ≤ reach²·scatter(v), the spread of v's rows about
 their mean. Where v is narrow, or all of it is about as similar to A, this bound is nearly tight.
 
 A blend's f is the sum of its graph's and its background's. The first bound serves the graph, the second the background, whose
-similarities may be negative: nothing in it asks for their sign. There w(A, l)/|l| deviates from its mean over v by
-scale·⟨s_A, x̄_l − x̄_v⟩ and by tilt·a·(mean squares of l and v), so two deviations are added.
+similarities may be negative: it does not depend on their sign. There w(A, l)/|l| deviates from its mean over v by
+scale·⟨s_A, x̄_l − x̄_v⟩ and by tilt·a·(mean squares of l and v), so two standard deviations are added.
 
 acc is measured from A's present place upwards: places near by are compared through small numbers, however large the tree.
 """

@@ -212,7 +212,7 @@ def _distance(x: Rows, y: Rows) -> float:
 def rank(queries: Rows, points: Rows, order: Order, ids: Order, numbers: Ints, found: Floats) -> None:
     """The nearest of the places ``ids``, as numbers order[place], and their distances: nearest first, equals by number.
 
-    Distances are computed anew. Where there are too few places, the last number is −1 and its distance inf.
+    Distances are computed again. Where there are too few places, the last number is −1 and its distance inf.
     """
     k = numbers.shape[1]
     for i in range(ids.shape[0]):

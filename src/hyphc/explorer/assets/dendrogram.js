@@ -193,7 +193,7 @@ class Dendrogram {
     return `heights drawn at least ${LEAST} px${this.model.zeroIsEqual ? " unless 0" : ""}`;
   }
 
-  /** Return what the dashed line is, in a pane wide enough to say so. */
+  /** Return the meaning of the dashed line, if the pane is wide enough. */
   wayToCut() {
     const { clusters, parts } = this.model;
     if (this.width < 480 || (this.cutLevel() === null && parts.length > clusters.length)) return "";

@@ -167,7 +167,7 @@ class Panel {
   distinctions(node) {
     const { model } = this;
     const rest = this.featureRows(node, "rest", 6), parts = this.featureRows(node, "parts", 4);
-    const heading = (text, compare) => element("p", { class: "note", title: `● sure after correction for ${number(model.differences[compare].tests)} comparisons; docs/groups.md` }, text);
+    const heading = (text, compare) => element("p", { class: "note", title: `● significant after correction for ${number(model.differences[compare].tests)} comparisons; docs/groups.md` }, text);
     return [...(rest.length ? [heading("Compared with the rest", "rest"), ...rest] : []), ...(parts.length ? [heading("Its two parts differ in", "parts"), ...parts] : [])];
   }
 
@@ -177,7 +177,7 @@ class Panel {
     return model.differing(node, compare).slice(0, count).map(([j, effect, sure]) => {
       const fill = element("span", { class: effect < 0 ? "below" : "above" });
       fill.style.width = Math.min(50, Math.abs(effect) * 12) + "%";
-      const gauge = element("span", { class: "gauge", title: `effect size ${short(effect)} (Hedges' g)${sure ? ", sure" : ""}` }, fill);
+      const gauge = element("span", { class: "gauge", title: `effect size ${short(effect)} (Hedges' g)${sure ? ", significant" : ""}` }, fill);
       const means = compare === "rest" ? short(model.featureMean(node, j)) : `${short(model.featureMean(model.left(node), j))} · ${short(model.featureMean(model.right(node), j))}`;
       return element("div", { class: "feature" }, element("span", { class: "clip grow", title: model.featureNames[j] }, model.featureNames[j]), gauge, element("span", { class: "sure", "aria-label": sure ? "sure" : "" }, sure ? "●" : ""), element("span", { class: "count" }, means));
     });
