@@ -203,8 +203,8 @@ def task_page(task: str, names: list[Entry], closed: dict[str, str]) -> str:
     return "\n".join([*lines, *toctree(pages)] if pages else lines)
 
 
-def table(rows: list[str]) -> list[str]:
-    return [".. list-table::", "   :widths: 30 70", "   :class: names", "", *rows, ""]
+def table(rows: list[str], kind: str = "names") -> list[str]:
+    return [".. list-table::", "   :widths: 30 70", f"   :class: {kind}", "", *rows, ""]
 
 
 def toctree(pages: list[str]) -> list[str]:
@@ -234,7 +234,7 @@ def sources() -> dict[str, str]:
         for task, names in tasks.items()
     ]
     index = [".. toctree::", "   :hidden:", "", *(f"   {slug(task)}" for task in tasks), ""]
-    pages["index.rst"] = "\n".join([title, "=" * len(title), "", words, "", *table(rows), *index])
+    pages["index.rst"] = "\n".join([title, "=" * len(title), "", words, "", *table(rows, "tasks"), *index])
     return pages
 
 
