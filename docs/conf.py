@@ -18,7 +18,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # examples draw without a screen
 project = "hyphc"
 author = "the hyphc maintainers"
 copyright = author
-release = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+metadata = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+release = metadata["version"]
 
 extensions = [
     "myst_parser",
@@ -48,6 +49,15 @@ html_copy_source = False
 html_show_sphinx = False
 html_show_search_summary = False  # browsers do not let a page on disk read others
 html_theme_options = {"navigation_with_keys": True}
+# "Edit this page" needs the repository's address: HYPHC_REPOSITORY, or Repository in project.urls. Without one it is left out.
+repository = os.environ.get("HYPHC_REPOSITORY") or metadata.get("urls", {}).get("Repository")
+if repository:
+    html_theme_options |= {
+        "source_edit_link": f"{repository.rstrip('/')}/edit/main/docs/{{filename}}",
+        "top_of_page_buttons": ["edit"],
+    }
+site = os.environ.get("HYPHC_SITE")  # where the site is published; pages that are opened from disk have no address
+html_baseurl = f"{site.rstrip('/')}/" if site else ""
 pygments_style = "default"  # its colours can be read on their ground, those of most styles cannot
 pygments_dark_style = "github-dark"
 copybutton_prompt_text = ">>> |\\.\\.\\. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import shutil
 import tempfile
 from pathlib import Path
@@ -10,22 +11,64 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from hyphc import HypHC, cli, datasets, explore, plot
-from photograph import photograph
+from hyphc._runtime.palette import cluster_colors
+from matplotlib.collections import LineCollection
+from photograph import photograph, save_small
 from sklearn.datasets import load_iris
 
 IMAGES = Path(__file__).resolve().parent / "images"
 
 
 def draw_digits() -> None:
+    """Draw the tree of all digits: the groups that are found in columns of equal width, with images of each below."""
     digits = datasets.load("digits")
-    sample = np.random.default_rng(0).choice(len(digits.data), 300, replace=False)
-    model = HypHC(random_state=0).fit(digits.data[sample])
-    ax = plot.disk(model, labels=digits.labels[sample].astype(int))
-    ax.get_legend().set_title("digit")
-    ax.figure.savefig(IMAGES / "digits.png", dpi=110)
+    model = HypHC(random_state=0).fit(digits.data)
+    tree, n = model.tree_, len(digits.data)
+    order = tree.leaf_order()
+    groups = [np.intersect1d(order, tree.members(node)) for node in tree.clusters()]
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
+    groups.sort(key=lambda members: rank[members].min())
+    x, color = np.empty(2 * n - 1), np.empty((2 * n - 1, 3))
+    for column, members in enumerate(groups):
+        inside = np.argsort(np.argsort(rank[members]))
+        x[members] = column + 0.06 + 0.88 * (inside + 0.5) / len(members)
+        color[members] = cluster_colors(model.n_clusters_)[model.labels_[members[0]]]
+    heights = np.concatenate((np.zeros(n), tree.heights))
+    lines, colors = [], []
+    for node, (left, right) in enumerate(tree.children, start=n):
+        x[node] = (x[left] + x[right]) / 2
+        one_group = np.array_equal(color[left], color[right])
+        color[node] = color[left] if one_group else 0.35
+        for child in (left, right):
+            lines.append([(x[child], heights[child]), (x[child], heights[node]), (x[node], heights[node])])
+            colors.append(color[child])
+    rows, columns, edge = 4, 3, 10  # of the images below a group; an image has 8 × 8 pixels
+    tall = 0.9 * rows / columns
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(11, 5.2), height_ratios=[3.4, tall + 0.3], layout="constrained"
+    )
+    above.add_collection(LineCollection(lines, colors=colors, linewidths=0.7, capstyle="round"))
+    above.set(xlim=(0, len(groups)), ylim=(0, 1.03 * heights.max()), xticks=[], ylabel="height of the merge")
+    above.spines[["top", "right", "bottom"]].set_visible(False)
+    for column, members in enumerate(groups):
+        distances = np.linalg.norm(digits.data[members] - digits.data[members].mean(axis=0), axis=1)
+        evenly = np.linspace(0, len(members) - 1, rows * columns).astype(int)
+        shown = members[np.argsort(distances, kind="stable")[evenly]]
+        images = np.pad(digits.data[shown].reshape(rows, columns, 8, 8) / 16, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        ink = images.swapaxes(1, 2).reshape(rows * edge, columns * edge, 1)
+        below.imshow(1 - ink * (1 - color[members[0]]), extent=(column + 0.05, column + 0.95, 0, tall))
+        text = {"ha": "center", "va": "bottom", "color": color[members[0]], "weight": "bold"}
+        below.text(column + 0.5, tall + 0.05, str(len(members)), **text)
+    below.set(xlim=(0, len(groups)), ylim=(0, tall + 0.3), aspect="auto")
+    below.axis("off")
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=110)
+    save_small(drawn.getvalue(), IMAGES / "digits.png")
 
 
 def draw_iris() -> None:

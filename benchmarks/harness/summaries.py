@@ -1,4 +1,4 @@
-"""Short tables of HypHC against others, for the overview and the page on the search."""
+"""Short tables of HypHC against others, for the page of comparisons and the page on the search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADLINE = ("hyphc-paper", "hyphc-continuous", "hyphc")
 
 
 def headline_table(store: Store) -> str:
-    """Costs of the best linkage, bisecting k-means, the paper and ours, for the overview."""
+    """Costs of the best linkage, bisecting k-means, the paper and ours, for the page of comparisons."""
     rows = []
     for name in PAPER:
         found = {method: store.get("tables", name, "cosine", method) for method in TABLE_METHODS}

@@ -1,4 +1,4 @@
-"""A page for every public name: stubs written before Sphinx reads, filled by autodoc from the docstrings."""
+"""Write a page for every public name, grouped by task: stubs before Sphinx reads, filled by autodoc from the docstrings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 
 FOLDER = "reference"  # below docs/, written anew by each build, not kept in git
 
-# Doors in the order of the index. What two of them open has its page under the first.
+# Public modules in the order in which their names are listed. What two of them export has its page under the first.
 DOORS = [
     "hyphc",
     "hyphc.similarity",
@@ -49,7 +49,32 @@ RESULTS = {
     "hyphc.scores.path_packing": ["Packing", "load_packings", "save_packings", "verify"],
     "hyphc.scores.heights": ["with_similarity_heights", "with_split_weights"],
 }
-RESULTS_TITLE = "Results and certificates"
+# Tasks in the order of the index, each with the modules whose public names serve it. The longest name that a module begins
+# with counts. A public name from a module without a task is an error, so that no name is missing from the index.
+TASKS = {
+    "Cluster data": ["estimator", "fit", "dask", "scanpy", "_runtime.progress"],
+    "Choose a similarity": ["similarity"],
+    "Choose the number of clusters": ["scores.cluster_number", "tree.prunings"],
+    "Improve a tree": ["search"],
+    "Score a tree": ["scores.costs", "scores.bounds", "scores.heights"],
+    "Prove how good a tree is": [
+        "scores.certificate",
+        "scores.exact_tree",
+        "scores.gap_by_level",
+        "scores.path_packing",
+        "scores.spreading_metrics",
+    ],
+    "Measure how often groups recur": ["stability"],
+    "Name groups and tell them apart": ["scores.describe", "scores.differences", "scores.group_differences"],
+    "Compare and combine trees": ["tree.compare", "tree.consensus", "tree.distances", "tree.multifurcating"],
+    "Work with trees": ["tree", "fit.weighted_leaves"],
+    "Draw and explore": ["plot", "explorer"],
+    "Read and write files": ["io"],
+    "Get data and baselines": ["datasets", "baselines"],
+    "Embed trees in hyperbolic space": ["continuous", "hyperbolic", "geometry"],
+    "Check the theory of the paper": ["hyperbolic.theory", "hyperbolic.high_precision", "theory"],
+    "Train with PyTorch": ["nn"],
+}
 
 
 class Entry(NamedTuple):
@@ -139,35 +164,47 @@ def summary(thing: Any) -> str:
     return escaped((text or "").partition("\n\n")[0].replace("\n", " "))
 
 
-def door_page(door: str, names: list[Entry]) -> str:
-    module = opened(door)
-    rows = [
-        f"   * - :doc:`{entry.name.rpartition('.')[2]} <{entry.page}>`\n     - {summary(entry.found)}"
-        for entry in names
-    ]
-    own = [entry.page for entry in names if entry.page == entry.name]
-    return "\n".join(
-        [door, "=" * len(door), "", escaped(inspect.getdoc(module) or ""), "", *table(rows), *toctree(own)]
-    )
+def task_of(entry: Entry) -> str:
+    """Return the task of a public name: that of the module which defines it; aliases and numbers have only their door."""
+    home = getattr(entry.found, "__module__", None) or ""
+    task = task_of_module(home if home.startswith("hyphc.") else entry.name.rpartition(".")[0])
+    if task is None:
+        raise LookupError(f"{entry.name}, of {home}, has no task: add its module to TASKS in docs/_ext/reference.py.")
+    return task
 
 
-def results_page(found: dict[str, list[Entry]]) -> str:
-    rows = [
-        f"   * - :doc:`{entry.name} <{entry.page}>`\n     - {summary(entry.found)}"
-        for door in RESULTS
-        for entry in found[door]
-    ]
-    own = [entry.page for door in RESULTS for entry in found[door] if entry.page == entry.name]
-    words = "What functions return, and how a certificate is checked."
-    return "\n".join([RESULTS_TITLE, "=" * len(RESULTS_TITLE), "", words, "", *table(rows), *toctree(own)])
+def task_of_module(name: str) -> str | None:
+    modules = {f"hyphc.{module}": task for task, modules in TASKS.items() for module in modules}
+    fitting = [module for module in modules if f"{name}.".startswith(f"{module}.")]
+    return modules[max(fitting, key=len)] if fitting else None
 
 
-def closed_page(door: str, reason: str) -> str:
-    return "\n".join([door, "=" * len(door), "", "Not installed where this site was built:", "", f"   {reason}", ""])
+def link(entry: Entry) -> str:
+    return f":doc:`{entry.name.rpartition('.')[2]} <{entry.page}>`"
 
 
-def table(rows: list[str]) -> list[str]:
-    return [".. list-table::", "   :widths: 30 70", "   :class: names", "", *rows, ""]
+def slug(task: str) -> str:
+    """Return the file name of a task's page, without its ending."""
+    return "task-" + task.lower().replace(" ", "-")
+
+
+def task_page(task: str, names: list[Entry], closed: dict[str, str]) -> str:
+    """Return the page of a task: the names of each module in a table, and the modules that cannot be imported here."""
+    lines = [task, "=" * len(task), ""]
+    for door in dict.fromkeys(entry.name.rpartition(".")[0] for entry in names):
+        own = [entry for entry in names if entry.name.rpartition(".")[0] == door]
+        rows = [f"   * - {link(entry)}\n     - {summary(entry.found)}" for entry in own]
+        about = escaped(inspect.getdoc(opened(door)) or "") if door in DOORS and door != "hyphc" else ""
+        lines += [door, "-" * len(door), "", about, "", *table(rows)]
+    for door, reason in closed.items():
+        if task_of_module(door) == task:
+            lines += [door, "-" * len(door), "", "Not installed where this site was built:", "", f"   {reason}", ""]
+    pages = [entry.page for entry in names if entry.page == entry.name]
+    return "\n".join([*lines, *toctree(pages)] if pages else lines)
+
+
+def table(rows: list[str], kind: str = "names") -> list[str]:
+    return [".. list-table::", "   :widths: 30 70", f"   :class: {kind}", "", *rows, ""]
 
 
 def toctree(pages: list[str]) -> list[str]:
@@ -180,15 +217,24 @@ def sources() -> dict[str, str]:
     pages = {
         f"{entry.name}.rst": stub(entry) for names in found.values() for entry in names if entry.page == entry.name
     }
-    pages |= {f"{door}.index.rst": door_page(door, found[door]) for door in DOORS if door in found}
-    pages |= {f"{door}.index.rst": closed_page(door, reason) for door, reason in closed.items()}
-    pages["results.rst"] = results_page(found)
-    title = "API reference"
+    tasks: dict[str, list[Entry]] = {task: [] for task in TASKS}
+    for names in found.values():
+        for entry in names:
+            if entry.page == entry.name:  # under its other name it is listed once
+                tasks[task_of(entry)].append(entry)
+    for task, names in tasks.items():
+        pages[f"{slug(task)}.rst"] = task_page(task, names, closed)
+    title = "API reference by task"
     words = (
         "Every public name, from its docstring. ``import hyphc`` is quick: names are loaded when they are first used."
     )
-    doors = [".. toctree::", "   :maxdepth: 1", "", *(f"   {door}.index" for door in DOORS), "   results", ""]
-    pages["index.rst"] = "\n".join([title, "=" * len(title), "", words, "", *doors])
+    rows = [
+        f"   * - :doc:`{task} <{slug(task)}>`\n     - {', '.join(link(entry) for entry in names[:6])}"
+        + (", …" if len(names) > 6 else "")
+        for task, names in tasks.items()
+    ]
+    index = [".. toctree::", "   :hidden:", "", *(f"   {slug(task)}" for task in tasks), ""]
+    pages["index.rst"] = "\n".join([title, "=" * len(title), "", words, "", *table(rows, "tasks"), *index])
     return pages
 
 
@@ -253,8 +299,15 @@ def skip_member(app: Sphinx, what: str, name: str, thing: Any, skip: bool, optio
     return True if foreign or (getattr(thing, "__doc__", None) or "").startswith("Alias for field") else None
 
 
+def hide_edit_link(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Leave out "edit this page" where the page is generated: its source is the docstring."""
+    if page.startswith(f"{FOLDER}/"):
+        context["page_source_suffix"] = ""
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_sources)
     app.connect("autodoc-process-docstring", escape_docstring, priority=100)  # before numpydoc
     app.connect("autodoc-skip-member", skip_member)
+    app.connect("html-page-context", hide_edit_link)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

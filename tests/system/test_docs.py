@@ -33,6 +33,14 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page):
     assert list(snippets.broken_promises(text, str(page))) == []
 
 
+def test_the_readme_has_five_lines_of_code_and_their_output():
+    (block,) = blocks(ROOT / "README.md")
+    lines = [line for line in block["code"].splitlines() if line and not line.startswith("#")]
+    assert len(lines) == 5
+    assert promised(block["code"])
+    assert not block["reason"]
+
+
 def test_few_blocks_are_skipped_and_each_says_why():
     skipped = [block["reason"] for page in PAGES for block in blocks(page) if block["reason"]]
     assert len(skipped) <= 3

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import runpy
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -73,6 +75,64 @@ def test_every_public_name_has_a_page(site, reference):
         for entry in names:
             page = site / "reference" / f"{entry.page}.html"
             assert f'id="{entry.page}"' in page.read_text(encoding="utf-8"), entry.name
+
+
+def test_the_index_lists_every_page_of_a_name_under_one_task(site, reference):
+    found, _ = reference.entries()
+    pages = [entry.page for names in found.values() for entry in names if entry.page == entry.name]
+    tasks = [Page(site / "reference" / f"{reference.slug(task)}.html").links for task in reference.TASKS]
+    index = Page(site / "reference" / "index.html").links
+    for page in pages:
+        own = [task for task in reference.TASKS if f"   {page}\n" in reference.sources()[f"{reference.slug(task)}.rst"]]
+        assert len(own) == 1, page
+        assert any(f"{page}.html" in links for links in tasks), page
+    assert all(f"{reference.slug(task)}.html" in index for task in reference.TASKS)
+
+
+def test_a_public_name_without_a_task_fails_the_build(reference):
+    class Unheard:
+        __module__ = "hyphc.unheard.of"
+
+    with pytest.raises(LookupError, match=r"hyphc\.Unheard.* has no task: add its module to TASKS"):
+        reference.task_of(reference.Entry("hyphc.Unheard", "hyphc.Unheard", Unheard))
+    assert reference.task_of_module("hyphc.tree.core") == "Work with trees"
+    assert reference.task_of_module("hyphc.tree.compare") == "Compare and combine trees"  # the longest name counts
+    assert reference.task_of_module("hyphc.treetops") is None
+
+
+def theme_options(monkeypatch, address: str | None) -> dict[str, object]:
+    """What conf.py sets for a repository's address."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    if address is None:
+        monkeypatch.delenv("HYPHC_REPOSITORY", raising=False)
+    else:
+        monkeypatch.setenv("HYPHC_REPOSITORY", address)
+    return runpy.run_path(str(ROOT / "docs" / "conf.py"))["html_theme_options"]
+
+
+def test_pages_can_be_edited_where_the_repository_has_an_address(monkeypatch, reference):
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known = metadata.get("urls", {}).get("Repository")
+    assert ("source_edit_link" in theme_options(monkeypatch, None)) == (known is not None)
+    link = theme_options(monkeypatch, "https://example.org/us/hyphc/")["source_edit_link"]
+    assert link.format(filename="faq.md") == "https://example.org/us/hyphc/edit/main/docs/faq.md"
+    for page, suffix in (("faq", ".md"), ("reference/hyphc.HypHC", "")):  # the source of the latter is a docstring
+        context = {"page_source_suffix": ".md"}
+        reference.hide_edit_link(None, page, "page.html", context, None)
+        assert context["page_source_suffix"] == suffix
+
+
+def test_the_changelog_is_a_page_with_a_place_for_every_version(site):
+    versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    page = (site / "changelog.html").read_text(encoding="utf-8")
+    assert versions
+    assert all(re.search(rf"<h2>{re.escape(version)}\b", page) for version in versions)
+
+
+def test_pages_have_search_a_dark_style_and_buttons_that_copy(site):
+    page = (site / "tutorial.html").read_text(encoding="utf-8")
+    for what in ("search.html", "theme-toggle", "copybutton.js"):
+        assert what in page, what
 
 
 def test_the_reference_tells_what_our_docstrings_say_and_not_those_of_others(site):

@@ -72,3 +72,14 @@ def test_a_release_is_published_without_secrets_by_the_only_job_that_may_identif
     assert publish.count("id-token: write") == text.count("id-token: write") == 1
     assert "needs: [wheel, tests]" in publish
     assert "permissions:\n  contents: read\n" in before
+
+
+def test_the_site_is_published_without_secrets_by_official_actions_and_only_when_it_is_switched_on():
+    text = (ROOT / ".github" / "workflows" / "pages.yml").read_text(encoding="utf-8")
+    build, deploy = text.split("  deploy:\n")
+    assert "secrets." not in text
+    assert all(action.startswith("actions/") for action in re.findall(r"uses: (\S+)", text))
+    assert "vars.PUBLISH_SITE == 'true'" in deploy
+    assert "write" not in build
+    assert set(re.findall(r"(\S+): write", deploy)) == {"pages", "id-token"}
+    assert "python -m sphinx -W docs site" in build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
@@ -13,6 +14,9 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+snippets = importlib.import_module("snippets")
+sys.path.pop(0)
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 STEP = re.compile(
     r"(?P<install><!-- tutorial: install -->\n)?```sh\n(?P<commands>.*?)```(?:\n\n```text\n(?P<printed>.*?)```)?",
@@ -72,6 +76,12 @@ def test_a_newcomer_can_walk_the_whole_way_in_a_new_environment(tmp_path):
     kept = shutil.ignore_patterns(".git", ".venv*", "site", "reference", "__pycache__", ".*_cache", "results")
     shutil.copytree(ROOT, checkout, ignore=kept)
     check(STEPS, printed_by(STEPS, checkout, PYTHONPATH="", VIRTUAL_ENV=""))
+    (code,) = (block["code"] for block in snippets.blocks((ROOT / "README.md").read_text(encoding="utf-8")))
+    python = checkout / ".venv" / "bin" / "python"
+    done = subprocess.run(
+        [python, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""}, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == snippets.promised(code), done.stderr
 
 
 def test_the_way_has_all_its_stations():
