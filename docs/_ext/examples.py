@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import notebooks
 from docutils import nodes
 from snippets import blocks, broken_promises, missing
 from sphinx.application import Sphinx
@@ -9,20 +12,39 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
+NOTEBOOKS = "notebooks/"  # below docs/: pages that are shown with their outputs
+OUTPUTS = "_outputs"  # below it: written anew by each build, not kept in git
+
 
 def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
     """Run the code of a page that Sphinx reads; a page that did not change is not read, and not run, again."""
     text = source[0]
-    if not app.config.run_examples or not blocks(text):
+    if not blocks(text):
         return
-    if packages := missing(text):
+    packages, wanted = missing(text), app.config.run_examples
+    if wanted and packages:
         logger.info("%s: not run, needs %s", docname, ", ".join(packages))
-        return
     try:
-        for complaint in broken_promises(text, docname):
-            logger.warning(complaint, location=docname)
+        if docname.startswith(NOTEBOOKS):
+            source[0] = notebook_page(app, docname, text, wanted and not packages)
+        elif wanted and not packages:
+            for complaint in broken_promises(text, docname):
+                logger.warning(complaint, location=docname)
     except Exception as error:
         logger.warning("its code ends with %r", error, location=docname)
+
+
+def notebook_page(app: Sphinx, docname: str, text: str, wanted: bool) -> str:
+    """Return a page with its outputs, if it is run, and a link to it as a notebook."""
+    name = docname.removeprefix(NOTEBOOKS)
+    folder = Path(app.srcdir) / NOTEBOOKS / OUTPUTS
+    folder.mkdir(exist_ok=True)
+    cells = notebooks.cells_of(text)
+    if wanted:
+        notebooks.run(cells, docname)
+    (folder / f"{name}.ipynb").write_text(notebooks.notebook(cells), encoding="utf-8")
+    shown = notebooks.markdown(cells, name, folder)
+    return f"{shown}\n{{download}}`Download this page as a notebook <{OUTPUTS}/{name}.ipynb>`\n"
 
 
 def put_beside(app: Sphinx, doctree: nodes.document) -> None:

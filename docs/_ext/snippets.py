@@ -40,7 +40,7 @@ def broken_promises(text: str, where: str, draw: Callable[[str, dict[str, Any]],
     """
     names: dict[str, Any] = {}
     parts = sorted([*blocks(text), *(PICTURE.finditer(text) if draw else ())], key=lambda part: part.start())
-    with tempfile.TemporaryDirectory() as folder, _inside(folder):
+    with tempfile.TemporaryDirectory() as folder, inside(folder):
         for part in parts:
             found = part.groupdict()
             if draw and found.get("picture"):
@@ -63,7 +63,8 @@ def _printed(code: str, where: str, names: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def _inside(folder: str) -> Iterator[None]:
+def inside(folder: str) -> Iterator[None]:
+    """Work in a folder."""
     before = os.getcwd()
     os.chdir(folder)
     try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import re
 import sys
 from pathlib import Path
 
 import pytest
+from hyphc.cli.parsers import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md"))]
@@ -15,6 +17,8 @@ sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 snippets = importlib.import_module("snippets")
 sys.path.pop(0)
 promised = snippets.promised
+INLINE = re.compile(r"(?<!`)`((?:hyphc|python -m hyphc|python -m benchmarks) [^`\n]+)`(?!`)")
+STATEMENT = re.compile(r"\b((?:Lemma|Theorem|Definition|Proposition|Algorithm) [A-D0-9]+(?:\.\d+)?)")
 
 
 def blocks(page: Path) -> list[re.Match[str]]:
@@ -79,3 +83,49 @@ def is_there(dotted: str) -> bool:
 def test_a_module_that_is_gone_is_found():
     assert is_there("hyphc.tree.Tree.cut")
     assert not is_there("hyphc.trees")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_a_page_names_exist(page):
+    """``hyphc COMMAND --option`` and ``python -m benchmarks SUITE`` in backticks."""
+    for code in INLINE.findall(page.read_text(encoding="utf-8")):
+        assert unknown_words(code) == [], code
+
+
+def unknown_words(code: str) -> list[str]:
+    """Words of a command line that name no command, option or suite."""
+    program, _, rest = code.removeprefix("python -m ").partition(" ")
+    command, *words = rest.split()
+    if program == "benchmarks":
+        known = {"report", "stale", *(path.stem for path in (ROOT / "benchmarks" / "suites").glob("[!_]*.py"))}
+        return [] if command in known or command.startswith("-") else [command]
+    parsers = subparsers(build_parser())
+    if command.startswith("-"):
+        return []
+    if command not in parsers:
+        return [command]
+    options = {option for action in parsers[command]._actions for option in action.option_strings}
+    return [word for word in words if word.startswith("--") and word.partition("=")[0] not in options]
+
+
+def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    (action,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return dict(action.choices)
+
+
+def test_a_command_that_is_gone_is_found():
+    assert unknown_words("hyphc fit data.csv --annotate batch --seed=3") == []
+    assert unknown_words("hyphc fit data.csv --colour red") == ["--colour"]
+    assert unknown_words("hyphc cluster data.csv") == ["cluster"]
+    assert unknown_words("python -m benchmarks tables") == []
+    assert unknown_words("python -m benchmarks speeds") == ["speeds"]
+
+
+def test_the_page_on_the_paper_has_every_statement_and_every_public_name_of_the_theory():
+    page = (ROOT / "docs" / "from_paper_to_code.md").read_text(encoding="utf-8")
+    theory = importlib.import_module("hyphc.theory")
+    cited = {found for name in theory.__all__ for found in STATEMENT.findall(getattr(theory, name).__doc__ or "")}
+    assert len(cited) > 10
+    assert sorted(statement for statement in cited if statement not in page) == []
+    for link in set(re.findall(r"\]\(([\w/]+\.md)", page)):
+        assert (ROOT / "docs" / link).is_file(), link
