@@ -134,10 +134,11 @@ def describe(
 
     A word w that occurs f(v, w) times below node v, of F(v) words there, has the class-based TF-IDF
 
-        s(v, w) = f(v, w) / F(v) · ½ [log⁺ p(v, w) / p(rest, w) + log⁺ p(v, w) / p(sibling, w)],
+        s(v, w) = f(v, w) / F(v) · (1 + log N / N(w)) · ½ [λ(p(v, w) / p(rest, w)) + λ(p(v, w) / p(sibling, w))],
 
-    log⁺ being the logarithm where it is positive, else 0, and p(u, w) = (f(u, w) + 20 q(w)) / (F(u) + 20) the smoothed share
-    of w in a set u of leaves, with q(w) its share in the whole tree. The root is compared with nothing: its keywords are the most
+    of N points N(w) having the word; λ(x) = log x, at least 0 and at most 2, and p(u, w) = (f(u, w) + 20 q(w)) / (F(u) + 20) is
+    the smoothed share of w in a set u of leaves, with q(w) its share in the whole tree. A ratio is bounded, so that words of many
+    members come before words of a few that occur nowhere else. The root is compared with nothing: its keywords are the most
     frequent words. Of texts, f(v, w) counts the texts with the word. A column of a table has instead half of \\|Hedges' g\\|
     against the rest plus half of that against the sibling (``hyphc.differences``), each at most 10.
 
