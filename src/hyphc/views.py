@@ -36,6 +36,8 @@ def explore(model: Any, path: str | os.PathLike[str] | None = None, X: Any = Non
         "criterion": model.criterion,
         "min_size": model.min_size,
         "similarity": model.similarity_,
+        "outliers": model.outliers,
+        "cluster_number": model.cluster_number_,
     }
     if model.similarity_ is not None and model.embedding_.shape[1] == 2:
         given["embedding"] = model.embedding_

@@ -64,13 +64,15 @@ class Descriptions:
     names : tuple of str, length 2n − 1
         Of every node: a leaf has its own name or number, a node of fewer than ``min_size`` points an empty text.
     min_size : float
+    texts : tuple of str, length n, or None
+        The texts of the leaves, where these were given; a missing one is empty.
     """
 
     tree: Tree
     names: tuple[str, ...]
     min_size: float
+    texts: tuple[str, ...] | None
     _evidence: Evidence
-    _texts: tuple[str, ...]
 
     @property
     def nodes(self) -> Ints:
@@ -91,7 +93,8 @@ class Descriptions:
         """Return all that is known of a node, as a ``namer`` gets it."""
         parent = int(self.tree._parents[check_node(node, self.tree.n_leaves)])
         above = self.names[parent] if parent >= 0 else None
-        return _node_description(self.tree, self._evidence, self._texts, node, self.keywords(node), above)
+        called = self.names[: self.tree.n_leaves] if self.texts is None else self.texts
+        return _node_description(self.tree, self._evidence, called, node, self.keywords(node), above)
 
     def rows(self, nodes: Iterable[int] | None = None) -> Iterator[dict[str, Any]]:
         """Yield a row for each node: of all that are named, the largest first, or of the nodes given."""
@@ -188,9 +191,9 @@ def describe(
     if not least >= 1:
         raise ValueError(f"min_size={min_size} is no number of points; choose min_size >= 1.")
     evidence = _evidence(shown, texts, columns, sparse, stop_words, vectorizer)
-    labels = _texts_or_names(shown, texts)
-    names = _name_nodes(shown, evidence, labels, least, namer, n_words)
-    return Descriptions(shown, names, least, evidence, labels)
+    told = None if texts is None else tuple(text if isinstance(text, str) else "" for text in texts)
+    names = _name_nodes(shown, evidence, told or tuple(names_of(shown)), least, namer, n_words)
+    return Descriptions(shown, names, least, told, evidence)
 
 
 def _evidence(tree: Tree, texts: Any, columns: Any, sparse: Any, stop_words: Any, vectorizer: Any) -> Evidence:
@@ -204,12 +207,6 @@ def _evidence(tree: Tree, texts: Any, columns: Any, sparse: Any, stop_words: Any
     if sparse is not None:
         return check_counts(tree, sparse, columns)
     return compare_columns(tree, columns)
-
-
-def _texts_or_names(tree: Tree, texts: Sequence[Any] | None) -> tuple[str, ...]:
-    if texts is None:
-        return tuple(names_of(tree))
-    return tuple(text if isinstance(text, str) else "" for text in texts)
 
 
 def _name_nodes(
