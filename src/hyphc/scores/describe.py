@@ -11,6 +11,7 @@ import numpy as np
 from .._runtime.arrays import Ints
 from .._runtime.lazy_import import require_package
 from ..tree import Tree, TreeLike, as_tree
+from ..tree.notebook_repr import tree_html
 from ..tree.subtrees import names_of
 from ..tree.validation import check_node
 from .node_keywords import Evidence, Keyword, check_counts, compare_columns, count_words
@@ -113,6 +114,9 @@ class Descriptions:
         """Return the rows as a pandas DataFrame."""
         frames = require_package("pandas", "frames", "io")
         return frames.DataFrame(list(self.rows(nodes)), columns=["node", "size", "name", "keywords", "representatives"])
+
+    def _repr_html_(self) -> str:
+        return tree_html(self.tree, names=self.names)
 
     def __repr__(self) -> str:
         nodes = self.nodes
