@@ -642,6 +642,9 @@ class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         check_is_fitted(self)
         return views.to_pandas(self, X)
 
+    def _html_repr(self) -> str:
+        return views.html(self, str(super()._html_repr()))
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         metric = self._make_metric()

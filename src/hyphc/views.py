@@ -10,6 +10,7 @@ import numpy as np
 from ._runtime.lazy_import import import_lazily, require_package
 from ._runtime.validation import require_choice
 from .similarity.graph import Graph
+from .tree.notebook_repr import tree_html
 
 PICTURES = ("dendrogram", "condensed_tree", "disk", "clustermap", "similarity", "scores")
 
@@ -36,10 +37,17 @@ def explore(model: Any, path: str | os.PathLike[str] | None = None, X: Any = Non
         "criterion": model.criterion,
         "min_size": model.min_size,
         "similarity": model.similarity_,
+        "outliers": model.outliers,
+        "cluster_number": model.cluster_number_,
     }
     if model.similarity_ is not None and model.embedding_.shape[1] == 2:
         given["embedding"] = model.embedding_
     return import_lazily("explorer", "explore")(model.tree_, path, **(given | options))
+
+
+def html(model: Any, parameters: str) -> str:
+    """Return HTML of a model for notebooks: its parameters as scikit-learn shows them and, once fitted, the top of the tree."""
+    return parameters + tree_html(model.tree_, model.labels_) if hasattr(model, "tree_") else parameters
 
 
 def to_pandas(model: Any, X: Any = None) -> Any:

@@ -11,10 +11,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hyphc import HypHC, Tree
+from hyphc import HypHC, Tree, describe
+from hyphc._runtime import palette
 from hyphc._runtime.abbreviate import abbreviate
 from hyphc.io import read_tree
 from hyphc.io.trees import write_tree
+from hyphc.tree.notebook_repr import tree_html
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -125,6 +127,28 @@ def test_a_notebook_shows_a_tree_as_a_drawing_in_which_names_are_text(n):
     assert "\x00" not in text
     assert text.count("<text") == min(n, 40)
     assert html.unescape(re.search(r"<text[^>]*>([^<]*)", text)[1])
+
+
+def test_a_notebook_shows_a_model_with_the_colours_of_its_clusters_and_a_description_with_names_of_groups():
+    X = np.repeat(9 * np.eye(3), 40, axis=0) + np.random.default_rng(0).normal(size=(120, 3))
+    model = HypHC(random_state=0)
+    assert "<svg" not in model._repr_html_()
+    shown = model.fit(X)._repr_html_()
+    assert "sk-" in shown.split("<div><p")[0]  # scikit-learn's parameters come first
+    for colour in palette.hexes(palette.cluster_colors(3)):
+        assert f'stroke="{colour}"' in shown
+    found = describe(model, columns={"a": X[:, 0], "b": X[:, 1]})
+    described = found._repr_html_()
+    assert any(f">{found.names[node]} ({model.tree_.sizes[node]})<" in described for node in found.nodes)
+    assert "<script" not in describe(model, columns={HOSTILE: X[:, 0]})._repr_html_()
+
+
+def test_outliers_and_branches_above_clusters_have_no_colour_of_a_cluster_in_a_notebook():
+    tree = Tree([[0, 1], [2, 3], [4, 5]])
+    text = tree_html(tree, np.array([0, 0, 1, -1]))
+    first, second = palette.hexes(palette.cluster_colors(2))
+    lines = {stroke: path.count("M") for path, stroke in re.findall(r'<path d="([^"]*)" stroke="([^"]*)"', text)}
+    assert lines == {first: 3, second: 1, "currentColor": 2}
 
 
 def test_a_page_without_a_path_is_shown_in_a_frame_and_can_be_saved(model, frame, tmp_path):

@@ -471,3 +471,29 @@ def test_groups_of_a_collapsed_page_keep_their_names(tmp_path, monkeypatch):
     found = describe(tree, columns={"a": np.arange(70.0)})
     data = written(tmp_path, tree, names=found).data
     assert data["nodeNames"] == list(found.names[-19:])
+
+
+def test_texts_of_leaves_are_in_the_page_and_long_ones_end_in_an_ellipsis_where_they_are_too_many(
+    tmp_path, monkeypatch
+):
+    tree, texts = Tree([[0, 1], [3, 2]]), ["a grey owl", None, "a very long text on owls and their wings"]
+    found = describe(tree, texts=texts)
+    assert written(tmp_path, tree, names=found).data["texts"] == ["a grey owl", "", texts[2]]
+    monkeypatch.setattr(page, "MAX_LETTERS", 36)
+    assert written(tmp_path, tree, names=found).data["texts"] == ["a grey owl", "", "a very long…"]
+    assert written(tmp_path, tree, names=describe(tree, columns=np.arange(3.0)[:, None])).data["texts"] is None
+
+
+def test_a_page_holds_the_evidence_for_the_number_of_clusters(tmp_path):
+    X = np.repeat(9 * np.eye(3), 40, axis=0) + np.random.default_rng(0).normal(size=(120, 3))
+    model = HypHC(random_state=0).fit(X)
+    path = model.explore(tmp_path / "page.html")
+    found = written(tmp_path, model.tree_, cluster_number=model.cluster_number_)
+    assert found.data["why"] == model.cluster_number_.why
+    values = array(found.data["pValues"], "<f4")
+    np.testing.assert_array_equal(values, model.cluster_number_.p_values.astype("<f4"))
+    assert found.data["pValues"] in path.read_text(encoding="utf-8")  # the model passes it on
+    with pytest.raises(ValueError, match="p-values of 119 merges; pass that of this tree of 9 leaves"):
+        written(tmp_path, strategies.random_tree(9, 1), cluster_number=model.cluster_number_)
+    with pytest.raises(ValueError, match="outliers"):
+        written(tmp_path, model.tree_, outliers="drop")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import Tree, describe
-from hyphc.scores.node_keywords import PRIOR_WORDS
+from hyphc.scores.node_keywords import LARGEST_LOG_RATIO, PRIOR_WORDS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,13 +35,15 @@ def score_by_definition(tree: Tree, texts: list[str], node: int) -> dict[str, fl
     if parent < 0:
         return {w: s for w, s in share.items() if s > 0}
     scores = dict.fromkeys(WORDS, 0.0)
+    total = sum(points)
+    idf = {w: 1 + np.log(total / sum(points[i] for i in everything if w in texts[i].split())) for w in WORDS if q[w]}
     for other in (counts(everything - own), counts(set(tree.members(parent).tolist()) - own)):
         for w in WORDS:
             prior = PRIOR_WORDS * q[w] / sum(q.values())
             if f[w]:
                 ours = (f[w] + prior) / (sum(f.values()) + PRIOR_WORDS)
                 theirs = (other[w] + prior) / (sum(other.values()) + PRIOR_WORDS)
-                scores[w] += share[w] * max(np.log(ours / theirs), 0.0) / 2
+                scores[w] += share[w] * idf[w] * min(max(np.log(ours / theirs), 0.0), LARGEST_LOG_RATIO) / 2
     return {w: s for w, s in scores.items() if s > 1e-12}
 
 

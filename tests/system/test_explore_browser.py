@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from hyphc import HypHC, Tree, as_similarity, baselines, differences, geometry
+from hyphc import HypHC, Tree, as_similarity, baselines, describe, differences, geometry
 from hyphc.explorer import explore
 from hyphc.tree.condense import split_order
 from hyphc.tree.prunings import flat_clusters
@@ -290,7 +290,7 @@ def test_the_slider_cuts_the_condensed_tree_at_every_number(tmp_path, screen):
     assert sorted(lines, reverse=True) == lines
 
 
-def test_points_that_joined_a_cluster_can_be_greyed_out(tmp_path, screen):
+def test_points_outside_the_cores_join_or_are_outliers_by_a_switch(tmp_path, screen):
     X = np.random.default_rng(0).normal(size=(150, 2)) + 4 * np.random.default_rng(1).integers(3, size=(150, 2))
     tree = Tree.from_linkage(linkage(X, "single"))
     explore(tree.with_n_clusters(4), tmp_path / "joined.html", min_size=6)
@@ -300,12 +300,22 @@ def test_points_that_joined_a_cluster_can_be_greyed_out(tmp_path, screen):
     colours = """const { colours, model } = explorer;
         return Array.from({ length: model.n }, (_, leaf) => colours.node(leaf, model.clusterOf(leaf)) === colours.neutral);"""
     button = browser.find_element(By.ID, "outliers")
-    assert button.text == f"Grey out {joined.sum()} points outside the cores"
-    assert not any(browser.execute_script(colours))
-    button.click()
-    assert browser.execute_script(colours) == joined.tolist()
-    button.click()
-    assert not any(browser.execute_script(colours))
+    assert button.text == f"Label {joined.sum()} points as outliers"
+    assert button.get_attribute("role") == "switch"
+    clusters = """const { model } = explorer, lines = model.csv(model.root).trim().split("\\r\\n").slice(1);
+        const rows = lines.map((line) => line.split(","));
+        return rows.sort((a, b) => a[0] - b[0]).map((row) => Number(row[2]));"""
+    for on in (False, True, False):
+        if (button.get_attribute("aria-checked") == "true") != on:
+            button.click()
+        assert browser.execute_script(colours) == (joined & on).tolist()
+        labels = np.where(joined & on, -1, tree.cut(4, min_size=6))
+        assert browser.execute_script(clusters) == labels.tolist()
+        sizes = np.sort(np.bincount(labels[labels >= 0]))[::-1]
+        shown = [int(count.text) for count in browser.find_elements(By.CSS_SELECTOR, "#legend .count")]
+        assert shown == [*sizes, *([joined.sum()] if on else [])]
+        browser.execute_script("explorer.select(arguments[0])", int(np.flatnonzero(joined)[0]))
+        assert ("outlier" if on else "outside its core") in text(browser, "selected-facts")
     browser.execute_script("explorer.setCut(1)")
     assert not button.is_displayed()
 
@@ -905,3 +915,98 @@ def test_the_page_says_when_features_are_thinned(screen, tmp_path):
     step, said = browser.execute_script("return [explorer.heatmap.nameStep(), explorer.dendrogram.more]")
     assert step > 1
     assert re.fullmatch(rf"every {step}(nd|rd|th) feature name is shown", said)
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory):
+    """A page of 120 leaves in three groups, with texts, names that begin alike, and the number of clusters that a fit found."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(8.0 * np.eye(3), 40, axis=0) + rng.normal(size=(120, 3))
+    topics = ["owl bird wing feather", "wine grape red bottle", "river stone water bank"]
+    texts = [f"{topics[i // 40]} {'long ' * 30}end{i}" for i in range(120)]
+    model = HypHC(random_state=0).fit(X)
+    tree = model.tree_.with_names([f"sample_of_2024_{i:03d}" for i in range(120)])
+    found = describe(tree, texts=texts, min_size=2)
+    path = tmp_path_factory.mktemp("described") / "page.html"
+    explore(tree, path, names=found, cluster_number=model.cluster_number_, outliers="label")
+    return model, found, texts, path
+
+
+def test_the_full_text_of_a_member_is_in_list_tooltip_and_panel(described, screen):
+    _, _, texts, path = described
+    browser = screen(path)
+    row = browser.find_element(By.CSS_SELECTOR, "#members [data-leaf]")
+    leaf = int(row.get_attribute("data-leaf"))
+    assert row.get_attribute("title") == f"sample_of_2024_{leaf:03d}\n{texts[leaf]}"
+    assert texts[leaf] in row.get_attribute("textContent")
+    browser.execute_script("explorer.hover(arguments[0], 300, 300)", leaf)
+    assert texts[leaf] in text(browser, "tooltip")
+    tip = "const tip = explorer.byId('tooltip'); return tip.scrollHeight - tip.clientHeight"
+    assert browser.execute_script(tip) <= 0
+    browser.execute_script("explorer.select(arguments[0])", leaf)
+    assert text(browser, "selected-text") == texts[leaf]
+    assert texts[leaf] in browser.find_element(By.ID, "said").get_attribute("textContent")
+
+
+def test_labels_leave_out_what_all_names_begin_with_and_say_so(described, screen):
+    browser = screen(described[3])
+    assert browser.execute_script("return [5, 77].map((leaf) => explorer.model.shortName(leaf, 12))") == ["005", "077"]
+    assert browser.execute_script("return explorer.model.shortName(5, 18)") == "sample_of_2024_005"
+    assert "names without “sample_of_2024_”" in text(browser, "facts")
+
+
+def test_groups_have_names_around_the_disk_within_it_and_below_the_dendrogram(described, screen):
+    model, found, _, path = described
+    browser = screen(path)
+    assert model.n_clusters_ == 3
+    crown, below, inner = browser.execute_script(
+        """const svg = new explorer.parts.Svg(10, 10), { disk, dendrogram } = explorer;
+        disk.drawInnerNames(svg);
+        const crown = disk.crown.map(({ leaf, turn }) => disk.crownName(leaf, disk.lettersAt(turn)));
+        return [crown, dendrogram.groups.map(([name]) => name), svg.parts.join("")];"""
+    )
+    own = {found.names[node] for node in model.tree_.clusters(3)}
+    assert own <= set(crown)
+    assert own <= set(below)
+    assert any(found.names[node].split(",")[0] in inner for node in model.tree_.children[-1])
+
+
+def test_the_cut_is_explained_with_its_number_and_p_values(described, screen):
+    model, _, _, path = described
+    browser = screen(path)
+    words = text(browser, "cut-words")
+    assert words.startswith("3 clusters: the highest 2 of ")
+    assert "(the dashed line)" in words
+    p = np.nanmax(model.cluster_number_.p_values[model.cluster_number_.splits[:2]])
+    assert f"Their largest p {'< 0.001' if p < 0.001 else f'= {p:.3g}'}" in words
+    assert f"As the fit found: {model.cluster_number_.why}" in words
+    browser.execute_script("explorer.setCut(1)")
+    assert text(browser, "cut-words").startswith("One cluster: nothing is cut. The fit found 3")
+
+
+def test_arrow_keys_walk_the_list_of_members(described, screen):
+    browser = screen(described[3])
+    order = browser.execute_script("return Array.from(explorer.model.order)")
+    browser.find_element(By.CSS_SELECTOR, "#members [tabindex='0']").send_keys(Keys.ARROW_DOWN)
+    here = "return Number(document.activeElement.dataset.leaf)"
+    assert browser.execute_script(here) == order[1]
+    press(browser, Keys.END)
+    assert browser.execute_script(here) == order[-1]
+    press(browser, Keys.ARROW_UP, Keys.ENTER)
+    assert browser.execute_script("return explorer.state.selected") == order[-2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_controls_overlap_in_a_narrow_page(described, annotated, screen, scheme):
+    for path in (described[3], annotated[3]):
+        browser = screen(path, width=400, height=800, scheme=scheme)
+        overlaps = browser.execute_script(
+            """const all = [...document.querySelectorAll("button, input, select, output, h1, h2, p:not(.unseen)")];
+            const shown = all.filter((e) => e.offsetParent && e.textContent + e.value !== "" && !e.closest("#members, #legend"));
+            const boxes = shown.map((e) => [e.id, e.getBoundingClientRect()]);
+            const apart = (low, high, a, b) => a[high] <= b[low] + 1 || b[high] <= a[low] + 1;
+            const cross = ([, a], [, b]) => !apart("left", "right", a, b) && !apart("top", "bottom", a, b);
+            return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => cross(a, b)).map((b) => [a[0], b[0]]));"""
+        )
+        assert [pair for pair in overlaps if pair != ["search", "found"]] == []
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 400

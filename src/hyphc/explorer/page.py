@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .._runtime.validation import require_choice
 from ..hyperbolic import geometry
 from ..hyperbolic.decode import circle_order
 from ..hyperbolic.encode import encode_by_height
+from ..scores.cluster_number import ClusterNumber
 from ..scores.describe import Descriptions
 from ..scores.heights import with_split_weights
 from ..similarity.build import check_similarity
@@ -51,6 +53,8 @@ __all__ = ["MAX_LEAVES", "MAX_VALUES", "explore"]
 MAX_LEAVES = 200_000
 # Radii that differ by less than this share count as one; then only the angles say anything about the tree.
 ONE_RADIUS = 1e-6
+# Letters of texts in a page, as many bytes or a few times as many; longer texts are shortened to what is left for each.
+MAX_LETTERS = 20_000_000
 # Costs that differ by less than this share are equal up to the order of summation.
 SAME_COST = 1e-9
 
@@ -69,6 +73,8 @@ def explore(
     similarity: SimilarityLike | None = None,
     criterion: str | NodeScores = CONDENSED,
     min_size: float | None = None,
+    outliers: str = "join",
+    cluster_number: ClusterNumber | None = None,
     title: str | None = None,
     rows_from: int = 0,
 ) -> Any:
@@ -106,6 +112,10 @@ def explore(
         with ``tree.n_clusters`` clusters where the tree carries none. Its slider shows ``tree.cut(k)`` for every k that
         ``min_size`` and the leaves of the page allow; of a score for that k and all up to 50, and with more clusters the last
         merges are undone.
+    outliers : {"join", "label"}
+        Whether points outside the cores of clusters join them at first, or are outliers; a switch in the page changes it.
+    cluster_number : ClusterNumber, optional
+        ``HypHC.cluster_number_``: the page says why this number was found, and the p-values of the splits of a cut.
     title : str, optional
         Heading of the page.
     rows_from : int
@@ -136,6 +146,7 @@ def explore(
         raise ValueError(
             f"names describe another tree than this one of {n} leaves; pass describe(tree, …) of this one."
         )
+    require_choice("outliers", outliers, ("join", "label"))
     called = tree.names if names is None or isinstance(names, Descriptions) else check_names(names, n)
     groups = collapse(tree, MAX_LEAVES)
     shown, is_whole = groups.tree, groups.is_whole
@@ -152,6 +163,7 @@ def explore(
         "rowsFrom": rows_from,
         "names": groups.names(called, rows_from),
         "nodeNames": None if described is None else described.names[2 * n - shown.n_leaves :],
+        "texts": None if described is None or described.texts is None else _shown_texts(described.texts, groups),
         "labels": None if labels is None else label_fields(labels, label_name, n, groups),
         "annotations": annotation_fields(annotations, n, groups, int(labels is not None)),
         "colours": palette_fields(),
@@ -161,6 +173,8 @@ def explore(
         **_embedding_fields(groups, embedding),
         **_similarity_fields(tree, similarity, shown.n_leaves),
         **cut_fields(tree, groups, criterion, min_size),
+        **_evidence_fields(tree, cluster_number, shown.n_leaves),
+        "labelsOutliers": outliers == "label",
     }
     made = Page(heading, page(heading, data))
     return made if path is None else made.save(path)
@@ -190,6 +204,25 @@ def page(title: str, data: Fields) -> bytes:
     # One pass, so that what is filled in is not searched for more to fill in.
     filled = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
     return filled.encode("utf-8", errors="replace")
+
+
+def _shown_texts(texts: tuple[str, ...], groups: PageTree) -> list[str]:
+    """Return the texts of the leaves on the page; where they are too many letters, the long ones end in an ellipsis."""
+    shown = list(texts) if groups.is_whole else [texts[i] for i in groups.first.tolist()]
+    most = MAX_LETTERS // len(shown)
+    if sum(map(len, shown)) <= MAX_LETTERS:
+        return shown
+    return [text if len(text) <= most else f"{text[: most - 1]}…" for text in shown]
+
+
+def _evidence_fields(tree: Tree, number: ClusterNumber | None, k: int) -> Fields:
+    """Return the rule that found the number of clusters, and the p-value of each merge on the page."""
+    if number is None:
+        return {"why": None, "pValues": None}
+    values, n = number.p_values, tree.n_leaves
+    if values is not None and values.shape != (n - 1,):
+        raise ValueError(f"cluster_number has p-values of {len(values)} merges; pass that of this tree of {n} leaves.")
+    return {"why": number.why, "pValues": None if values is None else encode_array(values[n - k :], "<f4")}
 
 
 def _hash(text: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from .._runtime.arrays import Ints
 from .._runtime.lazy_import import require_package
 from ..tree import Tree, TreeLike, as_tree
+from ..tree.notebook_repr import tree_html
 from ..tree.subtrees import names_of
 from ..tree.validation import check_node
 from .node_keywords import Evidence, Keyword, check_counts, compare_columns, count_words
@@ -64,13 +65,15 @@ class Descriptions:
     names : tuple of str, length 2n − 1
         Of every node: a leaf has its own name or number, a node of fewer than ``min_size`` points an empty text.
     min_size : float
+    texts : tuple of str, length n, or None
+        The texts of the leaves, where these were given; a missing one is empty.
     """
 
     tree: Tree
     names: tuple[str, ...]
     min_size: float
+    texts: tuple[str, ...] | None
     _evidence: Evidence
-    _texts: tuple[str, ...]
 
     @property
     def nodes(self) -> Ints:
@@ -91,7 +94,8 @@ class Descriptions:
         """Return all that is known of a node, as a ``namer`` gets it."""
         parent = int(self.tree._parents[check_node(node, self.tree.n_leaves)])
         above = self.names[parent] if parent >= 0 else None
-        return _node_description(self.tree, self._evidence, self._texts, node, self.keywords(node), above)
+        called = self.names[: self.tree.n_leaves] if self.texts is None else self.texts
+        return _node_description(self.tree, self._evidence, called, node, self.keywords(node), above)
 
     def rows(self, nodes: Iterable[int] | None = None) -> Iterator[dict[str, Any]]:
         """Yield a row for each node: of all that are named, the largest first, or of the nodes given."""
@@ -110,6 +114,9 @@ class Descriptions:
         """Return the rows as a pandas DataFrame."""
         frames = require_package("pandas", "frames", "io")
         return frames.DataFrame(list(self.rows(nodes)), columns=["node", "size", "name", "keywords", "representatives"])
+
+    def _repr_html_(self) -> str:
+        return tree_html(self.tree, names=self.names)
 
     def __repr__(self) -> str:
         nodes = self.nodes
@@ -134,11 +141,12 @@ def describe(
 
     A word w that occurs f(v, w) times below node v, of F(v) words there, has the class-based TF-IDF
 
-        s(v, w) = f(v, w) / F(v) · ½ [log⁺ p(v, w) / p(rest, w) + log⁺ p(v, w) / p(sibling, w)],
+        s(v, w) = f(v, w) / F(v) · (1 + log N / N(w)) · ½ [λ(p(v, w) / p(rest, w)) + λ(p(v, w) / p(sibling, w))],
 
-    log⁺ being the logarithm where it is positive, else 0, and p(u, w) = (f(u, w) + 20 q(w)) / (F(u) + 20) the smoothed share
-    of w in a set u of leaves, with q(w) its share in the whole tree. The keywords of the root are the most frequent
-    words. Of texts, f(v, w) counts the texts with the word. A column of a table has instead half of \\|Hedges' g\\|
+    of N points N(w) having the word; λ(x) = log x, at least 0 and at most 2, and p(u, w) = (f(u, w) + 20 q(w)) / (F(u) + 20) is
+    the smoothed share of w in a set u of leaves, with q(w) its share in the whole tree. A ratio is bounded, so that words of many
+    members come before words of a few that occur nowhere else. The root is compared with nothing: its keywords are the most
+    frequent words. Of texts, f(v, w) counts the texts with the word. A column of a table has instead half of \\|Hedges' g\\|
     against the rest plus half of that against the sibling (``hyphc.differences``), each at most 10.
 
     A name joins the strongest keywords. Neither its parent nor its sibling has the same name; where the keywords are equal too, a
@@ -187,9 +195,9 @@ def describe(
     if not least >= 1:
         raise ValueError(f"min_size={min_size} is no number of points; choose min_size >= 1.")
     evidence = _evidence(shown, texts, columns, sparse, stop_words, vectorizer)
-    labels = _texts_or_names(shown, texts)
-    names = _name_nodes(shown, evidence, labels, least, namer, n_words)
-    return Descriptions(shown, names, least, evidence, labels)
+    told = None if texts is None else tuple(text if isinstance(text, str) else "" for text in texts)
+    names = _name_nodes(shown, evidence, told or tuple(names_of(shown)), least, namer, n_words)
+    return Descriptions(shown, names, least, told, evidence)
 
 
 def _evidence(tree: Tree, texts: Any, columns: Any, sparse: Any, stop_words: Any, vectorizer: Any) -> Evidence:
@@ -203,12 +211,6 @@ def _evidence(tree: Tree, texts: Any, columns: Any, sparse: Any, stop_words: Any
     if sparse is not None:
         return check_counts(tree, sparse, columns)
     return compare_columns(tree, columns)
-
-
-def _texts_or_names(tree: Tree, texts: Sequence[Any] | None) -> tuple[str, ...]:
-    if texts is None:
-        return tuple(names_of(tree))
-    return tuple(text if isinstance(text, str) else "" for text in texts)
 
 
 def _name_nodes(

@@ -65,7 +65,7 @@ class Colours {
   /** Return the index of the colour of a node; `index` is that of its cluster, −1 above the cut. */
   node(node, index) {
     const { model, column } = this;
-    if (model.isWeak(node) || (model.greysOutliers && model.hasJoined(node))) return this.neutral;
+    if (model.isWeak(node) || model.isOutlier(node)) return this.neutral;
     if (!column) return index < 0 ? this.neutral : this.cluster(index);
     const found = column.classes ? this.of(column, column.leaders()[node]) : this.step(column, column.mean(model.first[node], model.first[node] + model.size[node]));
     return found === this.missing ? this.neutral : found;

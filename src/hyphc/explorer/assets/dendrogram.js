@@ -2,6 +2,7 @@
 
 const LEAST = 5; // pixels above the leaves at which merges are drawn at least, unless of equal points
 const BELOW = 16; // pixels below the leaves, for a line of small print
+const NAMES = 10; // pixels, size of names
 const ZERO = 1e-12; // heights below this share of the root's are the rounding of 0
 
 class Dendrogram {
@@ -31,7 +32,9 @@ class Dendrogram {
     this.leaves = this.model.names ? this.across.roomy(11) : [];
     this.letters = Math.min(12, this.model.names ? Math.max(...this.leaves.map(([p]) => this.model.name(this.model.order[p]).length), 0) : 0);
     this.named = this.leaves.length > 1 && this.height > 110;
-    this.bottom = BELOW + (this.named ? 10 * this.model.letterWidth() * this.letters : 0);
+    this.groups = this.model.namesGroups() && !this.named ? this.placeGroupNames() : [];
+    const longest = () => Math.max(...this.leaves.map(([p]) => textWidth(this.model.shortName(this.model.order[p], this.letters), NAMES)));
+    this.bottom = BELOW + (this.named ? 8 + longest() : this.groups.length ? NAMES + 4 : 0);
   }
 
   /** Return the level of a node, from 0 (leaves) to 1 (root): its height, or the logarithm of the number of clusters. Only leaves
@@ -131,6 +134,7 @@ class Dendrogram {
     }
     ctx.globalAlpha = 1;
     if (this.named) this.drawNames(ctx);
+    this.drawGroupNames(ctx);
     this.note(ctx, [this.wayToCut(), this.rule(), this.wayToNames(), this.more].filter(Boolean).join(" · "));
     this.drawCut(ctx);
     if (selected !== null && selected !== model.root) this.mark(ctx, selected, colours.accent);
@@ -220,6 +224,27 @@ class Dendrogram {
       ctx.fillText(this.model.shortName(this.model.order[p], this.letters), 0, 0);
       ctx.restore();
     }
+  }
+
+  /** Return [name, x] of groups whose names have room side by side below their leaves: clusters of the cut first, then their parts. */
+  placeGroupNames() {
+    const { across, model, scene } = this, placed = [];
+    for (const node of scene.namedGroups((across.right - across.left) / 4)) {
+      const from = this.within(across.from(node)), to = this.within(across.to(node)), x = (from + to) / 2;
+      const name = model.shortGroupName(node, Math.floor((to - from) / (NAMES * model.letterWidth())));
+      const half = textWidth(name, NAMES) / 2 + 3;
+      const clear = placed.every(([, other, reach]) => Math.abs(other - x) >= half + reach);
+      if (name.length > 3 && x - half >= across.left - 8 && x + half <= across.right + 8 && clear) placed.push([name, x, half]);
+    }
+    return placed;
+  }
+
+  drawGroupNames(ctx) {
+    ctx.font = `${NAMES}px ${FONT}`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "alphabetic";
+    ctx.fillStyle = this.colours.ink;
+    for (const [name, x] of this.groups) ctx.fillText(name, x, this.y(0) + NAMES + 2);
   }
 
   /** Draw lines as rectangles on whole pixels, which are much faster to fill than lines are to stroke. */

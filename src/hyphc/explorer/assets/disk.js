@@ -4,7 +4,9 @@ const WIDTHS = [0.7, 1.0, 1.5, 2.2];
 // Leaves this near, by 1 − |z|², are drawn as pictures.
 const PICTURED = 0.1;
 const NAME_SIZE = 11; // pixels
-const NAMED_LEAVES = 50; // above so many, groups have names around the disk and not leaves
+const LONGEST = 40; // letters of a name beside the disk
+const INNER_NAMES = 8; // names of groups within the disk
+const WIDE = Math.PI / 2; // clusters on longer arcs have names of parts beside their own
 
 /** Resize a canvas to its pane, at the resolution of the screen, at most two pixels per CSS pixel; units are CSS pixels. */
 function fit(canvas) {
@@ -13,6 +15,13 @@ function fit(canvas) {
   canvas.width = Math.round(clientWidth * ratio);
   canvas.height = Math.round(clientHeight * ratio);
   canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
+}
+
+/** Return the width of a text in pixels, at a font size in pixels. */
+function textWidth(text, size) {
+  textWidth.ctx ??= document.createElement("canvas").getContext("2d");
+  textWidth.ctx.font = `${size}px ${FONT}`;
+  return textWidth.ctx.measureText(text).width;
 }
 
 class Disk {
@@ -54,7 +63,14 @@ class Disk {
 
   /** Return whether groups have names around the disk: where they have any, and leaves are many and have no pictures. */
   namesGroups() {
-    return Boolean(this.model.nodeNames) && this.model.n > NAMED_LEAVES && !this.thumbs.ready;
+    return this.model.namesGroups() && !this.thumbs.ready;
+  }
+
+  /** Return the letters that have room beside the rim in a direction: names end on an ellipse, which leaves the corners free. */
+  lettersAt(turn) {
+    const end = 1 / Math.hypot(Math.cos(turn) / (this.width / 2 - 8), Math.sin(turn) / (this.height / 2 - 8));
+    const room = Math.floor((end - this.radius - 14) / (NAME_SIZE * this.model.letterWidth()));
+    return Math.max(this.letters, Math.min(LONGEST, room));
   }
 
   /** Return the point of the unit disk under the pointer; beyond the rim the nearest point within. */
@@ -85,6 +101,7 @@ class Disk {
     this.drawEdges(ctx);
     this.drawBands(ctx);
     this.drawNodes(ctx);
+    if (this.namesGroups()) this.drawInnerNames(ctx);
     this.drawCrown(ctx, view, favoured);
   }
 
@@ -243,7 +260,7 @@ class Disk {
     const pictures = this.thumbs.ready;
     if (!pictures && !this.letters) return;
     const grouped = this.namesGroups();
-    const leaves = grouped ? this.namedGroups() : [];
+    const leaves = grouped ? this.scene.namedGroups(WIDE) : [];
     for (let i = 0; !grouped && i < scene.count; i++) if (scene.last[i]) leaves.push(model.standIn[scene.node[i]]);
     if (!grouped) leaves.sort((a, b) => model.rank[b] - model.rank[a] || a - b);
     const radius = this.radius + (pictures ? 14 + this.thumb / 2 : 14);
@@ -260,16 +277,54 @@ class Disk {
       taken[bin] = turn;
       this.crown.push({ leaf, turn, x: this.cx + radius * Math.cos(turn), y: this.cy - radius * Math.sin(turn) });
     }
-    if (grouped && this.crown.length < leaves.length) this.note(ctx, `names of ${number(this.crown.length)} of ${number(leaves.length)} groups`);
+    if (grouped) this.noteGroups(ctx);
     if (!pictures && !grouped && this.crown.length < model.n) this.note(ctx, `${number(this.crown.length)} of ${number(model.n)} names`);
     if (pictures) for (const { leaf, x, y } of this.crown) this.thumbs.draw(ctx, leaf, x, y, this.thumb - 2, this.colours.css(leaf), true);
     else this.drawNames(ctx);
   }
 
-  /** Return the clusters that have a name, the largest first. */
-  namedGroups() {
-    const { model } = this;
-    return model.clusters.filter((node) => model.groupName(node)).sort((a, b) => model.weight[b] - model.weight[a] || a - b);
+  isCluster(node) {
+    return this.model.clusterOf(node) >= 0 && this.model.clusters[this.model.clusterOf(node)] === node;
+  }
+
+  /** Say how many clusters of the cut have a name beside the disk, where not all have. */
+  noteGroups(ctx) {
+    const named = this.crown.filter(({ leaf }) => this.isCluster(leaf)).length, { k } = this.model;
+    if (k > 1 && named < k) this.note(ctx, `names of ${number(named)} of ${number(k)} clusters`);
+  }
+
+  /** Draw names of groups beside their nodes near the centre of the disk, where nothing overlaps. */
+  drawInnerNames(ctx) {
+    const { scene, model, colours } = this;
+    const entries = [], boxes = []; // boxes: x, y, width and height of nodes and names
+    for (let i = 0; i < scene.count; i++) {
+      const near = 1 - scene.x[i] ** 2 - scene.y[i] ** 2;
+      if (near > 0.3) boxes.push([this.screenX(scene.x[i]) - 3, this.screenY(scene.y[i]) - 3, 6, 6]);
+      if (i && near > 0.4 && !scene.last[i] && model.groupName(scene.node[i])) entries.push([near, i]);
+    }
+    ctx.font = `${NAME_SIZE}px ${FONT}`;
+    ctx.textBaseline = "middle";
+    ctx.textAlign = "left";
+    const named = [];
+    for (const [, i] of entries.sort((a, b) => b[0] - a[0])) {
+      const name = model.shortGroupName(scene.node[i], 20), width = textWidth(name, NAME_SIZE);
+      const px = this.screenX(scene.x[i]), y = this.screenY(scene.y[i]);
+      if (named.length >= INNER_NAMES || named.some(([other, nx, ny]) => other === name || Math.hypot(nx - px, ny - y) < 30)) continue;
+      for (const x of px < this.cx ? [px - width - 10, px + 8] : [px + 8, px - width - 10]) {
+        const within = [x, x + width].every((side) => Math.hypot(side - this.cx, y - this.cy) < this.radius - 24);
+        const clear = boxes.every(([bx, by, bw, bh]) => x > bx + bw || x + width < bx || Math.abs(y - by - bh / 2) > 7 + bh / 2);
+        if (!within || !clear) continue;
+        ctx.globalAlpha = 0.8;
+        ctx.fillStyle = colours.disk;
+        ctx.fillRect(x - 2, y - 7, width + 4, 14);
+        ctx.globalAlpha = 1;
+        ctx.fillStyle = colours.ink;
+        ctx.fillText(name, x, y);
+        boxes.push([x, y - 7, width, 14]);
+        named.push([name, px, y]);
+        break;
+      }
+    }
   }
 
   /** Draw a line of small print at the bottom. */
@@ -290,12 +345,17 @@ class Disk {
       ctx.translate(x, y);
       ctx.rotate(left ? Math.PI - turn : -turn);
       ctx.textAlign = left ? "right" : "left";
-      ctx.fillStyle = this.colours.muted;
-      const group = this.model.groupName(leaf);
-      const cut = group.length > this.letters ? group.slice(0, this.letters - 1).trimEnd() + "…" : group;
-      ctx.fillText(leaf < this.model.n ? this.model.shortName(leaf, this.letters) : cut, 0, 0);
+      ctx.fillStyle = leaf >= this.model.n && this.isCluster(leaf) ? this.colours.ink : this.colours.muted;
+      ctx.fillText(this.crownName(leaf, this.lettersAt(turn)), 0, 0);
       ctx.restore();
     }
+  }
+
+  /** Return a name that has at most so many letters: of leaves all or, as elsewhere around the disk, `this.letters` of them. */
+  crownName(node, most) {
+    const { model } = this;
+    if (node >= model.n) return model.shortGroupName(node, most);
+    return model.ownName(node, this.letters).length <= most ? model.ownName(node, this.letters) : model.shortName(node, this.letters);
   }
 
   pictureSize(near) {

@@ -46,7 +46,8 @@ class Explorer {
     const cost = model.cost === null ? "" : ` · Dasgupta cost ${model.cost.toPrecision(6)}`;
     const gaps = model.features ? model.features.reduce((count, value) => count + !Number.isFinite(value), 0) : 0;
     const missing = gaps ? ` · ${number(gaps)} of ${number(model.features.length)} values missing: grey in the heat map` : "";
-    this.byId("facts").textContent = points(model.points) + groups + cost + missing;
+    const prefix = model.prefix() && model.ownName(0, 12) !== model.name(0) ? ` · names without “${model.prefix()}”` : "";
+    this.byId("facts").textContent = points(model.points) + groups + cost + missing + prefix;
     this.byId("support-choice").hidden = !model.support;
     this.listColours();
     this.byId("heat").hidden = !model.features;
@@ -202,7 +203,7 @@ class Explorer {
   select(node, move = false) {
     this.state.selected = node;
     this.panel.showSelection(node);
-    this.byId("said").textContent = `${this.panel.heading(node)}. ${node < this.model.n ? this.model.label(node) : ""}`;
+    this.byId("said").textContent = this.panel.spoken(node);
     if (move) this.flyTo(node, node === this.model.root);
     this.redraw();
   }
@@ -231,7 +232,9 @@ class Explorer {
     this.byId("as-found").setAttribute("aria-pressed", String(k === model.found));
     const joined = model.joined();
     this.byId("outliers").hidden = joined === 0;
-    this.byId("outliers").textContent = `Grey out ${points(joined)} outside the cores`;
+    this.byId("outliers").textContent = `Label ${points(joined)} as outlier${joined === 1 ? "" : "s"}`;
+    this.byId("outliers").setAttribute("aria-checked", String(model.labelsOutliers));
+    this.byId("cut-words").textContent = this.panel.cutWords(this.dendrogram.cutLevel());
     this.byId("clusters").value = k;
     const slider = this.byId("slider");
     const now = Math.round(SLIDER * (model.n > 1 ? Math.log(k) / Math.log(model.n) : 0));
@@ -244,12 +247,10 @@ class Explorer {
     this.redraw();
   }
 
-  /** Draw points that joined a cluster from above its core in grey, or in the colour of the cluster again. */
+  /** Label points that joined a cluster from above its core as outliers, or let them join again. */
   toggleOutliers() {
-    const { model } = this;
-    model.greysOutliers = !model.greysOutliers;
-    this.byId("outliers").setAttribute("aria-pressed", String(model.greysOutliers));
-    this.redraw();
+    this.model.labelsOutliers = !this.model.labelsOutliers;
+    this.setCut(this.model.k);
   }
 
   /** Draw clusters with less support than this faintly. */

@@ -13,6 +13,8 @@ function exact(value) {
   return Number.isNaN(value) ? "" : String(parseFloat(value.toPrecision(7)));
 }
 
+const NAMED_LEAVES = 50; // above so many, groups have names and not leaves
+
 class Model {
   constructor(data) {
     const n = (this.n = data.n);
@@ -32,6 +34,7 @@ class Model {
     this.rows = typed(data.rows, Int32Array);
     this.rowsFrom = data.rowsFrom;
     this.names = data.names;
+    this.texts = data.texts;
     this.nodeNames = data.nodeNames; // of merges, in their order; empty where there is none
     this.labelNames = data.labels ? data.labels.names : null;
     this.labels = data.labels ? typed(data.labels.codes, Int32Array) : null;
@@ -49,7 +52,9 @@ class Model {
     this.splits = data.splits; // so many of the first turns are splits of the condensed tree, the highest first
     this.found = data.found; // number of clusters found by the fit, null if it was given
     if (this.larger) this.firstTurn = this.firstTurns();
-    this.greysOutliers = false; // whether points that joined a cluster from above its core are drawn grey
+    this.why = data.why; // rule that found the number of clusters
+    this.pValues = typed(data.pValues, Float32Array); // of merges, NaN where one is no split
+    this.labelsOutliers = data.labelsOutliers; // whether points that joined a cluster from above its core are outliers instead
     this.aboveCut = new Uint8Array(this.nodes);
     this.above = [];
     this.measure(typed(data.weights, Int32Array));
@@ -60,6 +65,24 @@ class Model {
 
   name(leaf) {
     return this.names ? this.names[leaf] : String(this.row(leaf));
+  }
+
+  /** Return the text of a leaf, or an empty one. */
+  text(leaf) {
+    return this.texts?.[leaf] ?? "";
+  }
+
+  /** Return whether groups have names around the disk and below the dendrogram, and not leaves. */
+  namesGroups() {
+    return Boolean(this.nodeNames) && this.n > NAMED_LEAVES;
+  }
+
+  /** Abbreviate the name of a group: its first words, as many as have room, with an ellipsis at the end. */
+  shortGroupName(node, most) {
+    const name = this.groupName(node);
+    if (name.length <= most) return name;
+    const end = name.lastIndexOf(", ", most - 1);
+    return (end > 0 ? name.slice(0, end) : name.slice(0, most - 1).trimEnd()) + "…";
   }
 
   /** Return the name of a group, or an empty text. */
@@ -219,6 +242,7 @@ class Model {
   /** Compute the points of each cluster, and its label, the rank of its smallest leaf, as in Tree.cut. */
   describeClusters() {
     this.clusterWeight = new Float64Array(this.k);
+    this.coreWeight = this.clusters.map((v) => this.weight[v]);
     const smallest = new Float64Array(this.k).fill(Infinity);
     this.parts.forEach((v, at) => {
       const cluster = this.clusterOfPart[at];
@@ -315,6 +339,16 @@ class Model {
     return this.parts[part] !== this.clusters[this.clusterOfPart[part]];
   }
 
+  /** Return whether a node is shown as outliers. */
+  isOutlier(node) {
+    return this.labelsOutliers && this.hasJoined(node);
+  }
+
+  /** Return how many points a cluster of the cut has, without outliers where these are labelled. */
+  clusterPoints(index) {
+    return this.labelsOutliers ? this.coreWeight[index] : this.clusterWeight[index];
+  }
+
   /** Return how many points fell out above the cores of the clusters that they joined. */
   joined() {
     return this.parts.reduce((sum, v) => sum + (this.hasJoined(v) ? this.weight[v] : 0), 0);
@@ -381,20 +415,36 @@ class Model {
     return featureColumn(this, j).mean(this.first[node], this.first[node] + this.size[node]);
   }
 
-  /** Abbreviate the name of a leaf: the end, the middle or the beginning is left out, whichever keeps most names distinct. */
+  /** Abbreviate the name of a leaf: what all names begin with is left out where one is too long, and then the end, the middle or the
+   * beginning, whichever keeps most names distinct. */
   shortName(leaf, most) {
-    const name = this.name(leaf);
+    const name = this.ownName(leaf, most);
     if (name.length <= most) return name;
     return this.wayToShorten(most)(name);
+  }
+
+  /** Return the name of a leaf without what all names begin with, where a name is longer than `most`. */
+  ownName(leaf, most) {
+    if (!this.names) return this.name(leaf);
+    this.longest ??= this.names.reduce((longest, name) => Math.max(longest, name.length), 0);
+    return this.longest > most ? this.names[leaf].slice(this.prefix().length) : this.names[leaf];
+  }
+
+  /** Return what all names begin with, up to a separator; an empty text where it is shorter than 4 letters. */
+  prefix() {
+    if (this.common !== undefined) return this.common;
+    let [common, ...others] = this.names?.length > 2 ? this.names : [""];
+    for (const name of others) while (!name.startsWith(common)) common = common.slice(0, -1);
+    if (others.some((name) => name === common)) common = common.slice(0, -1); // of no name all is left out
+    common = common.replace(/[^\s_.:/|-]*$/, "");
+    return (this.common = common.length < 4 ? "" : common);
   }
 
   /** Return the width of a letter as a share of the font size: the 95 % quantile over names. */
   letterWidth() {
     if (this.letterShare) return this.letterShare;
-    const ctx = document.createElement("canvas").getContext("2d");
-    ctx.font = `100px ${FONT}`;
     const some = (this.names ?? this.nodeNames).filter((name, i) => name && i % Math.ceil(this.n / 500) === 0);
-    const shares = some.map((name) => ctx.measureText(name).width / (100 * name.length)).sort((a, b) => a - b);
+    const shares = some.map((name) => textWidth(name, 100) / (100 * name.length)).sort((a, b) => a - b);
     return (this.letterShare = shares[Math.floor(0.95 * (shares.length - 1))] ?? 0.6);
   }
 
@@ -408,7 +458,7 @@ class Model {
       (name) => "…" + name.slice(1 - most),
     ];
     const long = [];
-    for (let i = 0; i < this.n && long.length < 5000; i++) if (this.name(i).length > most) long.push(this.name(i));
+    for (let i = 0; i < this.n && long.length < 5000; i++) if (this.ownName(i, most).length > most) long.push(this.ownName(i, most));
     const told = ways.map((way) => new Set(long.map(way)).size);
     const best = ways[told.indexOf(Math.max(...told))];
     this.ways.set(most, best);
@@ -428,7 +478,7 @@ class Model {
     for (const leaf of this.leaves(node)) {
       const cells = [String(this.row(leaf)), inert(this.name(leaf))];
       if (this.labels) cells.push(inert(this.label(leaf)));
-      cells.push(String(this.numbers[this.clusterOf(leaf)]));
+      cells.push(String(this.isOutlier(leaf) ? -1 : this.numbers[this.clusterOf(leaf)]));
       if (grouped) cells.push(String(this.weight[leaf]));
       for (const column of others) cells.push(column.values ? exact(column.values[leaf]) : column.classes[column.codes[leaf]] ?? "");
       for (let j = 0; j < d; j++) {

@@ -43,6 +43,7 @@ class Panel {
     Object.assign(this, { model, colours, thumbs, act });
     this.list = document.getElementById("members");
     this.list.addEventListener("scroll", () => this.fillMembers());
+    this.list.addEventListener("keydown", (event) => this.walkMembers(event));
   }
 
   /** Return "Cluster of 182 points", or a leaf's name. */
@@ -52,6 +53,44 @@ class Panel {
     if (node === model.root) return `All ${points(model.weight[node])}`;
     const name = model.groupName(node);
     return name ? `${name} · ${points(model.weight[node])}` : `Cluster of ${points(model.weight[node])}`;
+  }
+
+  /** Describe a node for a screen reader: its name or size, labels, cluster and position in the tree. */
+  spoken(node) {
+    const { model } = this, said = [this.heading(node)];
+    if (node < model.n) said.push(model.text(node), model.label(node));
+    const index = model.clusterOf(node), parent = model.parent[node];
+    if (index >= 0) said.push(model.isOutlier(node) ? "outlier" : `cluster ${model.numbers[index]}`);
+    let depth = 0;
+    for (let v = node; v !== model.root; v = model.parent[v]) depth++;
+    if (parent >= 0) said.push(`${model.left(parent) === node ? "left" : "right"} part, ${depth} below the root`);
+    return said.filter(Boolean).join(". ") + ".";
+  }
+
+  /** Explain the cut and the dashed line of the dendrogram in words; `level` is that of the line, null where it is not straight. */
+  cutWords(level) {
+    const { model } = this, { k, splits, turns, found } = model;
+    const known = model.why ? `: ${model.why}` : "";
+    const byFit = found === null ? "" : k === found ? ` As the fit found${known}.` : ` The fit found ${number(found)}${known}.`;
+    if (k === 1) return `One cluster: nothing is cut.${byFit}`;
+    const highest = k === 2 ? `the highest of ${number(splits)} splits is` : `the highest ${number(k - 1)} of ${number(splits)} splits are`;
+    const how = k in model.cuts ? "those with the best score" : splits === 0 ? `${k === 2 ? "the last merge is" : `the last ${number(k - 1)} merges are`} undone`
+      : k - 1 > splits ? `${splits === 1 ? "the only split" : `all ${number(splits)} splits`} and further merges are undone` : splits === 1 ? "the only split is undone" : `${highest} undone`;
+    const line = level !== null ? "the dashed line" : model.parts.length > k ? "no line, since points from above it join clusters" : "a step of the dashed line for each";
+    return `${number(k)} clusters: ${how} (${line}).${this.pWords(turns)}${byFit}`;
+  }
+
+  /** Return the largest p-value of the splits that the cut undoes, and that of the next one; an empty text if unknown. */
+  pWords(turns) {
+    const { model } = this, { k, pValues } = model;
+    if (!pValues || !turns || k - 1 > model.splits) return "";
+    const undone = [], next = [];
+    turns.forEach((turn, t) => {
+      if (turn < k) (turn < k - 1 ? undone : next).push(pValues[t]);
+    });
+    const told = (values) => values.filter((p) => !Number.isNaN(p)).map((p) => (p < 0.001 ? "< 0.001" : `= ${short(p)}`));
+    const largest = told([undone.reduce((a, b) => (b > a || Number.isNaN(a) ? b : a), NaN)]), after = told(next);
+    return largest.length ? ` Their largest p ${largest[0]}${after.length ? `; next split: p ${after[0]}` : ""}.` : "";
   }
 
   showLegend() {
@@ -71,9 +110,10 @@ class Panel {
     const rows = largest.slice(0, LISTED).map(([root, index]) => {
       const [leader] = model.labelCounts(root);
       const note = leader ? `${model.labelName(leader[0])} ${Math.round((100 * leader[1]) / model.weight[root])}%` : "";
-      return this.legendRow(colours.table[colours.cluster(index)], root < model.n ? model.name(root) : model.groupName(root) || `Cluster ${model.numbers[index]}`, note, model.clusterWeight[index], () => this.act.go(root), root);
+      return this.legendRow(colours.table[colours.cluster(index)], root < model.n ? model.name(root) : model.groupName(root) || `Cluster ${model.numbers[index]}`, note, model.clusterPoints(index), () => this.act.go(root), root);
     });
-    return [rows, largest.length];
+    if (model.labelsOutliers && model.joined() > 0) rows.push(this.legendRow(colours.muted, "outliers", "", model.joined(), () => {}, null));
+    return [rows, largest.length + (rows.length > Math.min(LISTED, largest.length) ? 1 : 0)];
   }
 
   classRows(column) {
@@ -120,6 +160,9 @@ class Panel {
     const { model } = this;
     this.selected = node;
     document.getElementById("selected-name").textContent = this.heading(node);
+    const text = document.getElementById("selected-text");
+    text.textContent = node < model.n ? model.text(node) : "";
+    text.hidden = !text.textContent;
     document.getElementById("selected-facts").replaceChildren(...this.facts(node));
     document.getElementById("selected-mix").replaceChildren(...this.mix(node));
     document.getElementById("selected-features").replaceChildren(...this.distinctions(node));
@@ -132,7 +175,7 @@ class Panel {
     const { model, colours } = this;
     const facts = [];
     const index = model.clusterOf(node);
-    if (index >= 0) facts.push(element("span", {}, swatch(colours.table[colours.cluster(index)]), `cluster ${model.numbers[index]}`));
+    if (index >= 0) facts.push(element("span", {}, swatch(model.isOutlier(node) ? colours.muted : colours.table[colours.cluster(index)]), this.clusterWords(node, index)));
     if (node < model.n) {
       if (model.labels) facts.push(element("span", {}, swatch(colours.table[colours.label(model.labels[node])]), model.labelName(model.labels[node]) || "(empty)"));
       for (const column of model.columns.slice(model.labels ? 1 : 0)) facts.push(`${column.name}: ${column.told(model.first[node], model.first[node] + 1)}`);
@@ -144,6 +187,13 @@ class Panel {
       if (model.across) facts.push(`mean ${model.edgesAlone ? "edge weight" : "similarity"} across the split ${short(model.across[node - model.n])}`);
     }
     return facts.map((fact) => element("li", {}, fact));
+  }
+
+  /** Return "cluster 3", "cluster 3, outside its core" or "outlier". */
+  clusterWords(node, index) {
+    const { model } = this;
+    if (!model.hasJoined(node)) return `cluster ${model.numbers[index]}`;
+    return model.labelsOutliers ? "outlier" : `cluster ${model.numbers[index]}, outside its core`;
   }
 
   /** Show the labels of a cluster as a stacked bar, and as text. */
@@ -190,8 +240,8 @@ class Panel {
     const from = Math.max(0, Math.floor(list.scrollTop / ROW) - 4);
     const to = Math.min(leaves.length, from + Math.ceil((list.clientHeight || 300) / ROW) + 8);
     const focused = list.contains(document.activeElement) ? document.activeElement.dataset.leaf : null;
-    const rows = [];
-    for (let k = from; k < to; k++) rows.push(this.memberRow(leaves[k], k, leaves.length));
+    const rows = [], visible = Math.min(leaves.length - 1, Math.ceil(list.scrollTop / ROW));
+    for (let k = from; k < to; k++) rows.push(this.memberRow(leaves[k], k, leaves.length, focused === null ? k === visible : String(leaves[k]) === focused));
     const before = element("li", { "aria-hidden": "true" }), after = element("li", { "aria-hidden": "true" });
     before.style.height = from * ROW + "px";
     after.style.height = (leaves.length - to) * ROW + "px";
@@ -199,11 +249,26 @@ class Panel {
     if (focused) list.querySelector(`[data-leaf="${focused}"]`)?.focus({ preventScroll: true });
   }
 
-  memberRow(leaf, k, total) {
+  /** Move the focus along the list with the arrow keys; Tab leaves it. */
+  walkMembers(event) {
+    const { model, list } = this, row = event.target.closest("[data-leaf]");
+    const leaves = model.leaves(this.selected), last = leaves.length - 1;
+    const at = row ? model.first[row.dataset.leaf] - model.first[this.selected] : 0;
+    const to = { ArrowDown: Math.min(last, at + 1), ArrowUp: Math.max(0, at - 1), Home: 0, End: last }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    list.scrollTop = Math.max((to + 1) * ROW - list.clientHeight, Math.min(to * ROW, list.scrollTop));
+    this.fillMembers();
+    list.querySelector(`[data-leaf="${leaves[to]}"]`).focus({ preventScroll: true });
+  }
+
+  memberRow(leaf, k, total, inOrder) {
     const { model, colours } = this;
-    const button = element("button", { type: "button", class: "row", "data-leaf": leaf, onclick: () => this.act.go(leaf) },
+    const text = model.text(leaf);
+    const button = element("button", { type: "button", class: "row", "data-leaf": leaf, tabindex: inOrder ? 0 : -1, title: [model.name(leaf), text].filter(Boolean).join("\n"), onclick: () => this.act.go(leaf) },
       this.thumbs.ready ? this.thumbs.element(leaf, 22, colours.css(leaf)) : swatch(colours.css(leaf)),
-      element("span", { class: "grow clip", title: model.name(leaf) }, model.shortName(leaf, 34)),
+      element("span", { class: text ? "clip" : "grow clip" }, model.shortName(leaf, 34)),
+      text ? element("span", { class: "grow clip count" }, text) : null,
       element("span", { class: "note clip" }, model.label(leaf)),
       model.weight[leaf] > 1 ? element("span", { class: "count" }, number(model.weight[leaf])) : null);
     button.addEventListener("pointerenter", () => this.act.hover(leaf));
@@ -215,6 +280,7 @@ class Panel {
   tooltip(node) {
     const { model, colours } = this;
     const content = [element("strong", { class: "whole" }, this.heading(node))];
+    if (node < model.n && model.text(node)) content.push(element("p", { class: "whole" }, model.text(node)));
     if (this.thumbs.ready) content.push(this.pictures(node));
     const facts = this.facts(node);
     if (node < model.n) content.push(element("ul", { class: "facts" }, ...facts));

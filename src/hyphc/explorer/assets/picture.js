@@ -66,7 +66,7 @@ class Picture {
     if (column?.values) return this.scale(ctx, column, x, y + 16);
     const entries = column
       ? column.classes.map((name, code) => [name || "(empty)", colours.table[colours.of(column, code)]])
-      : model.clusters.map((root, index) => [`${model.numbers[index]} (${number(model.clusterWeight[index])})`, colours.table[colours.cluster(index)], model.numbers[index]]).sort((a, b) => a[2] - b[2]);
+      : model.clusters.map((root, index) => [`${model.numbers[index]} (${number(model.clusterPoints(index))})`, colours.table[colours.cluster(index)], model.numbers[index]]).sort((a, b) => a[2] - b[2]);
     if (column?.missing()) entries.push(["missing", colours.table[colours.missing]]);
     const room = Math.floor((this.height - y) / 18) - 2;
     entries.slice(0, room).forEach(([name, colour], k) => {

@@ -55,6 +55,20 @@ class Walk {
     }
   }
 
+  /** Return the named clusters of the cut that are in sight, the largest first, then the named parts of wide clusters that are narrower
+   * than `most`, in the units of start(v), and not much narrower. */
+  namedGroups(most) {
+    const { model, node, above, from, to, cluster } = this;
+    const clusters = [], parts = [];
+    for (let i = 1; i < this.count; i++) {
+      if (cluster[i] < 0 || !model.groupName(node[i])) continue;
+      if (node[i] === model.clusters[cluster[i]]) clusters.push(node[i]);
+      else if (to[i] - from[i] < most && to[i] - from[i] > most / 8 && to[above[i]] - from[above[i]] >= most && !model.hasJoined(node[i])) parts.push(node[i]);
+    }
+    const largest = (a, b) => model.weight[b] - model.weight[a] || a - b;
+    return [...clusters.sort(largest), ...parts.sort(largest)];
+  }
+
   inSight() {
     return true;
   }
