@@ -52,7 +52,9 @@ def test_the_neighbours_of_whole_numbers_are_the_same_whatever_instructions_the_
     found = set()
     for kind in ("Prescott", "Nehalem", ""):
         environment = {**os.environ, "OPENBLAS_CORETYPE": kind, "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run([sys.executable, "-c", EDGES], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", EDGES], env=environment, capture_output=True, text=True, check=True
+        )
         found.add(done.stdout)
     assert len(found) == 1
 

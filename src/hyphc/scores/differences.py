@@ -13,7 +13,7 @@ from .._kernels.scores import moments as kernels
 from .._runtime.arrays import Floats, Ints, Records
 from .._runtime.lazy_import import require_package
 from .._runtime.table_columns import TableColumn, parse_columns
-from ..similarity.inputs.foreign_inputs import convert_input, is_annotated
+from ..similarity.inputs.foreign_inputs import annotated_rows, is_annotated
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.validation import check_node
 
@@ -115,7 +115,7 @@ def differences(
     ----------
     tree : Tree or linkage matrix, n leaves
         Leaves that stand for several points count as so many.
-    X : frame, table of names and columns, array or sparse matrix (n, d), or AnnData
+    X : frame, table of names and columns, array or sparse matrix (n, d), or AnnData, of which X is taken
         Missing values (NaN, None) are left out column by column. Text and booleans become one column of 0 and 1 for each class.
     compare : {"parts", "rest"}
         "parts": the first child of a merge and the second. "rest": the leaves below a merge and all others; nothing for the root.
@@ -146,7 +146,7 @@ def differences(
         raise ValueError(f"top={top} keeps no column; choose top >= 1.")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha} is no level of a test; choose one between 0 and 1, such as 0.05.")
-    X = convert_input(X, "auto") if is_annotated(X) else X
+    X = annotated_rows(X, None) if is_annotated(X) else X
     columns = parse_columns(X, shown.n_leaves, "X", classes=False)
     read = [numbers for column in columns for numbers in _as_numbers(column)]
     if not read:
