@@ -323,7 +323,7 @@ def test_a_tree_too_large_shows_its_top_and_says_how_many_points_a_leaf_stands_f
     data = written(tmp_path, tree, labels=labels, features=values, images=images, embedding=encode(tree)).data
     cut = tree.cut(8, criterion="height")
     assert (data["n"], data["points"]) == (8, 30)
-    assert array(data["weights"], "<i4").tolist() == np.bincount(cut).tolist()
+    assert array(data["weights"], "<f8").tolist() == np.bincount(cut).tolist()
     means = array(data["features"]["values"], "<f4").reshape(8, 2)
     codes = array(data["labels"]["codes"], "<i4")
     for i in range(8):
@@ -397,7 +397,7 @@ def test_a_million_leaves_make_a_page_of_groups(tmp_path):
     chain = np.column_stack([np.r_[0, np.arange(n, 2 * n - 2)], np.arange(1, n)])
     data = written(tmp_path, Tree(chain, heights)).data
     assert data["n"] == page.MAX_LEAVES
-    assert array(data["weights"], "<i4").sum() == data["points"] == n
+    assert array(data["weights"], "<f8").sum() == data["points"] == n
 
 
 def hexes(colors) -> list[str]:

@@ -229,7 +229,7 @@ CRITERION: Options = {
     "--min-size M": "minimum cluster size",
 }
 SEED: Options = {"--seed SEED": "seed of all random choices (default: %(default)s)"}
-TREE: Options = {"tree TREE": "NPZ, Newick, JSON or linkage NPY"}
+TREE: Options = {"tree TREE": "NPZ, Newick, JSON or linkage NPY, or the folder of hyphc fit"}
 
 
 def add_options(parser: argparse._ActionsContainer, options: Options) -> None:

@@ -19,6 +19,7 @@ from ..hyperbolic import geometry
 from ..hyperbolic.decode import circle_order
 from ..hyperbolic.encode import encode_by_height
 from ..scores.describe import Descriptions
+from ..scores.differences import LeafMeans
 from ..scores.heights import with_split_weights
 from ..similarity.build import check_similarity
 from ..tree import Tree, TreeLike, as_tree
@@ -77,9 +78,10 @@ def explore(
     Parameters
     ----------
     tree : Tree or SciPy linkage matrix
-        n leaves, one or more. Where it carries support (``Tree.with_support``), sure branches are drawn wider, and a slider
-        fades those with less than asked for. Above `MAX_LEAVES` (200 000) the lowest merges are closed: a leaf of the page then
-        stands for a group of points, says of how many, and has their most frequent label and their mean features.
+        n leaves, one or more; those that stand for several points (``leaf_sizes``) count as so many. Where it carries support
+        (``Tree.with_support``), sure branches are drawn wider, and a slider fades those with less than asked for. Above
+        `MAX_LEAVES` (200 000) the lowest merges are closed: a leaf of the page then stands for a group of points, says of how
+        many, and has their most frequent label and their mean features.
     path : path, optional
         The HTML file; one that exists is replaced in one step. Without it the page is returned, for a notebook to show.
     labels : array (n,), optional
@@ -139,15 +141,16 @@ def explore(
     called = tree.names if names is None or isinstance(names, Descriptions) else check_names(names, n)
     groups = collapse(tree, MAX_LEAVES)
     shown, is_whole = groups.tree, groups.is_whole
-    heading = title if title is not None else f"Tree of {n:,} point{'s' * (n > 1)}".replace(",", "\u202f")
+    points = round(float(tree._points[-1]))
+    heading = title if title is not None else f"Tree of {points:,} point{'s' * (points > 1)}".replace(",", "\u202f")
     data: Fields = {
         "title": heading,
         "n": shown.n_leaves,
-        "points": n,
+        "points": points,
         "children": encode_array(shown.children, "<i4"),
         "heights": encode_array(shown.heights, "<f8"),
         "support": None if tree.support is None else encode_array(tree.support[n - shown.n_leaves :], "<f4"),
-        "weights": None if is_whole else encode_array(groups.sizes, "<i4"),
+        "weights": None if is_whole and tree.leaf_sizes is None else encode_array(_points_of(tree, groups), "<f8"),
         "rows": None if is_whole else encode_array(groups.first, "<i4"),
         "rowsFrom": rows_from,
         "names": groups.names(called, rows_from),
@@ -196,12 +199,18 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+def _points_of(tree: Tree, groups: PageTree) -> npt.NDArray[np.float64]:
+    """Return how many points each leaf of the page stands for."""
+    sizes = np.ones(tree.n_leaves) if tree.leaf_sizes is None else tree.leaf_sizes
+    return np.bincount(groups.of, sizes, len(groups.sizes)).astype(np.float64, copy=False)
+
+
 def _table_fields(tree: Tree, features: Any, groups: PageTree) -> Fields:
     """Return the features, and those that distinguish clusters."""
     if features is None:
         return {"features": None, "differences": None}
     names, values = feature_values(features, tree.n_leaves)
-    distinctive = difference_fields(tree, values, groups.tree.n_leaves)
+    distinctive = difference_fields(tree, features if isinstance(features, LeafMeans) else values, groups.tree.n_leaves)
     return {"features": feature_fields(names, values, groups), "differences": distinctive}
 
 

@@ -29,13 +29,9 @@ class GroupMoments:
     @classmethod
     def of_rows(cls, rows: Any, groups: Ints, k: int) -> GroupMoments:
         """Return the moments of groups 0 … k − 1 in rows (n, d), dense or sparse; NaN is missing, and so is group −1. O(n d)."""
-        moments = cls(*(np.zeros((k, rows.shape[1])) for _ in range(3)))
+        kept = np.flatnonzero(groups >= 0)
         compute = _sparse_moments if sp.issparse(rows) else _dense_moments
-        for group in np.unique(groups[groups >= 0]).tolist():
-            values = compute(rows[np.flatnonzero(groups == group)])
-            for kept, value in zip((moments.weight, moments.centre, moments.scatter), values, strict=True):
-                kept[group] = value
-        return moments
+        return cls(*compute(rows[kept], groups[kept], k))
 
     def __getitem__(self, groups: Any) -> GroupMoments:
         return GroupMoments(self.weight[groups], self.centre[groups], self.scatter[groups])
@@ -70,24 +66,37 @@ class GroupMoments:
         return cls(*map(np.concatenate, fields))
 
 
-def _dense_moments(rows: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats]:
-    present = np.isfinite(rows)
-    values = np.where(present, rows, 0.0).astype(np.float64, copy=False)
-    weight = present.sum(axis=0).astype(np.float64)
-    centre = values.sum(axis=0) / np.maximum(weight, 1.0)
-    return weight, centre, np.where(present, (values - centre) ** 2, 0.0).sum(axis=0)
+def _dense_moments(rows: npt.NDArray[Any], groups: Ints, k: int) -> tuple[Floats, Floats, Floats]:
+    order = np.argsort(groups, kind="stable")
+    values, found = rows[order].astype(np.float64), groups[order]
+    present = np.isfinite(values)
+    values[~present] = 0.0
+    weight, centre, scatter = (np.zeros((k, rows.shape[1])) for _ in range(3))
+    if len(found):
+        starts = np.flatnonzero(np.diff(found, prepend=-1))
+        own = found[starts]
+        weight[own] = np.add.reduceat(present, starts, axis=0, dtype=np.float64)
+        centre[own] = np.add.reduceat(values, starts, axis=0) / np.maximum(weight[own], 1.0)
+        values -= centre[found]
+        values[~present] = 0.0
+        scatter[own] = np.add.reduceat(np.square(values, out=values), starts, axis=0)
+    return weight, centre, scatter
 
 
-def _sparse_moments(rows: Any) -> tuple[Floats, Floats, Floats]:
-    rows = sp.csc_array(rows, dtype=np.float64)
-    n, d = rows.shape
-    columns = np.repeat(np.arange(d), np.diff(rows.indptr))
-    present = np.isfinite(rows.data)
-    weight = n - np.bincount(columns[~present], minlength=d).astype(np.float64)
-    columns, values = columns[present], rows.data[present]
-    centre = np.bincount(columns, values, d) / np.maximum(weight, 1.0)
-    zeros = weight - np.bincount(columns, minlength=d)
-    return weight, centre, np.bincount(columns, (values - centre[columns]) ** 2, d) + zeros * centre**2
+def _sparse_moments(rows: Any, groups: Ints, k: int) -> tuple[Floats, Floats, Floats]:
+    entries, d = sp.coo_array(rows), rows.shape[1]
+    cell = groups[entries.coords[0]] * d + entries.coords[1]
+    values = np.asarray(entries.data, dtype=np.float64)
+    present = np.isfinite(values)
+
+    def sums(cells: Ints, weights: Floats | None = None) -> Floats:
+        return np.bincount(cells, weights, k * d).reshape(k, d).astype(np.float64)
+
+    weight = np.bincount(groups, minlength=k)[:, None] - sums(cell[~present])
+    cell, values = cell[present], values[present]
+    centre = sums(cell, values) / np.maximum(weight, 1.0)
+    scatter = sums(cell, np.square(values - centre.ravel()[cell])) + (weight - sums(cell)) * centre**2
+    return weight, centre, scatter
 
 
 @dataclass(frozen=True, eq=False)
