@@ -315,6 +315,17 @@ def test_groups_are_the_clusters_of_a_cut_joined_as_the_tree_joins_them(tree, da
         np.testing.assert_array_equal(coarser[groups.of], tree.cut(finer, criterion="height"))
 
 
+def test_leaves_that_stand_for_points_are_counted_as_so_many(tmp_path, monkeypatch):
+    tree = Tree([[0, 1], [2, 3], [4, 5]], leaf_sizes=[5.0, 2.0, 1.0, 4.0])
+    data = written(tmp_path, tree).data
+    assert (data["n"], data["points"], data["title"]) == (4, 12, "Tree of 12 points")
+    assert array(data["weights"], "<f8").tolist() == [5.0, 2.0, 1.0, 4.0]
+    monkeypatch.setattr(page, "MAX_LEAVES", 3)
+    data = written(tmp_path, tree).data
+    assert (data["n"], data["points"]) == (3, 12)
+    assert array(data["weights"], "<f8").tolist() == [7.0, 1.0, 4.0]
+
+
 def test_a_tree_too_large_shows_its_top_and_says_how_many_points_a_leaf_stands_for(tree, tmp_path, monkeypatch):
     monkeypatch.setattr(page, "MAX_LEAVES", 8)
     labels = np.random.default_rng(0).integers(0, 3, 30)

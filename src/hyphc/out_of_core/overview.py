@@ -58,7 +58,8 @@ def make_overview(job: Job, cut: FlatCut, n_groups: int | None = None) -> Overvi
     labels = load_labels(job, cut)
     tree = load_tree(job).with_n_clusters(int(labels.n_clusters))
     most = max(2, min(GROUPS, MEANS // job.source.shape[1])) if n_groups is None else n_groups
-    nodes = top_nodes(tree, most, cut.find_clusters(tree, int(labels.n_clusters)).nodes)
+    clusters = cut.find_clusters(tree, int(labels.n_clusters)).nodes
+    nodes = top_nodes(tree, most, clusters)
     of = labels_of(tree, nodes)
     first = np.full(len(nodes), job.n)
     np.minimum.at(first, of, np.arange(job.n))
@@ -67,9 +68,15 @@ def make_overview(job: Job, cut: FlatCut, n_groups: int | None = None) -> Overvi
         f"row {row + 1}" if size == 1 else f"row {row + 1} and {size - 1} more"
         for row, size in zip(first.tolist(), sizes.tolist(), strict=True)
     ]
-    top = top_of(tree, nodes).with_names(names)
-    clusters = cut.find_clusters(top, int(labels.n_clusters)).nodes
-    return Overview(top, np.array(labels.labels)[first], clusters, _moments(job, of, len(nodes)))
+    top, merges = top_of(tree, nodes)
+    number = {node: leaf for leaf, node in enumerate(nodes.tolist())}
+    number |= {tree.n_leaves + merge: len(nodes) + t for t, merge in enumerate(merges.tolist())}
+    return Overview(
+        top.with_names(names),
+        np.array(labels.labels)[first],
+        np.array([number[node] for node in clusters.tolist()]),
+        _moments(job, of, len(nodes)),
+    )
 
 
 def _moments(job: Job, of: Ints, k: int) -> GroupMoments:

@@ -60,10 +60,11 @@ def _above(tree: Tree, nodes: Ints) -> npt.NDArray[np.bool_]:
     return above
 
 
-def top_of(tree: Tree, nodes: Ints) -> Tree:
-    """Return the tree above disjoint subtrees that hold all leaves, with weights, degrees, cost and number of clusters.
+def top_of(tree: Tree, nodes: Ints) -> tuple[Tree, Ints]:
+    """Return the tree above disjoint subtrees that hold all leaves, and which merge of the whole each of its merges is.
 
-    It is cut as the whole is, as long as clusters consist of whole subtrees.
+    With weights, degrees, cost and number of clusters: it is cut as the whole is, but for ties, as long as clusters consist of
+    whole subtrees.
     """
     top, merges = tree_above(tree, nodes)
     carried: dict[str, Floats] = {}
@@ -74,4 +75,5 @@ def top_of(tree: Tree, nodes: Ints) -> Tree:
             degrees = subtree_sums(tree._children, tree._degrees)[nodes]
             carried["degrees"] = np.maximum(degrees - 2 * inside, 0.0)  # similarity to points of other subtrees
     n_clusters = None if tree._n_clusters is None or tree._n_clusters > len(nodes) else tree._n_clusters
-    return Tree(top.children, top.heights, leaf_sizes=top.leaf_sizes, n_clusters=n_clusters, cost=tree.cost, **carried)
+    sizes, cost = top.leaf_sizes, tree.cost
+    return Tree(top.children, top.heights, leaf_sizes=sizes, n_clusters=n_clusters, cost=cost, **carried), merges
