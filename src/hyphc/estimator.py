@@ -51,7 +51,7 @@ from .scores.outliers import outlier_scores
 from .search import insert
 from .similarity import Similarity
 from .similarity.build import MetricLike, metric_named, require_no_metric
-from .similarity.inputs.foreign_inputs import convert_input
+from .similarity.inputs.foreign_inputs import convert_input, describe_input
 from .similarity.metric_base import Metric, Seed
 from .similarity.metrics import get_metric
 from .similarity.neighbor_metrics import Auto
@@ -254,7 +254,8 @@ class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         Parameters
         ----------
         X : array, frame, sparse matrix, Similarity or path
-            Also AnnData, and a graph of networkx. The index of a pandas frame, unless it only counts, names the leaves of
+            Also AnnData, whose ``obsm["X_pca"]`` is taken if it is there, else its ``X`` (``plan_`` says which), and a graph of
+            networkx. The index of a pandas frame, unless it only counts, names the leaves of
             ``tree_``, as names of cells and nodes do.
             With the default metric NaN is missing, and columns of a frame may hold text or categories: docs/files.md.
             A path leads to rows in NPY, Parquet or Zarr. Rows there, or of a memory-mapped array, that need more than
@@ -276,7 +277,7 @@ class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
                     return self._fit_out_of_core(source, sample_weight)
                 X = source.read(0, source.shape[0])
             clock = Clock(self.time_budget, self.callback, self.verbose)
-            names = row_names(X)
+            names, taken = row_names(X), describe_input(X)
             X = self._validate_rows(X, reset=True)
             self._make_cut().check(X.shape[0])
             constraints = resolve_constraints(self.constraints, X.shape[0], self.init, self._make_cut().n_clusters)
@@ -286,7 +287,8 @@ class HypHC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
                 with clock:
                     plan, result = solve(self._make_settings(), similarity, clock, seed, constraints)
             scaling = "" if similarity.metric is None else similarity.metric.describe(similarity)
-            self.plan_, self.interrupted_, self._signal_ = replace(plan, rows=scaling), clock.interrupted, clock.signal
+            self.plan_ = replace(plan, rows="; ".join(filter(None, [taken, scaling])))
+            self.interrupted_, self._signal_ = clock.interrupted, clock.signal
             self.loss_curve_, self.n_iter_ = result.loss_curve, len(result.loss_curve) or clock.steps
             self._set_fitted_attributes(result.tree.with_names(names), similarity, result.embedding, constraints)
             return self

@@ -56,6 +56,17 @@ def test_damaged_graphs_are_refused(suffix, folder):
         read_points(f"g{suffix}")
 
 
+def test_nodes_without_edges_are_nodes_and_no_loops(folder, capsys):
+    graph = networkx.Graph([("x", "y")])
+    graph.add_node("z")
+    networkx.write_gexf(graph, "g.gexf")
+    assert main(["fit", "g.gexf", "--output", "out"]) == 0
+    told = capsys.readouterr().out
+    assert "3 nodes and 1 edge\n" in told
+    assert "to itself" not in told
+    assert len(networkx.read_gexf("out/graph.gexf")) == 3
+
+
 def test_a_fit_writes_communities_that_networkx_reads_back():
     networkx.write_gexf(GRAPH, "g.gexf")
     assert main(["fit", "g.gexf", "--labels", "cave", "--annotate", "age", "--n-clusters", "4", "--output", "out"]) == 0

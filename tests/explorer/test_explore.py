@@ -315,6 +315,17 @@ def test_groups_are_the_clusters_of_a_cut_joined_as_the_tree_joins_them(tree, da
         np.testing.assert_array_equal(coarser[groups.of], tree.cut(finer, criterion="height"))
 
 
+def test_leaves_that_stand_for_points_are_counted_as_so_many(tmp_path, monkeypatch):
+    tree = Tree([[0, 1], [2, 3], [4, 5]], leaf_sizes=[5.0, 2.0, 1.0, 4.0])
+    data = written(tmp_path, tree).data
+    assert (data["n"], data["points"], data["title"]) == (4, 12, "Tree of 12 points")
+    assert array(data["weights"], "<f8").tolist() == [5.0, 2.0, 1.0, 4.0]
+    monkeypatch.setattr(page, "MAX_LEAVES", 3)
+    data = written(tmp_path, tree).data
+    assert (data["n"], data["points"]) == (3, 12)
+    assert array(data["weights"], "<f8").tolist() == [7.0, 1.0, 4.0]
+
+
 def test_a_tree_too_large_shows_its_top_and_says_how_many_points_a_leaf_stands_for(tree, tmp_path, monkeypatch):
     monkeypatch.setattr(page, "MAX_LEAVES", 8)
     labels = np.random.default_rng(0).integers(0, 3, 30)
@@ -323,7 +334,7 @@ def test_a_tree_too_large_shows_its_top_and_says_how_many_points_a_leaf_stands_f
     data = written(tmp_path, tree, labels=labels, features=values, images=images, embedding=encode(tree)).data
     cut = tree.cut(8, criterion="height")
     assert (data["n"], data["points"]) == (8, 30)
-    assert array(data["weights"], "<i4").tolist() == np.bincount(cut).tolist()
+    assert array(data["weights"], "<f8").tolist() == np.bincount(cut).tolist()
     means = array(data["features"]["values"], "<f4").reshape(8, 2)
     codes = array(data["labels"]["codes"], "<i4")
     for i in range(8):
@@ -397,7 +408,7 @@ def test_a_million_leaves_make_a_page_of_groups(tmp_path):
     chain = np.column_stack([np.r_[0, np.arange(n, 2 * n - 2)], np.arange(1, n)])
     data = written(tmp_path, Tree(chain, heights)).data
     assert data["n"] == page.MAX_LEAVES
-    assert array(data["weights"], "<i4").sum() == data["points"] == n
+    assert array(data["weights"], "<f8").sum() == data["points"] == n
 
 
 def hexes(colors) -> list[str]:

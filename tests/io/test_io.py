@@ -185,8 +185,8 @@ def test_loops_are_left_out_and_repeated_edges_added_up(write):
     points = read_points(write("g.edges", "0 0\n0 1 2\n0 1 3\n1 2\n"))
     assert points.data[0, 1] == points.data[1, 0] == 5
     assert points.data[0, 0] == 0
-    assert any("1 edges from a node to itself" in note for note in points.notes)
-    assert any("1 edges that are listed again" in note for note in points.notes)
+    assert any("1 edge from a node to itself" in note for note in points.notes)
+    assert any("1 edge listed again" in note for note in points.notes)
 
 
 def test_a_sparse_table_that_is_not_square_is_features(tmp_path):

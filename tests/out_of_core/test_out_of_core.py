@@ -232,15 +232,18 @@ def test_a_damaged_piece_is_made_again(rows, tmp_path):
 
 
 def test_reports_say_which_stage_of_how_many_is_under_way(tmp_path):
-    seen: list[str] = []
+    seen: list[tuple[str, float]] = []
     X = np.random.default_rng(0).normal(size=(300, 3))
     job = make_job(X, tmp_path / "store")
-    report = lambda stage, done, count: seen.append(stage)  # noqa: E731
+    report = lambda stage, done, count, share: seen.append((stage, share))  # noqa: E731
     run_stages(job, make_thread_executor(1, report), labels_stage(FlatCut(2)))
-    titles = list(dict.fromkeys(seen))
-    assert [title.partition(":")[0] for title in titles] == [f"stage {k} of 28" for k in range(1, 29)]
-    assert titles[6] == "stage 7 of 28: nearest neighbours, round 1 of 3"
-    assert titles[-1] == "stage 28 of 28: flat clusters"
+    titles = list(dict.fromkeys(title for title, _ in seen))
+    assert [title.partition(":")[0] for title in titles] == [f"stage {k} of 14" for k in range(1, 15)]
+    assert titles[4] == "stage 5 of 14: nearest neighbours, round 1 of 3"
+    assert titles[-1] == "stage 14 of 14: flat clusters"
+    shares = [share for _, share in seen]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("metric", METRICS)

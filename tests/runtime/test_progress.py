@@ -10,12 +10,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hyphc import HypHC, Tree, as_similarity, baselines, dasgupta_cost, embed, refine
 from hyphc._runtime import progress as display
-from hyphc._runtime.progress import Progress, progress_line
+from hyphc._runtime.progress import Progress, TaskProgress, progress_line
 from hyphc._runtime.run_control import Clock
 from numpy.testing import assert_allclose
 
@@ -288,3 +289,17 @@ def test_a_fit_that_fails_says_so_on_its_line(capsys):
     with pytest.raises(RuntimeError):
         HypHC(random_state=0, verbose=1, callback=fail).fit(X)
     assert last_line(capsys).startswith("failed after 0:")
+
+
+def test_time_left_in_all_follows_from_the_work_done_and_not_from_what_was_found_done(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(display, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    line = TaskProgress()
+    for stage, share, seconds in (("found", 0.0, 0.1), ("slow", 0.4, 10.0), ("trees", 0.6, 0.0)):
+        line(f"stage: {stage}", 0, 4, share)
+        now[0] += seconds
+    assert line.line().endswith("stage: trees, 0 of 4 tasks  about 0:20 left in all")  # a fifth took 10 s, two are left
+    line("stage: trees", 2, 4, 0.8)
+    now[0] += 10.0
+    assert line.line().endswith("stage: trees, 2 of 4 tasks  about 0:10 left in all")
+    assert line.line().startswith(f"[{'#' * 19}{'.' * 5}]")

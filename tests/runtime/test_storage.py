@@ -291,8 +291,15 @@ def test_the_command_line_takes_addresses(here, rows, table, tmp_path, capsys, m
     monkeypatch.setattr(distributed, "LocalCluster", lambda cls=distributed.LocalCluster, **_: cls(**options))
     command = ["fit", f"{table}/x.npy", "--metric", "cosine", "--n-clusters", "3", "--effort", "0.1", "--workers", "1"]
     assert not main([*command, "--checkpoint", "memory://cli/fit", "--output", str(tmp_path / "out")])
-    assert "memory://cli/fit/tree" in capsys.readouterr().out
-    np.testing.assert_array_equal(Tree.load("memory://cli/fit/tree").cut(3), np.load(tmp_path / "out" / "labels.npy"))
+    assert "is memory://cli/fit" in capsys.readouterr().out
+    labels = np.load(tmp_path / "out" / "labels.npy")
+    np.testing.assert_array_equal(Tree.load("memory://cli/fit/tree").cut(3), labels)
+    np.save(tmp_path / "new.npy", rows)
+    assert not main(
+        ["predict", str(tmp_path / "out"), str(tmp_path / "new.npy"), "--output", str(tmp_path / "new.csv")]
+    )
+    predicted = np.loadtxt(tmp_path / "new.csv", delimiter=",", skiprows=1, usecols=1, dtype=int)
+    assert np.mean(predicted == labels) > 0.9
 
 
 @pytest.mark.slow

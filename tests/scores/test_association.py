@@ -39,6 +39,23 @@ def test_p_values_of_independent_columns_are_uniform():
     assert (p <= 0.05).mean() < 0.2
 
 
+@pytest.mark.parametrize(
+    ("clusters", "column"), [([0] * 9, ["a"] * 9), ([0] * 9, list("abc") * 3), ([0, 1, 2] * 3, ["a"] * 9)]
+)
+def test_one_cluster_or_one_class_has_nothing_in_common_with_anything(clusters, column):
+    found = cluster_association(clusters, column)
+    assert (found.adjusted_mutual_information, found.p_value, found.is_clear) == (0.0, 1.0, False)
+
+
+def test_counts_are_binned_and_whole_numbers_of_many_rows_are_classes():
+    clusters = np.repeat([0, 1], 40)
+    counts = np.arange(80) * 17 + 3
+    found = cluster_association(clusters, counts)
+    assert found.n_classes == 5
+    assert found.is_clear
+    assert cluster_association(clusters, counts // 170).n_classes == len(np.unique(counts // 170)) == 8
+
+
 def test_numbers_are_put_into_classes():
     found = cluster_association(GROUP, GROUP + RNG.normal(size=60) / 9)
     assert found.n_classes == 5

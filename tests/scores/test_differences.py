@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hyphc import HypHC, Tree, differences
+from hyphc import HypHC, Tree, describe, differences
+from hyphc.scores.differences import LeafMeans
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
@@ -163,3 +164,27 @@ def test_a_chain_of_200_000_leaves_takes_no_recursion():
 def test_mistakes_name_the_value_and_the_remedy(options, message):
     with pytest.raises(ValueError, match=message):
         differences(strategies.balanced(4), **{"X": np.ones((4, 2)), **options})
+
+
+@pytest.mark.parametrize("compare", ["parts", "rest"])
+def test_means_and_scatter_of_groups_give_the_effects_of_their_points(compare):
+    rng = np.random.default_rng(0)
+    X, of = rng.normal(size=(60, 3)) + np.repeat(np.arange(4), 15)[:, None], np.repeat(np.arange(4), 15)
+    groups = [X[of == group] for group in range(4)]
+    means = LeafMeans(
+        ("a", "b", "c"),
+        np.array([rows.mean(axis=0) for rows in groups]),
+        np.array([((rows - rows.mean(axis=0)) ** 2).sum(axis=0) for rows in groups]),
+    )
+    top = Tree([[0, 1], [2, 3], [4, 5]], leaf_sizes=[15.0] * 4)
+    chains = [
+        np.column_stack([[15 * g, *range(60 + 14 * g, 73 + 14 * g)], range(15 * g + 1, 15 * g + 15)]) for g in range(4)
+    ]
+    whole = Tree(np.vstack([*chains, [[73, 87], [101, 115], [116, 117]]]))
+    found = differences(top, means, compare=compare, top=3)
+    wanted = differences(whole, {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}, compare=compare, top=3)
+    for field in ("effects", "means", "other_means", "p_values"):
+        np.testing.assert_allclose(getattr(found, field), getattr(wanted, field)[-3:], rtol=1e-9)
+    np.testing.assert_array_equal(found.columns, wanted.columns[-3:])
+    named = describe(whole, columns={"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}, min_size=15)
+    assert describe(top, columns=means, min_size=15).names[-3:] == named.names[-3:]

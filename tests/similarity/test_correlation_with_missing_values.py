@@ -48,10 +48,17 @@ def test_a_row_that_is_constant_over_the_shared_columns_has_correlation_0():
 
 def test_rows_that_share_too_few_columns_are_named():
     rows = HOLES.copy()
-    rows[4, :10], rows[7, 2:] = np.nan, np.nan
+    rows[4, :9], rows[7, 3:] = np.nan, np.nan
     with pytest.raises(
         ValueError, match=r"Rows 4 and 7 share 0 columns with values.*needs 3; leave out .*metric='auto'"
     ):
+        HypHC(metric="correlation").fit(rows)
+
+
+def test_a_row_of_too_few_values_is_named():
+    rows = HOLES.copy()
+    rows[4], rows[4, :2] = np.nan, [0.5, 0.25]
+    with pytest.raises(ValueError, match=r"Row 4 has 2 of 12 values, and a correlation needs 3; leave the row out"):
         HypHC(metric="correlation").fit(rows)
 
 

@@ -23,7 +23,7 @@ class Annotated:
     """As much of an AnnData object as is looked at."""
 
     def __init__(self, X):
-        self.X, self.obsm = X, {"X_pca": None}
+        self.X, self.obsm = X, {"X_umap": None}
         self.obs_names, self.var_names = pd.Index([f"cell{i}" for i in range(60)]), pd.Index(["g1", "g2", "g3"])
 
     def to_df(self):
@@ -38,7 +38,7 @@ def test_annotated_data_is_taken_with_the_names_of_its_variables():
     assert_array_equal(model.predict(Annotated(X)), plain.predict(X))
     sparse = HypHC(3, random_state=0).fit(Annotated(sp.csr_matrix(X)))
     assert sparse.tree_ == HypHC(3, random_state=0).fit(sp.csr_matrix(X)).tree_
-    with pytest.raises(ValueError, match=r"no X; pass one of its embeddings, adata.obsm\[…\]: 'X_pca'"):
+    with pytest.raises(ValueError, match=r"no X; pass one of its embeddings, adata.obsm\[…\]: 'X_umap'"):
         HypHC().fit(Annotated(None))
 
 

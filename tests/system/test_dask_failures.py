@@ -118,7 +118,7 @@ def test_a_worker_that_is_killed_costs_only_its_tasks(wanted, file, tmp_path):
         for name, stages_killed in (("quiet", set()), ("killed", wanted)):
             job = Job(open_rows(file), JobSettings(**SMALL), str(tmp_path / name))
             job.open()
-            execute = scheduling.make_dask_executor(client, lambda stage, done, count: None)
+            execute = scheduling.make_dask_executor(client, lambda stage, done, count, share: None)
             run_stages(job, killing(execute, tmp_path, stages_killed))
             costs.append(float(job.shard(FinishedTree).cost))
     assert costs[0] == costs[1]

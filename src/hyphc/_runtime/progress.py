@@ -17,6 +17,7 @@ from .arrays import Floats
 BAR_WIDTH = 24  # characters of the bar
 # Seconds between two drawings of the line on a terminal, and between two lines in a file, a pipe or a notebook.
 REDRAW, REPEAT = 0.2, 5.0
+NOTICEABLE = 1.0  # seconds of a stage from which on it says how fast a fit is
 
 
 @dataclass(frozen=True)
@@ -130,31 +131,47 @@ class ProgressDisplay:
 
 
 class TaskProgress:
-    """The progress line of stages that consist of tasks; called with the title of a stage, tasks done and tasks in all.
+    """The progress line of stages that consist of tasks, with the time left in all.
+
+    Called with the title of a stage, tasks done, tasks in all, and the share of the whole fit that is done. The time left is
+    that of the work done, in proportion; stages of less than a second say nothing about it: a fit that resumes finds them done.
 
     Examples
     --------
     >>> progress = TaskProgress()
-    >>> progress("stage 8 of 11: trees of parts", 1, 4)
+    >>> progress("stage 8 of 11: trees of parts", 1, 4, 0.25)
     >>> progress.line(seconds=10.0)
-    '[######..................] stage 8 of 11: trees of parts, 1 of 4 tasks  0:30 left in this stage'
+    '[######..................] stage 8 of 11: trees of parts, 1 of 4 tasks  0:00 so far'
+    >>> progress("stage 8 of 11: trees of parts", 3, 4, 0.75)
+    >>> progress.line(seconds=10.0)
+    '[##################......] stage 8 of 11: trees of parts, 3 of 4 tasks  about 0:05 left in all'
     """
 
     def __init__(self) -> None:
-        self.stage, self.done, self.count = "start", 0, 0
+        self.stage, self.done, self.count, self.share = "start", 0, 0, 0.0
         self._begun = self._stage_begun = time.monotonic()
+        self._stage_share = 0.0  # done when the stage began
+        self._spent = self._gained = 0.0  # seconds, and shares done in them, of earlier stages
 
-    def __call__(self, stage: str, done: int, count: int) -> None:
+    def __call__(self, stage: str, done: int, count: int, share: float) -> None:
         if stage != self.stage:
-            self._stage_begun = time.monotonic()
-        self.stage, self.done, self.count = stage, done, count
+            now = time.monotonic()
+            if now - self._stage_begun >= NOTICEABLE:
+                self._spent += now - self._stage_begun
+                self._gained += share - self._stage_share
+            self._stage_begun, self._stage_share = now, share
+        self.stage, self.done, self.count, self.share = stage, done, count, share
 
     def line(self, seconds: float | None = None) -> str:
-        """Return the bar, the stage, its tasks and the time left."""
+        """Return the bar, the stage, its tasks and the time left; ``seconds`` is how long the stage has taken."""
         seconds = time.monotonic() - self._stage_begun if seconds is None else seconds
-        share = self.done / self.count if self.count else 0.0
         text = f"{self.stage}, {self.done} of {self.count} tasks" if self.count > 1 else self.stage
-        return _format_line(share, text, seconds, " in this stage")
+        bar = ("#" * round(BAR_WIDTH * self.share)).ljust(BAR_WIDTH, ".")
+        gained = self._gained + self.share - self._stage_share
+        if gained <= 0.0:
+            return f"[{bar}] {text}  {format_minutes(time.monotonic() - self._begun)} so far"
+        left = (self._spent + seconds) * (1.0 - self.share) / gained
+        return f"[{bar}] {text}  about {format_minutes(left)} left in all"
 
     @contextmanager
     def display(self, verbose: int) -> Iterator[None]:

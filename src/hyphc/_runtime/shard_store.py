@@ -99,7 +99,9 @@ class ShardStore:
                 f"{str(self.place)!r} holds {others[0]!r} and no manifest of a fit; choose an empty folder."
             )
 
-    def _require_same(self, wanted: Facts) -> None:
+    @_naming_storage
+    def facts(self) -> Facts:
+        """Return what was fitted: data and parameters."""
         try:
             there = json.loads(self.place.read(MANIFEST))
             if not isinstance(there, dict):
@@ -108,6 +110,10 @@ class ShardStore:
             raise ValueError(
                 f"{MANIFEST!r} in {str(self.place)!r} is damaged ({error}); choose another folder."
             ) from None
+        return there
+
+    def _require_same(self, wanted: Facts) -> None:
+        there = self.facts()
         for name in sorted(wanted.keys() | there.keys()):
             if wanted.get(name) != there.get(name):
                 differs = _difference(name, there.get(name), wanted.get(name))

@@ -31,15 +31,11 @@ class ClusterDifferences:
     def describe(self) -> list[str]:
         """Describe each cluster by its most distinctive columns; an asterisk marks a significant difference."""
         found = [self.from_rest.of(node)[:TOP_COLUMNS] for node in self.clusters]
-        return [", ".join(map(_describe_difference, most)) or "–" for most in found]
+        return [", ".join(map(describe_difference, most)) or "–" for most in found]
 
     def note(self) -> str:
-        """Return the meaning of the asterisk."""
-        found = self.from_rest
-        return (
-            f"An asterisk: p times the {found.n_tests} comparisons is at most {found.alpha:g} (Welch's test). Columns that were "
-            "clustered differ by construction, so an asterisk does not prove that a group exists."
-        )
+        """Return the meaning of the star."""
+        return star_note(self.from_rest.n_tests, self.from_rest.alpha)
 
     def csv(self) -> str:
         """Return a row for each pair of a cluster, or a split above them, and a column."""
@@ -84,7 +80,16 @@ def _columns(data: Any) -> list[Any]:
     ]
 
 
-def _describe_difference(found: Difference) -> str:
+def star_note(n_tests: int, alpha: float) -> str:
+    """Return the meaning of the star that ``describe_difference`` adds."""
+    return (
+        f"A star: p times the {n_tests} comparisons made is at most {alpha:g} (Welch's test). Columns that were "
+        "clustered differ by construction; a star is no proof that a group exists."
+    )
+
+
+def describe_difference(found: Difference) -> str:
+    """Return a column with both means, and a star where the difference is sure."""
     side = "high" if found.effect > 0 else "low"
     return f"{found.column} {side} ({found.mean:.3g}, others {found.other_mean:.3g}){'*' if found.sure else ''}"
 

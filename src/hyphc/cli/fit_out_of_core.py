@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from .._runtime.memory import n_bytes
 from ..io.block_columns import BlockColumns, read_block_columns
@@ -17,16 +14,18 @@ from ..io.columns import ColumnSelection
 from ..out_of_core.job import METRICS
 from .common import auto_parameters, cluster_parameters, name_options, nuisance_notes
 from .options import given_options
+from .out_of_core_files import FinishedFit, write_folder
 from .outputs import print_note, report_kept_checkpoint
-from .report import agreement_row, print_rows
+from .report import print_rows
 
 # Options that an out-of-core fit supports. Every other option of the parser is refused, so that none is ignored.
 CARRIED_OUT = frozenset({"file", "features", "exclude", "labels", "metric", "n_neighbors", "scale", "background"})
 CARRIED_OUT |= {"standardize", "n_clusters", "criterion", "min_size", "effort", "seed", "checkpoint", "output"}
 CARRIED_OUT |= {"outliers", "workers", "memory", "scheduler"}
+CARRIED_OUT |= {"preset", "width", "height", "font_size", "format", "palette", "colors"}
 # Reasons for refusing an option, where there is a specific one.
 _REASONS = {
-    "annotate": "out-of-core fits draw no pictures; leave the column out with --exclude",
+    "annotate": "pictures show groups of rows; leave the column out with --exclude",
     "names": "results are in the order of the rows; leave the column out with --exclude",
     "categories": "only numbers are read block by block; write the category as columns of 0 and 1",
     "drop_missing": "write the file without rows that miss a value",
@@ -41,13 +40,13 @@ def run_fit_out_of_core(arguments: argparse.Namespace, folder: Path) -> None:
     with name_options():
         wanted = ColumnSelection(arguments.features, arguments.labels, exclude=arguments.exclude, in_memory=False)
         chosen = read_block_columns(arguments.file, wanted)
-    _print_columns(arguments, chosen)
+    notes = _print_columns(arguments, chosen)
     folder.mkdir(parents=True, exist_ok=True)
     storage = arguments.checkpoint or folder / "checkpoint"
     try:
         with report_kept_checkpoint(storage), _client(arguments) as client:
             model = _fit_model(arguments, chosen, storage, client)
-            _write(model, chosen, folder)
+            _write(model, chosen, notes, folder, arguments)
     finally:
         with suppress(OSError):  # it holds something
             folder.rmdir()
@@ -69,13 +68,15 @@ def check_out_of_core(arguments: argparse.Namespace) -> None:
             error(f"--{option.replace('_', '-')} goes with --metric auto in an out-of-core fit; leave it out")
 
 
-def _print_columns(arguments: argparse.Namespace, chosen: BlockColumns) -> None:
+def _print_columns(arguments: argparse.Namespace, chosen: BlockColumns) -> tuple[str, ...]:
+    """Print what is read, and return the notes."""
     print(f"{arguments.file}: {chosen.rows.shape[0]} rows")
     notes = list(chosen.notes)
     if arguments.features is None:
         notes += nuisance_notes(chosen.columns, chosen.head(), " or compare the clusters with it by --labels")
     for note in notes:
         print_note(note)
+    return tuple(notes)
 
 
 def _fit_model(arguments: argparse.Namespace, chosen: BlockColumns, storage: str | Path, client: Any) -> Any:
@@ -108,11 +109,13 @@ def _client(arguments: argparse.Namespace) -> Iterator[Any]:
         yield client
 
 
-def _write(model: Any, chosen: BlockColumns, folder: Path) -> None:
-    """Write the labels beside the checkpoint, which holds the tree."""
-    clusters = model.labels_.compute(scheduler="threads")
-    np.save(folder / "labels.npy", clusters)
-    print(f"\n{model.n_leaves_} rows, {model.n_clusters_} clusters, Dasgupta's cost {model.cost_:.8g}")
-    if chosen.labels is not None:
-        print_rows([agreement_row(clusters, chosen.label_codes())])
-    print(f"wrote {folder}: labels.npy, and {model.storage_}/tree (hyphc.Tree.load opens it)", file=sys.stdout)
+def _write(
+    model: Any, chosen: BlockColumns, notes: tuple[str, ...], folder: Path, arguments: argparse.Namespace
+) -> None:
+    """Write all that is known of the tree beside the checkpoint, and print a summary."""
+    finished = FinishedFit(arguments, chosen, model._job_, model._fitted_cut_, notes)
+    print(f"\n{model.n_leaves_} rows, {model.n_clusters_} clusters")
+    print_rows(finished.score_rows())
+    names = write_folder(finished, folder)
+    print(f"\nwrote {folder}: {', '.join(names)}; the checkpoint, which new rows need, is {model.storage_}")
+    print(f"open {folder / 'explorer.html'} in a browser; {folder / 'report.md'} sums it up")

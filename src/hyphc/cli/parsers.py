@@ -118,7 +118,7 @@ each fitted row.""",
         "hyphc predict iris-hyphc iris.csv --output new.csv",
     ),
     {
-        "model MODEL": "the model.npz of hyphc fit, or the folder with it",
+        "model MODEL": "the model.npz of hyphc fit, or the folder of a fit, in memory or out of core",
         "file NEWFILE": "new rows; a table as that of the fit, in any format that hyphc fit reads",
         "--exclude COL,COL": "columns that the fitted file did not have, not to be used",
         "--names COL": COLUMNS["--names COL"],
@@ -259,7 +259,7 @@ Colours are the labels if DATA and --labels are given, else flat clusters.""",
         "--n-clusters K": "number of clusters to colour (default: as hyphc cut)",
         **CRITERION,
         **PICTURES,
-        "--output FILE": "the picture; --format replaces its extension (default: TREE with the extension .png)",
+        "--output FILE": "the picture; --format replaces its extension (default: TREE with the extension .png; beside a folder)",
     },
 )
 _EXPLORE = Command(
@@ -281,7 +281,7 @@ hyphc cut prints without K, and its slider cuts as hyphc cut does.""",
         "what the file holds": COLUMNS,
         **ANNOTATE,
         **CRITERION,
-        "--output FILE": "the page (default: TREE with the extension .html)",
+        "--output FILE": "the page (default: TREE with the extension .html; beside a folder)",
     },
 )
 _CONVERT = Command(

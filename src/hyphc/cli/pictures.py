@@ -18,11 +18,13 @@ from ..io import Points, read_points, read_tree
 from ..io.points import numeric_columns
 from ..io.trees import row_numbers
 from ..scores.describe import Descriptions, describe
+from ..scores.differences import LeafMeans
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
 from .common import leaf_names, read_data, read_settings, tree_for
 from .options import data_options, given_options
 from .outputs import print_warning, require_suffix, require_writable_file
+from .saved_fit import load_top
 from .trees import require_weights
 
 PLOT_REMEDY = "pictures need matplotlib; run: pip install 'hyphc[plot]'"
@@ -74,14 +76,14 @@ def style_of(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
 
 def run_plot(arguments: argparse.Namespace) -> None:
     """Draw a tree into a file."""
-    path = arguments.output or Path(arguments.tree).with_suffix(".png")
+    path = arguments.output or _beside(arguments.tree, ".png")
     paths = picture_paths(path, arguments.format)
     require_pictures(paths)
     if arguments.kind == "clustermap" and arguments.data is None:
         arguments.parser.error("--kind clustermap shows DATA beside the tree; name that file after the tree")
     _check_colours(arguments)
     style = style_of(arguments)
-    tree, points = _tree_and_points(arguments)
+    tree, points, features = _tree_and_points(arguments)
     look = Look(Path(arguments.tree).name if points is None else points.source)
     if points is not None and points.labels is not None:
         look = look._replace(labels=as_classes(points.labels), label_name=column_label(arguments.labels))
@@ -93,6 +95,7 @@ def run_plot(arguments: argparse.Namespace) -> None:
             draw_clustermap(tree, paths, look, points, read_annotations(arguments, arguments.data))
         else:
             names = None if points is None else name_nodes(tree, points, arguments.kind)
+            names = names if features is None else describe_means(tree, features)
             draw(tree, paths, look, kind=arguments.kind, min_size=arguments.min_size, names=names)
     print(f"wrote {', '.join(map(str, paths))}")
 
@@ -135,11 +138,13 @@ def _check_colours(arguments: argparse.Namespace) -> None:
 
 def run_explore(arguments: argparse.Namespace) -> None:
     """Write the explorer of a tree."""
-    path = arguments.output or Path(arguments.tree).with_suffix(".html")
+    path = arguments.output or _beside(arguments.tree, ".html")
     require_writable_file(path)
-    tree, points = _tree_and_points(arguments)
+    tree, points, features = _tree_and_points(arguments)
     require_weights(tree, arguments)
     options: dict[str, Any] = {"criterion": arguments.criterion or CONDENSED, "min_size": arguments.min_size}
+    if features is not None:
+        options |= {"features": features, "names": describe_means(tree, features)}
     if points is not None:
         options |= {
             "annotations": read_annotations(arguments, arguments.data),
@@ -149,18 +154,36 @@ def run_explore(arguments: argparse.Namespace) -> None:
     print(f"wrote {path}; open it in a browser")
 
 
-def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None]:
-    """Return the tree with names, and the data if it was given."""
+def _beside(tree: str, suffix: str) -> Path:
+    """Return where a picture goes by default: beside the file or the folder of the tree, under its name."""
+    path = Path(tree)
+    if not path.is_dir():
+        return path.with_suffix(suffix)
+    folder = path.resolve()
+    return folder.with_name(folder.name + suffix)
+
+
+def _tree_and_points(arguments: argparse.Namespace) -> tuple[Tree, Points | None, LeafMeans | None]:
+    """Return the tree with names, and the data if it was given; of an out-of-core fit without data, the top and its columns."""
     if arguments.data is None:
         given = given_options(arguments)
         for option in data_options():
             if option in given:
                 arguments.parser.error(f"{given[option]} is about DATA; name that file after the tree")
-        return read_tree(arguments.tree), None
+        top = load_top(arguments.tree)
+        return (read_tree(arguments.tree), None, None) if top is None else (top[0], None, top[1])
     points = read_data(arguments, arguments.data)
     tree, _ = tree_for(arguments.tree, points)
     names = leaf_names(points)
-    return tree if names is None else tree.with_names(names), points
+    return tree if names is None else tree.with_names(names), points, None
+
+
+def describe_means(tree: Tree, features: LeafMeans) -> Descriptions | None:
+    """Return names of the nodes of the top of a tree by the columns of its groups; None for a tree of one cluster."""
+    nodes = own_clusters(tree).nodes
+    if len(nodes) < 2:
+        return None
+    return describe(tree, columns=features, min_size=max(2.0, float(tree._points[nodes].min())), n_words=2)
 
 
 def _clusters(tree: Tree, arguments: argparse.Namespace) -> npt.NDArray[np.int64]:

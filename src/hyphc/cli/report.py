@@ -26,7 +26,6 @@ from ..similarity import Similarity
 from ..tree import Tree
 from ..tree.transfer_distance import restricted
 from .common import NEWICK_SUFFIXES, build_similarity, check_usage, read_data, tree_for
-from .differences import ClusterDifferences
 from .options import given_options
 from .outputs import print_notes
 
@@ -277,7 +276,7 @@ class FlatClusters:
     of: npt.NDArray[np.int64]
     why: str
     labels: Sequence[str] | None
-    differ: ClusterDifferences | None = None
+    differ: Any = None  # describes each cluster, and has a note
     names: tuple[str, ...] | None = None
 
 
@@ -326,7 +325,7 @@ def _cluster_table(flat: FlatClusters) -> list[str]:
             cells.append(escape_markdown(descriptions[cluster]))
         lines.append(f"| {' | '.join(cells)} |")
     if len(sizes) > len(largest):
-        lines += ["", f"The {len(sizes) - len(largest)} smaller clusters are in clusters.csv."]
+        lines += ["", f"The {len(sizes) - len(largest)} smaller clusters are in the table of clusters."]
     if flat.differ is not None:
         lines += ["", f"{flat.differ.note()} More in differences.csv."]
     return lines

@@ -36,17 +36,17 @@ def make_dask_executor(client: Client | None, report: Listener) -> Executor:
 
 
 def _run_on_cluster(client: Client, report: Listener, task: Callable[[int], None], count: int, stage: Stage) -> None:
-    report(stage.title, 0, count)
+    report(stage.title, 0, count, stage.begins)
     # unique keys: the scheduler may still hold tasks of an earlier fit
     keys = [f"hyphc-{stage.name}-{uuid4().hex[:8]}-{number}" for number in range(count)]
     futures = client.map(task, range(count), key=keys, pure=False, retries=RETRIES)
-    wait_for(client, futures, lambda done: report(stage.title, done, count))
+    wait_for(client, futures, lambda done: report(stage.title, done, count, stage.done(done, count)))
 
 
 def _run_on_threads(report: Listener, task: Callable[[int], None], count: int, stage: Stage) -> None:
-    report(stage.title, 0, count)
+    report(stage.title, 0, count, stage.begins)
     dask.compute(*(dask.delayed(task)(number) for number in range(count)), scheduler="threads")
-    report(stage.title, count, count)
+    report(stage.title, count, count, stage.ends)
 
 
 def require_visible(client: Client | None, storage: Storage) -> None:

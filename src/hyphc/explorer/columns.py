@@ -98,7 +98,7 @@ def order_by_correlation(values: npt.NDArray[Any]) -> Ints:
     return np.arange(values.shape[1]) if tree is None else tree.leaf_order()
 
 
-def difference_fields(tree: Tree, values: npt.NDArray[Any], shown: int) -> Fields:
+def difference_fields(tree: Tree, values: Any, shown: int) -> Fields:
     """Return for each merge on the page the columns that differ most from the rest, and between its children."""
     fields: Fields = {}
     for compare, top in TOP_COLUMNS.items():

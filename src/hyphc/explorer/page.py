@@ -21,6 +21,7 @@ from ..hyperbolic.decode import circle_order
 from ..hyperbolic.encode import encode_by_height
 from ..scores.cluster_number import ClusterNumber
 from ..scores.describe import Descriptions
+from ..scores.differences import LeafMeans
 from ..scores.heights import with_split_weights
 from ..similarity.build import check_similarity
 from ..tree import Tree, TreeLike, as_tree
@@ -150,15 +151,16 @@ def explore(
     called = tree.names if names is None or isinstance(names, Descriptions) else check_names(names, n)
     groups = collapse(tree, MAX_LEAVES)
     shown, is_whole = groups.tree, groups.is_whole
-    heading = title if title is not None else f"Tree of {n:,} point{'s' * (n > 1)}".replace(",", "\u202f")
+    points = round(float(tree._points[-1]))
+    heading = title if title is not None else f"Tree of {points:,} point{'s' * (points > 1)}".replace(",", "\u202f")
     data: Fields = {
         "title": heading,
         "n": shown.n_leaves,
-        "points": n,
+        "points": points,
         "children": encode_array(shown.children, "<i4"),
         "heights": encode_array(shown.heights, "<f8"),
         "support": None if tree.support is None else encode_array(tree.support[n - shown.n_leaves :], "<f4"),
-        "weights": None if is_whole else encode_array(groups.sizes, "<i4"),
+        "weights": None if is_whole and tree.leaf_sizes is None else encode_array(_points_of(tree, groups), "<f8"),
         "rows": None if is_whole else encode_array(groups.first, "<i4"),
         "rowsFrom": rows_from,
         "names": groups.names(called, rows_from),
@@ -229,12 +231,18 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+def _points_of(tree: Tree, groups: PageTree) -> npt.NDArray[np.float64]:
+    """Return how many points each leaf of the page stands for."""
+    sizes = np.ones(tree.n_leaves) if tree.leaf_sizes is None else tree.leaf_sizes
+    return np.bincount(groups.of, sizes, len(groups.sizes)).astype(np.float64, copy=False)
+
+
 def _table_fields(tree: Tree, features: Any, groups: PageTree) -> Fields:
     """Return the features, and those that distinguish clusters."""
     if features is None:
         return {"features": None, "differences": None}
     names, values = feature_values(features, tree.n_leaves)
-    distinctive = difference_fields(tree, values, groups.tree.n_leaves)
+    distinctive = difference_fields(tree, features if isinstance(features, LeafMeans) else values, groups.tree.n_leaves)
     return {"features": feature_fields(names, values, groups), "differences": distinctive}
 
 

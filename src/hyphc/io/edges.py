@@ -158,7 +158,8 @@ def _assemble(
     for line, pair, weight in between:
         total[pair] = total.get(pair, 0.0) + weight
         first_line.setdefault(pair, line)
-    n_loops, n_repeated = len(edges) - len(between), len(between) - len(total)
+    n_repeated = len(between) - len(total)
+    n_loops = sum(a == b and weight > 0 for _, a, b, weight in edges)  # those of weight 0 stand for nodes without edges
     if is_directed is None:
         is_directed = directed is not None or any((j, i) in total for i, j in total)
     if is_directed and directed is None:
@@ -167,9 +168,9 @@ def _assemble(
         message = f"{source.label} is an undirected graph, with one weight for each edge; leave it out."
         raise ColumnsError(message, "directed")
     n_edges = len({(min(pair), max(pair)) for pair in total})
-    notes = [f"graph: {len(number)} nodes and {n_edges} edges"]
-    notes += [f"left out: {n_loops} edges from a node to itself"] * bool(n_loops)
-    notes += [f"added up: {n_repeated} edges that are listed again"] * bool(n_repeated)
+    notes = [f"graph: {len(number)} nodes and {_count_edges(n_edges)}"]
+    notes += [f"left out: {_count_edges(n_loops)} from a node to itself"] * bool(n_loops)
+    notes += [f"added up: {_count_edges(n_repeated)} listed again"] * bool(n_repeated)
     ends: npt.NDArray[np.int64] = np.array(list(total), dtype=np.int64).reshape(-1, 2)
     weights = np.array(list(total.values()), dtype=np.float64)
     matrix = sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=(len(number), len(number)))
@@ -199,3 +200,7 @@ def _require_symmetric(
             shown = f"edge {a} → {b} has weight {weight:g} and {b} → {a} {back:g}: the graph is directed"
             remedy = f"Say how the two become one: {', '.join(DIRECTED)}"
             raise ColumnsError(f"{source.label}{where}: {shown}. {remedy}.", "directed")
+
+
+def _count_edges(count: int) -> str:
+    return f"{count} edge{'s' * (count != 1)}"

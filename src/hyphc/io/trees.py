@@ -21,13 +21,15 @@ from .sources import InputFile, PathLike, encoding_error, open_source
 
 T = TypeVar("T")
 TREE_SUFFIXES = (".npz", ".nwk", ".newick", ".json", ".npy")
+TREE_FILE = "tree.npz"  # in the folder of a fit
 _NPZ, _NPY = b"PK\x03\x04", b"\x93NUMPY"
 
 
 def read_tree(path: PathLike) -> Tree:
     """Read a tree from NPZ, Newick, JSON or a linkage matrix in NPY, detected by content; ``-`` is standard input.
 
-    Leaves of Newick text with names are numbered as they appear there: ``match_leaves`` brings them into the order of the data.
+    A folder is one with the ``tree.npz`` that ``hyphc fit`` writes, or of a tree that was saved with ``mapped=True``. Leaves of
+    Newick text with names are numbered as they appear there: ``match_leaves`` brings them into the order of the data.
     """
     return _read(path, _parse_newick)
 
@@ -39,6 +41,8 @@ def read_multifurcating(path: PathLike) -> Tree | MultiTree:
 
 def _read(path: PathLike, parse: Callable[[str], T]) -> Tree | T:
     """Read a tree; Newick text is converted by ``parse``."""
+    if Path(path).is_dir():
+        return _read_folder(Path(path))
     source = open_source(os.fspath(path))
     head = source.head().removeprefix(codecs.BOM_UTF8).lstrip()
     try:
@@ -53,6 +57,17 @@ def _read(path: PathLike, parse: Callable[[str], T]) -> Tree | T:
     except ValueError as error:
         raise ValueError(f"{source.label} is not a tree: {error}") from None
     raise ValueError(f"{source.label} is not a tree; expected NPZ, Newick, JSON, or a linkage matrix in NPY.")
+
+
+def _read_folder(folder: Path) -> Tree:
+    file = folder / TREE_FILE
+    if file.is_file():
+        return Tree.load(file)
+    if (folder / "children.npy").is_file():
+        return Tree.load(folder)
+    raise ValueError(
+        f"{folder} is a folder without {TREE_FILE}; give a folder that hyphc fit wrote, or the file of a tree."
+    )
 
 
 def _parse_newick(text: str) -> Tree:

@@ -89,6 +89,19 @@ class Job:
         """Finished shards."""
         return ShardStore(self.storage)
 
+    @classmethod
+    def reopen(cls, source: Source, storage: Storage) -> Job:
+        """Return the job whose finished shards are in a storage; the rows are not read."""
+        facts = ShardStore(storage).facts()
+        try:
+            settings = JobSettings(**{field.name: facts[field.name] for field in fields(JobSettings)})
+            settings.check()
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                f"{str(storage)!r} holds a fit of another version of hyphc ({error}); fit the rows again."
+            ) from None
+        return cls(source, settings, storage)
+
     def open(self) -> None:
         """Prepare the storage; raise if it holds another fit."""
         self.settings.check()

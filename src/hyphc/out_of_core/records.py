@@ -29,7 +29,9 @@ class Record:
 
     stage: ClassVar[str]  # the name of the stage that writes it
     over: ClassVar[str]  # the stage has a task for each of the "blocks" or "parts", or "one"
-    title: ClassVar[str]  # of the stage, on the progress line
+    title: ClassVar[str]  # on the progress line; successive stages of one title are one stage there
+    # of the time of a fit, in parts of a hundred: measured at 300 000 rows of 16 columns on two cores, for the time that is left
+    share: ClassVar[float]
     has_rounds: ClassVar[bool] = False  # whether the stage is repeated, each round under its own name
 
     @classmethod
@@ -63,7 +65,8 @@ class Record:
 class Statistics(Record):
     """Of a block: moments of its columns, and its candidates for the sample."""
 
-    stage, over, title = "statistics", "blocks", "column statistics and sample"
+    stage, over, title = "statistics", "blocks", "reading the rows"
+    share = 5
     centre: Floats  # (d,), as the following four in ``similarity.scaling.Moments``
     squares: Floats  # (d,)
     smallest: Floats  # (d,)
@@ -79,7 +82,8 @@ class Statistics(Record):
 class SampleTree(Record):
     """The sample of s rows, its similarity and its tree."""
 
-    stage, over, title = "sample", "one", "tree of the sample"
+    stage, over, title = "sample", "one", "tree of a sample"
+    share = 7
     ids: Ints  # (s,)
     rows: Rows  # (s, d) scaled
     children: Ints  # (s − 1, 2)
@@ -98,7 +102,8 @@ class SampleTree(Record):
 class Assignment(Record):
     """Of a block of b rows: the cell of each."""
 
-    stage, over, title = "assignment", "blocks", "assigning rows to cells"
+    stage, over, title = "assignment", "blocks", "assigning rows to parts"
+    share = 11
     cell: npt.NDArray[np.int32]  # (b,)
     counts: Ints  # (cells,) rows of each cell
     nearby_cells: OptionalArray = field(default_factory=NONE)  # (b, NEARBY)
@@ -108,7 +113,8 @@ class Assignment(Record):
 class Partition(Record):
     """The parts: of cells in round 0, after moves of rows in later rounds."""
 
-    stage, over, title, has_rounds = "partition", "one", "forming parts", True
+    stage, over, title, has_rounds = "partition", "one", "moving rows to parts", True
+    share = 0.1
     counts: Ints  # (parts,) rows of each part
     part_of_cell: OptionalArray = field(default_factory=NONE)  # (cells,) in round 0; −1 for empty cells
     new_number: OptionalArray = field(
@@ -124,6 +130,7 @@ class ShuffledRows(Record):
     """Rows of a block sorted by part, and the parts in which neighbours of each are searched."""
 
     stage, over, title, has_rounds = "shuffle", "blocks", "moving rows to parts", True
+    share = 0.5
     rows: Rows  # (b, d) scaled
     ids: Ints  # (b,)
     starts: Ints  # (parts + 1,) where the rows of each part begin
@@ -140,7 +147,8 @@ class ShuffledRows(Record):
 class Leaves(Record):
     """The rows of a part in ascending order, and its distinct rows, the leaves."""
 
-    stage, over, title, has_rounds = "leaves", "parts", "gathering the rows of parts", True
+    stage, over, title, has_rounds = "leaves", "parts", "moving rows to parts", True
+    share = 0.5
     rows: Rows  # (m, d) of each leaf
     sizes: Floats  # (m,) rows of each leaf
     ids: Ints  # (r,)
@@ -152,6 +160,7 @@ class Candidates(Record):
     """Nearest leaves of a part: to its own leaves, and to rows of other parts that search it."""
 
     stage, over, title, has_rounds = "candidates", "parts", "nearest neighbours", True
+    share = 10
     neighbors: npt.NDArray[np.int32]  # (m, k) −1 if there are fewer
     distances: Floats  # (m, k) infinite where there is no neighbour
     query_part: Ints  # (q,) the part of each row that searches, sorted
@@ -164,7 +173,8 @@ class Candidates(Record):
 class Neighbors(Record):
     """The k nearest candidates of each leaf of a part."""
 
-    stage, over, title, has_rounds = "neighbors", "parts", "merging neighbours across parts", True
+    stage, over, title, has_rounds = "neighbors", "parts", "nearest neighbours", True
+    share = 1
     neighbors: npt.NDArray[np.int32]  # (m, k) leaves, −1 if there are fewer
     neighbor_parts: npt.NDArray[np.int32]  # (m, k)
     distances: Floats  # (m, k)
@@ -176,7 +186,8 @@ class Neighbors(Record):
 class DirectedEdges(Record):
     """Edges of the leaves of a part to their refined neighbours, sorted by the other part."""
 
-    stage, over, title = "edges", "parts", "neighbours of neighbours"
+    stage, over, title = "edges", "parts", "graph of neighbours"
+    share = 3
     leaf: Ints  # (e,)
     other_part: Ints  # (e,)
     other_leaf: Ints  # (e,)
@@ -188,7 +199,8 @@ class DirectedEdges(Record):
 class AdjacentParts(Record):
     """Parts that share an edge in either direction."""
 
-    stage, over, title = "adjacent-parts", "one", "adjacent parts"
+    stage, over, title = "adjacent-parts", "one", "graph of neighbours"
+    share = 0.1
     parts: Ints  # (a,) those adjacent to each part
     starts: Ints  # (parts + 1,)
 
@@ -197,7 +209,8 @@ class AdjacentParts(Record):
 class PartGraph(Record):
     """Undirected edges of a part, weighted by the number of points: within as CSR, across sorted by the other part."""
 
-    stage, over, title = "graph", "parts", "weighting edges"
+    stage, over, title = "graph", "parts", "graph of neighbours"
+    share = 1
     indptr: Array  # (m + 1,)
     indices: Array
     data: Array
@@ -214,7 +227,8 @@ class PartGraph(Record):
 class BackgroundStrength(Record):
     """The background of all rows: similarity slope · (level − ‖x − y‖²)."""
 
-    stage, over, title = "background", "one", "background"
+    stage, over, title = "background", "one", "graph of neighbours"
+    share = 0.1
     slope: Array  # ()
     level: Array  # ()
 
@@ -227,6 +241,7 @@ class PartTree(Record):
     """
 
     stage, over, title = "part-trees", "parts", "trees of parts"
+    share = 37
     frontier: Ints  # (m,) the subtree of each leaf
     sums: Floats  # (f, d) Σ x over the points of each subtree
     squares: Floats  # (f,) Σ ‖x‖²
@@ -243,7 +258,8 @@ class PartTree(Record):
 class CoarseEdges(Record):
     """Summed edges between frontier subtrees of a part and those of parts with a larger number, each pair once."""
 
-    stage, over, title = "coarse-edges", "parts", "edges between subtrees"
+    stage, over, title = "coarse-edges", "parts", "tree above the parts"
+    share = 0.3
     subtree: Ints  # (e,)
     other_part: Ints  # (e,)
     other_subtree: Ints  # (e,)
@@ -255,6 +271,7 @@ class TopTree(Record):
     """The tree of the f frontier subtrees of all parts."""
 
     stage, over, title = "top-tree", "one", "tree above the parts"
+    share = 2.5
     children: Ints  # (f − 1, 2)
     graph_splits: Floats  # (f − 1,) as in ``PartTree``
     splits: Floats  # (f − 1,)
@@ -267,7 +284,8 @@ class TopTree(Record):
 class Degrees(Record):
     """Of the rows of a part: their degrees, and what heights need."""
 
-    stage, over, title = "degrees", "parts", "degrees of rows"
+    stage, over, title = "degrees", "parts", "tree of all rows"
+    share = 0.4
     degrees: Floats  # (r,) similarity to all others, of the graph if there is one
     radius: Array  # () largest distance from the mean of all rows
     strongest: Array  # () the largest similarity of two points
@@ -277,7 +295,8 @@ class Degrees(Record):
 class FinishedTree(Record):
     """The cost of the tree, which is stored beside the shards."""
 
-    stage, over, title = "tree", "one", "assembling the tree"
+    stage, over, title = "tree", "one", "tree of all rows"
+    share = 0.1
     cost: Array  # ()
 
 
@@ -286,6 +305,7 @@ class Labels(Record):
     """Flat clusters."""
 
     stage, over, title = "labels", "one", "flat clusters"
+    share = 0.2
     labels: Ints  # (n,) −1 for outliers
     n_clusters: Array  # ()
     clusters: OptionalArray = field(default_factory=NONE)  # (n,) without outliers, if ``labels`` has some

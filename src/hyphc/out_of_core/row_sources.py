@@ -190,6 +190,20 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
     return _FORMATS.get(suffix, ParquetRows)(text)  # Parquet and Zarr readers open addresses themselves
 
 
+def describe_file(source: Source) -> dict[str, Any]:
+    """Return the path and the columns of a file's rows, for ``file_described``."""
+    if not isinstance(source, FileRows | ParquetRows):
+        raise TypeError(f"{type(source).__name__} is no file.")
+    return {"path": source.path, "columns": None if source.columns is None else list(source.columns)}
+
+
+def file_described(path: str, columns: list[Any] | None) -> Source:
+    """Return the rows of ``describe_file``; nothing is opened, and the file may be gone."""
+    kind = _FORMATS.get(Path(path).suffix.lower(), ParquetRows)
+    kind = FetchedNpyRows if kind is NpyRows and is_address(path) else kind
+    return kind(path, None if columns is None else tuple(columns))
+
+
 def open_with_warnings(path: str | os.PathLike[str]) -> Source:
     """Open the rows of a file or folder, and warn of columns that are left out or that seem to be no features.
 

@@ -5,7 +5,7 @@ Any scheduler can run them: a task is ``run_task(job, stage, number)``; it reads
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
@@ -15,7 +15,9 @@ from . import assembly, partition, partition_trees, records, sample, top_tree
 from . import cross_partition_knn as knn
 from .job import Job
 
-Listener = Callable[[str, int, int], object]  # stage, tasks done, tasks in all
+Listener = Callable[
+    [str, int, int, float], object
+]  # stage, tasks done, tasks in all, share of the whole fit that is done
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Stage:
         Of stages that are repeated, from 0.
     releases : tuple of str
         Names of stages that nothing reads again once this one is finished.
+    begins, ends : float
+        Shares of the time of the whole fit, about, before this stage and with it.
     """
 
     record: type[records.Record]
@@ -44,6 +48,12 @@ class Stage:
     title: str
     round_number: int | None = None
     releases: tuple[str, ...] = ()
+    begins: float = 0.0
+    ends: float = 1.0
+
+    def done(self, tasks: int, count: int) -> float:
+        """Return the share of the whole fit that is done after so many tasks of this stage."""
+        return self.begins + (self.ends - self.begins) * tasks / max(count, 1)
 
     def count(self, job: Job) -> int:
         """Return the number of tasks; over parts, known once these are formed."""
@@ -114,7 +124,7 @@ def run_task(job: Job, stage: Stage, number: int) -> None:
         sample.require_same_rows(job, number)
 
 
-def make_thread_executor(n_jobs: int | None, report: Listener = lambda stage, done, count: None) -> Executor:
+def make_thread_executor(n_jobs: int | None, report: Listener = lambda stage, done, count, share: None) -> Executor:
     """Return an executor that runs tasks on threads of this process."""
 
     def execute(task: Callable[[int], None], count: int, stage: Stage) -> None:
@@ -122,9 +132,10 @@ def make_thread_executor(n_jobs: int | None, report: Listener = lambda stage, do
 
         def run_and_report(number: int) -> None:
             task(number)
-            report(stage.title, next(done), count)
+            finished = next(done)
+            report(stage.title, finished, count, stage.done(finished, count))
 
-        report(stage.title, 0, count)
+        report(stage.title, 0, count, stage.begins)
         thread_map(run_and_report, range(count), n_jobs)
 
     return execute
@@ -132,11 +143,19 @@ def make_thread_executor(n_jobs: int | None, report: Listener = lambda stage, do
 
 def run_stages(job: Job, execute: Executor, *more: Stage) -> None:
     """Run all stages in order, then ``more``; results are in the store of the job, which is open."""
-    planned = (*stages(job), *more)
-    for position, stage in enumerate(planned, 1):
+    for stage in _with_places((*stages(job), *more)):
         if job.store.is_released(stage.name):
             continue
-        titled = replace(stage, title=f"stage {position} of {len(planned)}: {stage.title}")
-        execute(partial(run_task, job, stage), stage.count(job), titled)
+        execute(partial(run_task, job, stage), stage.count(job), stage)
         for name in stage.releases:
             job.store.release(name)
+
+
+def _with_places(planned: Sequence[Stage]) -> Iterator[Stage]:
+    """Yield the stages with their place among all in their titles, and their shares of the time."""
+    titles = list(dict.fromkeys(stage.title for stage in planned))
+    total, done = sum(stage.record.share for stage in planned), 0.0
+    for stage in planned:
+        begins, done = done / total, done + stage.record.share
+        title = f"stage {titles.index(stage.title) + 1} of {len(titles)}: {stage.title}"
+        yield replace(stage, title=title, begins=begins, ends=done / total)

@@ -135,9 +135,10 @@ def _draw_triangles(ax: Axes, tree: Tree, part: Layout, groups: Groups, base: fl
 def _commonest(tree: Tree, tips: Ints, groups: Groups) -> Ints:
     """Return the most frequent group below each tip; tips together hold all leaves, in leaf order."""
     n_codes = len(groups.colors())
-    tip_of_leaf = np.repeat(np.arange(len(tips)), tree.sizes[tips])
-    codes = groups.codes[tree.leaf_order()] % n_codes  # negative codes count from the end
-    counts = np.bincount(tip_of_leaf * n_codes + codes, minlength=len(tips) * n_codes).reshape(-1, n_codes)
+    tip_of_leaf, order = np.repeat(np.arange(len(tips)), tree.sizes[tips]), tree.leaf_order()
+    codes = groups.codes[order] % n_codes  # negative codes count from the end
+    points = None if tree.leaf_sizes is None else tree.leaf_sizes[order]
+    counts = np.bincount(tip_of_leaf * n_codes + codes, points, len(tips) * n_codes).reshape(-1, n_codes)
     return np.asarray(counts.argmax(axis=1))
 
 
@@ -175,8 +176,8 @@ def _tip_names(tree: Tree, tips: Ints, names: Sequence[str] | Descriptions | Non
         if v < n:
             written.append(str(v) if of_leaves is None else of_leaves[v])
         else:
-            name = "" if of_nodes is None else of_nodes[v]
-            written.append(f"{abbreviate_end(name, longest_name(LONGEST_NAME) - 6)} ({tree.sizes[v]})".lstrip())
+            name, count = "" if of_nodes is None else of_nodes[v], f" ({tree._points[v]:.12g})"
+            written.append(f"{abbreviate_end(name, longest_name(LONGEST_NAME) - len(count))}{count}".lstrip())
     return written
 
 

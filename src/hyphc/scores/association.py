@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .._runtime.table_columns import is_missing_value
 
 N_PERMUTATIONS = 999  # p-values of at least 0.001
+ROWS_A_CLASS = 5  # on average, of whole numbers that are classes, as plates are, and no counts
 N_BINS = 5  # classes of a column of numbers, of about equal size
 SIGNIFICANT, STRONG = 0.01, 0.1  # p-value and adjusted mutual information from which on groups follow the column
 
@@ -28,7 +29,8 @@ class Association:
     n_rows : int
         Rows that have a value and a cluster.
     n_classes : int
-        Classes of the column; numbers of more than 5 values are put into 5 classes of about equal size.
+        Classes of the column; numbers of more than 5 values are put into 5 classes of about equal size, but for whole numbers of
+        at least 5 rows each on average, which are classes themselves.
     """
 
     adjusted_mutual_information: float
@@ -85,7 +87,9 @@ def cluster_association(clusters: npt.ArrayLike, column: npt.ArrayLike, random_s
     chance = [_sum_of_logs(one, rng.permutation(two), n_classes) for _ in range(N_PERMUTATIONS)]
     least = observed - 1e-9 * max(1.0, abs(observed))  # sums in another order differ by rounding
     p_value = (1 + sum(value >= least for value in chance)) / (N_PERMUTATIONS + 1)
-    return Association(float(adjusted_mutual_info_score(one, two)), p_value, int(kept.sum()), n_classes)
+    # of two sets that are not divided at all scikit-learn says 1: they say nothing about each other
+    shared = 0.0 if n_classes == 1 or one.max() == 0 else float(adjusted_mutual_info_score(one, two))
+    return Association(shared, p_value, int(kept.sum()), n_classes)
 
 
 def _classes(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -94,7 +98,9 @@ def _classes(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
         return np.asarray(np.unique(values.astype(str), return_inverse=True)[1], dtype=np.int64)
-    if len(np.unique(numbers)) > N_BINS and not (numbers == np.floor(numbers)).all():
+    n_values = len(np.unique(numbers))
+    are_classes = (numbers == np.floor(numbers)).all() and n_values * ROWS_A_CLASS <= len(numbers)
+    if n_values > N_BINS and not are_classes:
         edges = np.unique(np.quantile(numbers, np.arange(1, N_BINS) / N_BINS))
         numbers = np.searchsorted(edges, numbers, side="right").astype(np.float64)
     return np.asarray(np.unique(numbers, return_inverse=True)[1], dtype=np.int64)

@@ -13,7 +13,7 @@ from .._kernels.scores import moments as kernels
 from .._runtime.arrays import Floats, Ints, Records
 from .._runtime.lazy_import import require_package
 from .._runtime.table_columns import TableColumn, parse_columns
-from ..similarity.inputs.foreign_inputs import convert_input, is_annotated
+from ..similarity.inputs.foreign_inputs import annotated_rows, is_annotated
 from ..tree import Tree, TreeLike, as_tree
 from ..tree.validation import check_node
 
@@ -99,6 +99,25 @@ class Differences:
         return frames.DataFrame(list(self.rows(nodes)), columns=["node", "rank", *Difference._fields])
 
 
+@dataclass(frozen=True, eq=False)
+class LeafMeans:
+    """Table of leaves that stand for several points: means of columns, and their scatter Σ (x − mean)² below each leaf, (n, d).
+
+    ``differences``, ``describe`` and ``explore`` take it in place of rows, and find what they would find in the points.
+    """
+
+    columns: tuple[str, ...]
+    means: Floats
+    scatter: Floats
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self.means, dtype=dtype)
+
+    def as_table(self) -> dict[str, Floats]:
+        """Return the means by the names of the columns."""
+        return dict(zip(self.columns, self.means.T, strict=True))
+
+
 def differences(
     tree: TreeLike, X: Any, *, compare: Compare = "parts", top: int = 5, alpha: float = 0.05
 ) -> Differences:
@@ -115,7 +134,7 @@ def differences(
     ----------
     tree : Tree or linkage matrix, n leaves
         Leaves that stand for several points count as so many.
-    X : frame, table of names and columns, array or sparse matrix (n, d), or AnnData
+    X : frame, table of names and columns, array or sparse matrix (n, d), or AnnData, of which X is taken
         Missing values (NaN, None) are left out column by column. Text and booleans become one column of 0 and 1 for each class.
     compare : {"parts", "rest"}
         "parts": the first child of a merge and the second. "rest": the leaves below a merge and all others; nothing for the root.
@@ -146,7 +165,9 @@ def differences(
         raise ValueError(f"top={top} keeps no column; choose top >= 1.")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha} is no level of a test; choose one between 0 and 1, such as 0.05.")
-    X = convert_input(X, "auto") if is_annotated(X) else X
+    X = annotated_rows(X, None) if is_annotated(X) else X
+    scatter = X.scatter if isinstance(X, LeafMeans) else None
+    X = X.as_table() if isinstance(X, LeafMeans) else X
     columns = parse_columns(X, shown.n_leaves, "X", classes=False)
     read = [numbers for column in columns for numbers in _as_numbers(column)]
     if not read:
@@ -155,7 +176,7 @@ def differences(
     best = np.full((shown.n_leaves - 1, top), np.array((-1, *[np.nan] * 4), dtype=_FOUND))
     weights = np.ones(shown.n_leaves) if shown.leaf_sizes is None else shown.leaf_sizes
     for c, (_, values) in enumerate(read):
-        one, other = sides(shown, values, weights, compare)
+        one, other = sides(shown, values, weights, compare, None if scatter is None else scatter[:, c])
         _keep_largest(best, c, effects_of(one, other, _range(values)), one, other)
     n_tests = max(shown.n_leaves - 1 - (compare == "rest"), 1) * len(names)
     kept = {name: np.ascontiguousarray(best[name]) for name in _FOUND.fields or ()}
@@ -180,13 +201,20 @@ def _as_numbers(column: TableColumn) -> Iterator[tuple[str, Floats]]:
         yield f"{column.name} = {name}", np.where(column.codes < 0, np.nan, column.codes == code)
 
 
-def sides(tree: Tree, values: Floats, weights: Floats, compare: Compare) -> tuple[Records, Records]:
-    """Return the moments of one column in the two groups that each merge compares: two arrays of records, (n − 1,)."""
+def sides(
+    tree: Tree, values: Floats, weights: Floats, compare: Compare, scatter: Floats | None = None
+) -> tuple[Records, Records]:
+    """Return the moments of one column in the two groups that each merge compares: two arrays of records, (n − 1,).
+
+    ``scatter`` is that within each leaf, of leaves that stand for several points.
+    """
     n, children = tree.n_leaves, tree._children
     present = np.isfinite(values)
     below = np.zeros(2 * n - 1, dtype=kernels.MOMENTS).view(np.recarray)
     below.weight[:n] = np.where(present, weights, 0.0)
     below.centre[:n] = np.where(present, values, 0.0)
+    if scatter is not None:
+        below.scatter[:n] = scatter
     kernels.moments_below(children, below)
     if compare == "parts":
         return below[children[:, 0]], below[children[:, 1]]

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from .._runtime.arrays import Floats, Ints
 from .._runtime.table_columns import is_missing_value, parse_columns
 from ..tree import Tree
-from .differences import Differences, differences
+from .differences import Differences, LeafMeans, differences
 
 # Letters first: years and numbers name nothing. At least two characters, as scikit-learn has it.
 TOKEN_PATTERN = r"(?u)\b[^\W\d_]\w+\b"
@@ -259,6 +259,7 @@ def compare_columns(tree: Tree, table: Any) -> ColumnEffects:
     """Return the effect sizes of a table's columns in all nodes, and its numbers, standardised."""
     rest = differences(tree, table, compare="rest", top=TOP_COLUMNS)
     parts = differences(tree, table, compare="parts", top=TOP_COLUMNS)
+    table = table.as_table() if isinstance(table, LeafMeans) else table
     parsed = parse_columns(table, tree.n_leaves, "columns", classes=False)
     numbers = [column.numbers for column in parsed if column.numbers is not None]
     rows = np.column_stack(numbers) if numbers else np.zeros((tree.n_leaves, 1))

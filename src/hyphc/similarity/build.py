@@ -45,7 +45,8 @@ def as_similarity(
     Parameters
     ----------
     X : array, frame or sparse matrix (n, d), or square (n, n) with ``metric="precomputed"``, or a Similarity (returned)
-        Of AnnData its ``X``; a graph of networkx is a similarity, its parallel edges summed.
+        Of AnnData ``obsm["X_pca"]`` if it is there, else its ``X``; a graph of networkx is a similarity, its parallel edges
+        summed.
     metric : str or callable
         - ``"auto"``: columns standardised where needed, a graph of nearest neighbours, and a weak background, linear in
           squared distance, that orders merges of distant groups. NaN is missing, and columns of a frame may hold

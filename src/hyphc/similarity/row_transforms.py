@@ -51,6 +51,14 @@ def pairwise_correlations(X: Rows, Y: Rows) -> npt.NDArray[np.float64]:
     0 where one of the two is constant there. Raises where two rows share fewer than ``FEWEST_SHARED`` columns. O(m n d) time.
     """
     (x, in_x), (y, in_y) = _filled(X), _filled(Y)
+    for values in (in_x, in_y):
+        counts = values.sum(axis=1)
+        if counts.min(initial=FEWEST_SHARED) < FEWEST_SHARED:
+            row = int(counts.argmin())
+            raise ValueError(
+                f"Row {row} has {int(counts[row])} of {len(values.T)} values, and a correlation needs {FEWEST_SHARED}; leave the "
+                "row out, fill it in, or choose metric='auto', which skips what is missing."
+            )
     shared = in_x @ in_y.T
     if shared.min(initial=FEWEST_SHARED) < FEWEST_SHARED:
         i, j = (int(k) for k in np.unravel_index(int(shared.argmin()), shared.shape))

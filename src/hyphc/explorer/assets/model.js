@@ -57,7 +57,7 @@ class Model {
     this.labelsOutliers = data.labelsOutliers; // whether points that joined a cluster from above its core are outliers instead
     this.aboveCut = new Uint8Array(this.nodes);
     this.above = [];
-    this.measure(typed(data.weights, Int32Array));
+    this.measure(typed(data.weights, Float64Array));
     this.place(typed(data.angles, Float64Array), typed(data.depths, Float32Array));
     this.orderLeaves();
     this.columns = columnsOf(this, data);
@@ -467,7 +467,7 @@ class Model {
 
   /** Return the members of a cluster as CSV text. */
   csv(node) {
-    const grouped = this.rows !== null;
+    const grouped = this.points > this.n;
     const others = this.columns.slice(this.labels ? 1 : 0);
     const header = ["row", "name", ...(this.labels ? ["label"] : []), "cluster", ...(grouped ? ["points"] : []), ...others.map((column) => column.name), ...(this.featureNames || [])];
     const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);

@@ -14,6 +14,8 @@ from ..symmetrize import require_symmetric
 from .frames import is_frame, require_columns
 from .mixed_types import MixedTable
 
+PCA = "X_pca"
+
 
 def is_annotated(X: Any) -> bool:
     """Return whether X is an AnnData object."""
@@ -28,12 +30,12 @@ def is_graph(X: Any) -> bool:
 def convert_input(X: Any, metric: Any, directed: str | None = None) -> Any:
     """Return the rows of AnnData, the adjacency matrix of a networkx graph, and anything else as a frame or array.
 
-    Of AnnData ``X`` is taken, with the names of its variables where it is dense; an embedding is asked for as
-    ``adata.obsm["X_pca"]``. Edges of a graph weigh what their attribute ``weight`` says, 1 without one; parallel edges are
+    Of AnnData the principal components ``obsm["X_pca"]`` are taken where there are any, else ``X`` with the names of its
+    variables where it is dense. Edges of a graph weigh what their attribute ``weight`` says, 1 without one; parallel edges are
     summed. ``directed`` combines the two directions of a directed graph.
     """
     if is_annotated(X):
-        X = _matrix_of(X)
+        X = annotated_rows(X, preferred_embedding(X))
     if is_graph(X):
         if metric not in ("auto", "precomputed"):
             raise ValueError(f"A graph holds similarities, and metric={metric!r} is of rows; leave the metric out.")
@@ -55,7 +57,23 @@ def convert_input(X: Any, metric: Any, directed: str | None = None) -> Any:
     return to_rows(X)
 
 
-def _matrix_of(annotated: Any) -> Any:
+def preferred_embedding(annotated: Any) -> str | None:
+    """Return "X_pca" if the AnnData object has principal components, else None for its ``X``."""
+    return PCA if PCA in annotated.obsm else None
+
+
+def describe_input(X: Any) -> str:
+    """Return which representation of an AnnData object is taken, for the plan of a fit; nothing for other input."""
+    if not is_annotated(X):
+        return ""
+    key = preferred_embedding(X)
+    return f"rows: {'X' if key is None else f'obsm[{key!r}]'} of the AnnData object"
+
+
+def annotated_rows(annotated: Any, key: str | None) -> Any:
+    """Return an embedding of an AnnData object as an array, or with None its ``X``, with names of variables where it is dense."""
+    if key is not None:
+        return np.asarray(annotated.obsm[key])
     if annotated.X is None:
         keys = ", ".join(map(repr, annotated.obsm))
         raise ValueError(f"The AnnData object has no X; pass one of its embeddings, adata.obsm[…]: {keys or 'none'}.")
