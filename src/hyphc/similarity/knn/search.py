@@ -96,9 +96,9 @@ def neighbor_graph(
     Neighbours are exact up to 20 000 points (sparse rows: 100 000), and for any n in up to six dimensions. Beyond, an inverted
     file is searched: each point probes the nearest cells, as many as hold 95 % of the true neighbours of 500 sampled points; then
     one NN-descent pass follows, or two if the recall is below 99 %. Rows of 256 columns or more are searched in the space of
-    their 64 or 128 leading principal components, if 2k candidates there hold 99.5 % of the true neighbours, and sparse rows in that of
-    their 128 leading singular vectors; the candidates are compared exactly. The recall on the sample is kept as ``recall_`` of a
-    similarity, and warned of below 90 %.
+    their 64 or 128 leading principal components, if 2k candidates there hold 99.5 % of the true neighbours, and sparse rows in
+    that of their 128 leading singular vectors; the candidates are compared exactly. The recall on the sample is kept as
+    ``recall_`` of a similarity, and warned of below 90 %.
     Distances of the neighbours found are computed from differences, so that duplicates lie at exactly 0.
     Of points at equal distance, those with smaller indices come first; among more than eight at the k-th distance, which of them
     are neighbours is arbitrary, but repeatable.
