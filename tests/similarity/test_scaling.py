@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hyphc import HypHC, as_similarity
 from hyphc.datasets import load
-from hyphc.similarity.scaling import column_scaling
+from hyphc.similarity.scaling import COLUMNS_A_TASK, column_scaling, compute_moments
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -274,6 +274,27 @@ def test_float32_columns_are_measured_in_float64():
     X = (columns([1.0, 2.0, 1.0]) + 1e4).astype(np.float32)
     assert_allclose(column_scaling(X, True).centre, X.astype(float).mean(axis=0), rtol=1e-12)
     assert column_scaling(X)(X).dtype == np.float64
+
+
+@pytest.mark.parametrize("d", [1, COLUMNS_A_TASK, COLUMNS_A_TASK + 1, 5 * COLUMNS_A_TASK - 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_moments_of_blocks_of_columns_are_those_of_each_column(d, weighted, has_gaps):
+    rng = np.random.default_rng(d)
+    X, sizes = rng.normal(3.0, 2.0, size=(300, d)), rng.integers(1, 4, 300).astype(float) if weighted else np.ones(300)
+    X[:, -1] = rng.integers(0, 2, 300)
+    if has_gaps:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    found = compute_moments(X, sizes)
+    for column in range(d):
+        known = ~np.isnan(X[:, column])
+        values, weights = X[known, column], sizes[known]
+        mean = np.average(values, weights=weights)
+        assert_allclose(found.centre[column], mean, rtol=1e-12)
+        squares = np.average((values - mean) ** 2, weights=weights) * sizes.sum()
+        assert_allclose(found.squares[column], squares, rtol=1e-12)
+        assert (found.smallest[column], found.largest[column]) == (values.min(), values.max())
+    assert_array_equal(np.flatnonzero(found.binary), [d - 1])
 
 
 # --- known tables ----------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from .arrays import Ints
 Hashes = npt.NDArray[np.uint64]
 
 AT_ONCE = 1_024  # rows compared at a time
+# Of more columns than this, so many are hashed first: most rows differ in some of them from all others.
+FEW_COLUMNS = 64
 
 
 def group_equal_rows(rows: Callable[[Ints], Any], n: int) -> Ints | None:
@@ -20,18 +22,33 @@ def group_equal_rows(rows: Callable[[Ints], Any], n: int) -> Ints | None:
 
     ``rows`` returns the rows of an index, dense or sparse: they are hashed, and compared only where hashes agree.
     """
-    hashes = np.concatenate([_row_hashes(rows(chunk)) for chunk in _chunks(np.arange(n))])
+    unclear = _share_a_hash(rows, n)
+    hashes = np.concatenate([_row_hashes(rows(chunk)) for chunk in _chunks(unclear)])
     order = np.argsort(hashes, kind="stable")
     alike = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+    order = unclear[order]
     alike = np.concatenate([_equal_rows(rows, order, chunk) for chunk in _chunks(alike)])
     if len(alike) == 0:
         return None
-    fresh = np.ones(n, dtype=np.int64)
+    fresh = np.ones(len(order), dtype=np.int64)
     fresh[alike + 1] = 0
-    group = np.empty(n, dtype=np.int64)
+    group = len(order) + np.arange(n)  # rows that are alone
     group[order] = np.cumsum(fresh) - 1
     _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]  # numbered by first appearance
+
+
+def _share_a_hash(rows: Callable[[Ints], Any], n: int) -> Ints:
+    """Return the numbers of rows that agree with another one in a hash of some columns; all where columns are few or sparse."""
+    everyone = np.arange(n)
+    first = rows(everyone[:1])
+    if not isinstance(first, np.ndarray) or first.shape[1] <= FEW_COLUMNS:
+        return everyone
+    some = np.linspace(0, first.shape[1] - 1, FEW_COLUMNS).astype(np.int64)
+    hashes = np.concatenate([_row_hashes(rows(chunk)[:, some]) for chunk in _chunks(everyone)])
+    order = np.argsort(hashes, kind="stable")
+    same = hashes[order][1:] == hashes[order][:-1]
+    return np.sort(order[np.append(same, False) | np.append(False, same)])
 
 
 def _chunks(items: Ints) -> list[Ints]:

@@ -68,14 +68,14 @@ def bisection_merges(similarity: Similarity, objective: Objective, n_jobs: int |
     leaves, n = bisection_state(similarity), similarity.n
     splits = np.zeros(n - 1, dtype=bisect_kernels.RUN)
     small: list[tuple[int, int]] = []
-    large = [(0, n)]
-    while large:
-        begin, end = large.pop()
-        if end - begin > max(n // _SPLIT_TOGETHER, 2):
-            middle = split_runs(leaves, begin, end, end - begin, OBJECTIVES[objective], splits)
-            large += [(begin, middle), (middle, end)]
-        elif end - begin > 1:
-            small.append((begin, end))
+    runs = [(0, n)]
+    while runs:  # all runs of a level at once
+        large = [run for run in runs if run[1] - run[0] > max(n // _SPLIT_TOGETHER, 2)]
+        small += [run for run in runs if 1 < run[1] - run[0] <= max(n // _SPLIT_TOGETHER, 2)]
+        middles = thread_map(
+            lambda run: split_runs(leaves, *run, run[1] - run[0], OBJECTIVES[objective], splits), large, n_jobs
+        )
+        runs = [half for (b, e), middle in zip(large, middles, strict=True) for half in ((b, middle), (middle, e))]
     thread_map(lambda run: split_runs(leaves, *run, 1, OBJECTIVES[objective], splits), small, n_jobs)
     lengths = splits["end"] - splits["begin"]
     return bisect_kernels.split_merges(leaves.order, splits, np.argsort(lengths, kind="stable"))

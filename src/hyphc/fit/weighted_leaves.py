@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._kernels.tree.passes import largest_below
 from .._runtime.arrays import Ints
 from .._runtime.duplicate_rows import group_equal_rows
-from ..similarity import Similarity, SimilarityLike, check_similarity
+from ..similarity import Blend, Similarity, SimilarityLike, check_similarity
 from ..similarity.group_sums import indicator
 from ..similarity.metric_base import with_weights
 from ..tree import Tree, TreeLike, as_tree
@@ -149,6 +149,8 @@ def twins(similarity: Similarity) -> Ints | None:
     optimal tree keeps them together: of two copies in different positions, move both to one or both to the other; triplets
     with both copies do not get worse, and the others change by amounts that add up to 0.
     """
+    if isinstance(similarity, Blend) and group_equal_rows(similarity.background.signatures(), similarity.n) is None:
+        return None  # twins of a blend are twins of both parts, and most rows differ
     return group_equal_rows(similarity.signatures(), similarity.n)
 
 

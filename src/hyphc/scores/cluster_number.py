@@ -47,6 +47,7 @@ from .._runtime.parallel import single_blas_thread, thread_map
 from ..similarity import Blend, Graph, Similarity
 from ..similarity.base import by_kind
 from ..similarity.knn.similarity_knn import knn_graph
+from ..similarity.principal_axes import principal_axes
 from ..tree import Tree
 from ..tree.condense import close_splits, condense, condense_at, is_split, least_points, undo
 from .bimodality import FEWEST_ROWS, bimodality_p_value
@@ -79,6 +80,7 @@ FAR, N_PROBES = 2.5, 50  # gap around a small group in lengths of its edges, and
 FIVE_SIGMA, STRICTER, FEW_POINTS = 3e-7, 4.0, 1_200
 MOST_POINTS = 0.9  # a side with this share of a split's points has the shape of the whole
 N_COLUMNS, N_SAMPLED = 50, 5_000  # rows of more columns are tested by principal components, those of a sample
+PROJECTED = 20_000  # rows that one thread projects at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,14 +153,14 @@ def rows_of_points(similarity: Similarity) -> Floats | None:
     sums = similarity.features()
     if sums is None or sums.shape[1] == 0:
         return None
-    rows = np.asarray(sums / similarity.sizes[:, None], dtype=np.float64)
+    is_single = (similarity.sizes == 1).all()
+    rows = np.asarray(sums if is_single else sums / similarity.sizes[:, None], dtype=np.float64)
     if rows.shape[1] <= N_COLUMNS:
         return rows
-    sample = rows if len(rows) <= N_SAMPLED else rows[np.random.default_rng(0).permutation(len(rows))[:N_SAMPLED]]
     with single_blas_thread():
-        sample = sample - sample.mean(axis=0)
-        axes = np.linalg.eigh(sample.T @ sample)[1][:, -N_COLUMNS:]
-        return np.asarray(rows @ axes)
+        axes = principal_axes(rows, N_COLUMNS, N_SAMPLED)
+        starts = range(0, len(rows), PROJECTED)  # the blocks do not depend on the number of threads
+        return np.concatenate(thread_map(lambda start: rows[start : start + PROJECTED] @ axes, starts, n_jobs=-1))
 
 
 def found_splits(tree: Tree, evidence: Floats, level: float, min_size: float | None) -> Ints:

@@ -172,8 +172,7 @@ class Background(Similarity):
 
     def signatures(self) -> Callable[[Ints], Any]:
         # a point is nearest to its copies
-        rows = np.column_stack([self.X, self.squares]) / self.sizes[:, None]
-        return lambda index: rows[index]
+        return lambda index: np.column_stack([self.X[index], self.squares[index]]) / self.sizes[index, None]
 
     def group_sums(self, group: Ints, n_groups: int) -> Floats:
         mix = indicator(group, n_groups)

@@ -230,7 +230,8 @@ class Auto(Metric):
         (graph, n_neighbors), features = self._graph(scaled, sizes), scaled.background_features(scaled.rows)
         squares = np.einsum("ij,ij->i", features, features)
         kept = {"slope": 1.0, "level": None} if like is None else {"slope": like.slope, "level": like.level}
-        background = Background(features * sizes[:, None], squares=squares * sizes, sizes=sizes, **kept)
+        sums = features if (sizes == 1).all() else features * sizes[:, None]  # not copied: there may be gigabytes
+        background = Background(sums, squares=squares * sizes, sizes=sizes, **kept)
         if like is None:
             apart = background.total_square()
             background.slope = self.background * graph.total() / apart if apart > 0 else 0.0

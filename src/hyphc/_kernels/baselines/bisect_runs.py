@@ -85,16 +85,15 @@ def _graph_start(leaves: GraphLeaves, begin: int, end: int) -> tuple[Sides, bool
 
     It is the second one of D^−½ W D^−½, by power steps.
     """
-    indptr, indices, weights, _, order, position = leaves
-    m, run = end - begin, order[begin:end]
+    m, v = end - begin, np.cos(_TURN * np.arange(end - begin))
     side, reached = _first_components(leaves, begin, end)
     if reached < m:
         return side, True
-    root, v, following = np.zeros(m), np.cos(_TURN * np.arange(m)), np.empty(m)
+    starts, ends, weights = _edges_within(leaves, begin, end)
+    root, following = np.zeros(m), np.empty(m)
     for i in range(m):
-        for e in range(indptr[run[i]], indptr[run[i] + 1]):
-            if 0 <= position[indices[e]] - begin < m:
-                root[i] += weights[e]
+        for e in range(starts[i], starts[i + 1]):
+            root[i] += weights[e]
         root[i] = np.sqrt(root[i])
     trivial = root.copy()
     _normalise(trivial)
@@ -104,13 +103,31 @@ def _graph_start(leaves: GraphLeaves, begin: int, end: int) -> tuple[Sides, bool
             break
         for i in range(m):
             total = 0.0
-            for e in range(indptr[run[i]], indptr[run[i] + 1]):
-                j = position[indices[e]] - begin
-                if 0 <= j < m:
-                    total += weights[e] * v[j] / root[j]
+            for e in range(starts[i], starts[i + 1]):
+                total += weights[e] * v[ends[e]] / root[ends[e]]
             following[i] = v[i] + total / root[i]  # plus the identity, so that no negative eigenvalue leads
         v, following = following, v
     return _sides_of(v - (v * trivial).sum() * trivial), False
+
+
+@part
+def _edges_within(leaves: GraphLeaves, begin: int, end: int) -> tuple[Ints, Ints, Floats]:
+    """Return the edges within a run as a CSR matrix, by places in the run: every power step reads them."""
+    indptr, indices, weights, _, order, position = leaves
+    m, count = end - begin, 0
+    for i in range(begin, end):
+        count += indptr[order[i] + 1] - indptr[order[i]]
+    starts, ends, kept = np.empty(m + 1, dtype=np.int64), np.empty(count, dtype=np.int64), np.empty(count)
+    found = 0
+    for i in range(m):
+        starts[i] = found
+        for e in range(indptr[order[begin + i]], indptr[order[begin + i] + 1]):
+            j = position[indices[e]] - begin
+            if 0 <= j < m:
+                ends[found], kept[found] = j, weights[e]
+                found += 1
+    starts[m] = found
+    return starts, ends, kept
 
 
 @part

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._runtime.arrays import Floats, Ints
-from ..._runtime.validation import row_chunks
+from ..._runtime.validation import has_missing, row_chunks
 
 # Beyond exact search, so many times k candidates are compared.
 CANDIDATES = 6
@@ -43,7 +43,7 @@ def require_not_infinite(X: npt.NDArray[Any]) -> None:
 
 def describe_missing(rows: Floats) -> str:
     """Describe how many rows have missing values; empty if none."""
-    n_missing = int(np.isnan(rows).any(axis=1).sum())
+    n_missing = int(np.isnan(rows).any(axis=1).sum()) if has_missing(rows) else 0
     return f"values missing in {n_missing} of {len(rows)} rows" if n_missing else ""
 
 
