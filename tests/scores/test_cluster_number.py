@@ -7,8 +7,16 @@ import pytest
 import scipy.sparse as sp
 from benchmarks.harness.nulls import NULLS
 from hyphc import HypHC, Tree, as_similarity
-from hyphc.scores.cluster_number import ALPHA, found_splits, modular_splits, number_of_clusters, split_evidence
+from hyphc.scores.cluster_number import (
+    ALPHA,
+    found_splits,
+    modular_splits,
+    number_of_clusters,
+    rows_of_points,
+    split_evidence,
+)
 from hyphc.scores.heights import with_similarity_heights
+from hyphc.scores.isolation import isolation_evidence
 from hyphc.similarity import Graph
 from hyphc.tree.condense import is_split, undo
 from hypothesis import given, settings
@@ -119,7 +127,9 @@ SETS = {
 def test_runners_up_are_the_numbers_at_the_nearest_levels(name):
     model = fitted(SETS[name])
     tree = model.tree_
-    evidence, enough = -np.log(model.cluster_number_.p_values), -np.log(ALPHA)
+    graph, rows = model.similarity_.graph, rows_of_points(model.similarity_)
+    apart = isolation_evidence(tree, graph, rows, graph.local_density.dimension, None)
+    evidence, enough = np.fmax(split_evidence(tree, graph, None), apart), -np.log(ALPHA)
     found = len(found_splits(tree, evidence, enough, None)) + 1
     assert found == model.n_clusters_
     levels = np.unique(evidence[np.isfinite(evidence)])

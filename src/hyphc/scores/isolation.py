@@ -25,6 +25,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import betaln
 
 from .._runtime.arrays import Floats, Ints
+from .._runtime.duplicate_rows import group_equal_rows
 from .._runtime.validation import row_chunks
 from ..tree import Tree
 from ..tree.condense import least_points
@@ -34,11 +35,12 @@ if TYPE_CHECKING:
 
 MOST_POINTS, FEWEST_POINTS = 60, 3  # larger groups show as valleys of the graph; two rows are a pair, not a group
 LEAST_SHARE = 1 / 400  # of all points: in large data there are many pockets, and near copies of rows
+GRID = 2.0**-24
 MOST_DIMENSIONS = 2.0  # more would make p smaller: the estimate of the local dimension is rough in small groups
 
 
 class LinkedGroups(NamedTuple):
-    """Clusters of single linkage: number of leaves, longest edge within, shortest edge that leaves, and keys."""
+    """Clusters of single linkage: number of distinct rows, longest edge within, shortest edge that leaves, and keys."""
 
     sizes: Ints
     within: Floats
@@ -80,21 +82,26 @@ def isolated_groups(tree: Tree, graph: Graph, rows: Floats, dimension: float) ->
     Groups are found by single linkage along the edges of the neighbour graph, and their gaps are then measured to all rows.
     O(n log n + edges · d) time, and O(n · d) for each group found.
     """
-    n = tree.n_leaves
+    if LEAST_SHARE * tree.n_leaves > MOST_POINTS:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    rows = _snap(rows)
+    copies = group_equal_rows(lambda chunk: rows[chunk], tree.n_leaves)
+    copies = np.arange(tree.n_leaves) if copies is None else copies
+    n = int(copies.max()) + 1  # distinct rows: copies say nothing about gaps
     smallest, largest = max(FEWEST_POINTS, LEAST_SHARE * n), min(MOST_POINTS, n // 2)
     if smallest > largest:
         return np.empty(0, dtype=np.int64), np.empty(0)
-    leaf_keys = np.random.default_rng(0).integers(1 << 63, size=n, dtype=np.uint64)
-    linked = link_groups(graph, rows, leaf_keys)
+    leaf_keys = np.random.default_rng(0).integers(1 << 63, size=tree.n_leaves, dtype=np.uint64)
+    linked = link_groups(graph, rows, copies, leaf_keys)
     evidence = gap_evidence(linked.around / linked.within, linked.sizes, n, dimension)
-    fits = (linked.sizes >= smallest) & (linked.sizes <= largest) & (evidence > 0)
+    fits = np.flatnonzero((linked.sizes >= smallest) & (linked.sizes <= largest) & (evidence > 0))
     node_keys = keys_of_nodes(tree, leaf_keys)
     order = np.argsort(node_keys)
     nodes = order[np.minimum(np.searchsorted(node_keys[order], linked.keys[fits]), len(order) - 1)]
     is_node = node_keys[nodes] == linked.keys[fits]
-    nodes, within = nodes[is_node], linked.within[fits][is_node]
+    nodes, fits = nodes[is_node], fits[is_node]
     around = np.array([_gap_around(tree, node, rows) for node in nodes.tolist()])
-    return nodes, gap_evidence(around / within, tree._sizes[nodes], n, dimension)
+    return nodes, gap_evidence(around / linked.within[fits], linked.sizes[fits], n, dimension)
 
 
 def gap_evidence(ratio: Floats, m: Ints, n: int, dimension: float) -> Floats:
@@ -106,22 +113,28 @@ def gap_evidence(ratio: Floats, m: Ints, n: int, dimension: float) -> Floats:
     return np.where(ratio > 1.0, -np.logaddexp(inside, at_end) - np.log(np.log2(n)), -np.inf)
 
 
-def link_groups(graph: Graph, rows: Floats, leaf_keys: npt.NDArray[np.uint64]) -> LinkedGroups:
+def link_groups(graph: Graph, rows: Floats, copies: Ints, leaf_keys: npt.NDArray[np.uint64]) -> LinkedGroups:
     """Return the clusters of single linkage along the edges of a graph, each with the edge by which it is joined to others.
 
-    A component that no edge leaves has an infinite edge around it.
+    Leaves with the same number in ``copies`` (n,) are one row. A component that no edge leaves has an infinite edge around it.
     """
-    n = graph.n
     i, j, _ = graph.edges()
+    differ = copies[i] != copies[j]
+    i, j = i[differ], j[differ]
     lengths = np.empty(len(i))
     for chunk in row_chunks(len(i), 16 * rows.shape[1]):
         lengths[chunk] = np.linalg.norm(rows[i[chunk]] - rows[j[chunk]], axis=1)
-    lengths += np.finfo(np.float64).tiny  # SciPy takes 0 for no edge
-    forest = minimum_spanning_tree(sp.csr_array((lengths, (i, j)), shape=(n, n))).tocoo()
+    n, order = int(copies.max()) + 1, np.lexsort((lengths, copies[j], copies[i]))
+    i, j, lengths = copies[i][order], copies[j][order], lengths[order]
+    is_first = np.append(True, (np.diff(i) != 0) | (np.diff(j) != 0))[: len(i)]
+    edges = sp.csr_array((lengths[is_first], (i[is_first], j[is_first])), shape=(n, n))
+    forest = minimum_spanning_tree(edges).tocoo()
+    keys_of_rows = np.zeros(n, dtype=np.uint64)
+    np.bitwise_xor.at(keys_of_rows, copies, leaf_keys)
     order = np.argsort(forest.data, kind="stable")
     starts, ends, heights = forest.row[order].tolist(), forest.col[order].tolist(), forest.data[order]
     top = list(range(n))  # the cluster of each, by union and find
-    sizes, keys = np.ones(n + len(heights), dtype=np.int64), np.append(leaf_keys, np.zeros(len(heights), np.uint64))
+    sizes, keys = np.ones(n + len(heights), dtype=np.int64), np.append(keys_of_rows, np.zeros(len(heights), np.uint64))
     around = np.full(n + len(heights), np.inf)
 
     def find(v: int) -> int:
@@ -144,6 +157,13 @@ def keys_of_nodes(tree: Tree, leaf_keys: npt.NDArray[np.uint64]) -> npt.NDArray[
     """Return the exclusive or of the keys of each node's leaves, equal for equal sets of leaves: (2n − 1,)."""
     ordered = np.append(np.uint64(0), np.bitwise_xor.accumulate(leaf_keys[tree.leaf_order()]))
     return np.asarray(ordered[tree._first + tree._sizes] ^ ordered[tree._first])
+
+
+def _snap(rows: Floats) -> Floats:
+    """Return centred rows on a grid of ``GRID`` of the largest deviation, so that copies are equal after rounding errors."""
+    centred = rows - rows.mean(axis=0)
+    unit = max(float(np.abs(centred).max(initial=0.0)) * GRID, np.finfo(np.float64).tiny)
+    return np.asarray(np.rint(centred / unit) * unit)
 
 
 def _gap_around(tree: Tree, node: int, rows: Floats) -> float:
