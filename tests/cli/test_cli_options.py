@@ -242,7 +242,7 @@ def test_an_interrupted_out_of_core_fit_says_where_its_checkpoint_is_and_how_to_
     )
     told = capsys.readouterr().err
     place = Path("out/checkpoint")
-    assert f"the checkpoint was kept in {place} (1.1 MB): the same command goes on from there" in told
+    assert f"the checkpoint was kept in {place} (1.1 MB): the same command resumes from it" in told
     assert "nothing was written" not in told
 
 

@@ -188,7 +188,7 @@ def test_a_client_that_loses_its_scheduler_ends_the_fit_in_one_sentence():
     with cluster(1) as workers, Client(workers) as client:
         futures = client.map(time.sleep, [3], pure=False)
         threading.Timer(0.5, workers.close).start()
-        with pytest.raises(ConnectionError, match=r"connection to the scheduler was lost .* What is finished stays"):
+        with pytest.raises(ConnectionError, match=r"connection to the scheduler was lost .* Finished results are kept"):
             waiting.wait_for(client, futures, lambda done: None)
 
 

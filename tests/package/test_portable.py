@@ -66,7 +66,7 @@ def test_where_nothing_is_known_a_default_fit_runs(system, answer):
 
 def test_memory_that_is_known_still_limits(system):
     system(64 << 30, groups=1 << 20)
-    with pytest.raises(MemoryError, match=r"needs 1\.0 GB and 0\.0 GB are at hand; use a subset"):
+    with pytest.raises(MemoryError, match=r"needs 1\.0 GB and 0\.0 GB are available; use a subset"):
         require_memory(1e9, "A matrix", "use a subset")
 
 

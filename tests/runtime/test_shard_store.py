@@ -47,7 +47,7 @@ def test_a_piece_without_its_record_is_not_there(store):
     store.write("stage", 0, {"array": np.arange(3)})
     (store.place.path / "stage" / "000000.json").unlink()
     assert not store.has("stage", 0)
-    with pytest.raises(FileNotFoundError, match="go on"):
+    with pytest.raises(FileNotFoundError, match="to resume"):
         store.read("stage", 0)
 
 
@@ -101,7 +101,7 @@ def test_a_full_disk_leaves_what_is_finished_and_nothing_half_written(store, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(atomic_write.os, "replace", full)
-        with pytest.raises(OSError, match=r"No space left on device\. What is finished there stays") as told:
+        with pytest.raises(OSError, match=r"No space left on device\. Finished results are kept") as told:
             store.write("stage", 1, {"array": np.arange(3)})
     assert told.value.errno == errno.ENOSPC
     assert store.has("stage", 0)

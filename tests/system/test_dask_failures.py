@@ -153,8 +153,12 @@ def always_deadly(number):
 @pytest.mark.parametrize(
     ("setting", "n_workers", "told"),
     [
-        ({"no-workers-timeout": "200ms"}, 0, r"without a worker for too long: .* What is finished stays"),
-        ({"allowed-failures": 0}, 1, r"ended several workers: .* choose a smaller part_size. What is finished stays"),
+        ({"no-workers-timeout": "200ms"}, 0, r"without a worker for too long: .* Finished results are kept"),
+        (
+            {"allowed-failures": 0},
+            1,
+            r"ended several workers: .* choose a smaller part_size. Finished results are kept",
+        ),
     ],
 )
 def test_what_a_cluster_cannot_do_ends_the_fit_in_one_sentence(setting, n_workers, told, monkeypatch):

@@ -246,7 +246,9 @@ def test_a_checkpoint_on_a_real_disk_that_is_full_is_told_and_the_fit_goes_on(sc
     with full_disk(tmp_path / "kept", disks.FOR_STATES):
         assert fit("--checkpoint", "kept") == 0
         assert not [path.name for path in (tmp_path / "kept").rglob(".*")]
-    said = "hyphc: The checkpoint 'kept' failed: No space left on device; the fit goes on, and what is there stays.\n"
+    said = (
+        "hyphc: The checkpoint 'kept' failed: No space left on device; the fit continues, and earlier files are kept.\n"
+    )
     assert capsys.readouterr().err == said
     assert files.find_complaints(scene, new=True) == []
 
@@ -289,7 +291,9 @@ def test_a_checkpoint_that_cannot_be_written_is_told_in_one_sentence(scene, monk
 
     monkeypatch.setattr("hyphc._runtime.shard_store.ShardStore._write_array", full)
     assert fit("--checkpoint", "kept") == 0
-    said = "hyphc: The checkpoint 'kept' failed: No space left on device; the fit goes on, and what is there stays.\n"
+    said = (
+        "hyphc: The checkpoint 'kept' failed: No space left on device; the fit continues, and earlier files are kept.\n"
+    )
     assert capsys.readouterr().err == said
 
 

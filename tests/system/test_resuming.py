@@ -197,7 +197,7 @@ def test_a_full_disk_is_told_once_and_the_fit_goes_on(tmp_path, monkeypatch):
 
     with every_state_written(monkeypatch), monkeypatch.context() as patch:
         patch.setattr(ShardStore, "_write_array", full)
-        with pytest.warns(UserWarning, match="failed: No space left on device; the fit goes on") as told:
+        with pytest.warns(UserWarning, match="failed: No space left on device; the fit continues") as told:
             model = HypHC(3, random_state=0, checkpoint=tmp_path).fit(ROWS)
     assert len(told) == 1
     assert_same_fit(model, HypHC(3, random_state=0).fit(ROWS))

@@ -45,7 +45,7 @@ def naming_storage(place: object) -> Iterator[None]:
             raise
         raise type(error)(
             error.errno,
-            f"The storage {str(place)!r} failed: {error.strerror}. What is finished there stays; mend it and fit again to go on",
+            f"The storage {str(place)!r} failed: {error.strerror}. Finished results are kept; repair it and fit again to resume",
         ) from error
 
 

@@ -163,4 +163,4 @@ def require_memory(n_bytes: float, what: str, remedy: str) -> None:
     """Raise a MemoryError before an allocation that cannot fit."""
     available = available_memory()
     if n_bytes > available:
-        raise MemoryError(f"{what} needs {n_bytes / 1e9:.1f} GB and {available / 1e9:.1f} GB are at hand; {remedy}.")
+        raise MemoryError(f"{what} needs {n_bytes / 1e9:.1f} GB and {available / 1e9:.1f} GB are available; {remedy}.")

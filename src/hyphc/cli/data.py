@@ -32,7 +32,7 @@ def run_datasets(arguments: argparse.Namespace) -> None:
     if arguments.write is not None:
         _write(*arguments.write)
         return
-    print(f"{'name':<14} {'rows':>6} {'columns':>8}  at hand")
+    print(f"{'name':<14} {'rows':>6} {'columns':>8}  available")
     for name in datasets.names():
         rows, columns = _shape(name)
         print(f"{name:<14} {rows:>6} {columns:>8}  {_at_hand(name)}")
@@ -83,7 +83,7 @@ def _load(name: str) -> datasets.Dataset:
         return datasets.load(name)
     except FileNotFoundError:
         remedy = f"set {DATA_VARIABLE} to a folder with {' and '.join(files_of(name))}"
-        raise ValueError(f"data set {name} is not at hand and could not be fetched; {remedy}.") from None
+        raise ValueError(f"data set {name} is not available and could not be fetched; {remedy}.") from None
 
 
 def _table_rows(dataset: datasets.Dataset) -> tuple[list[str], Iterable[Any]]:

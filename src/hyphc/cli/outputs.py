@@ -102,7 +102,7 @@ def report_kept_checkpoint(place: str | Path | None) -> Iterator[None]:
             raise
         large = f" ({human_size(size)})" if size else ""
         raise type(interrupt)(
-            f"no result was written, but the checkpoint was kept in {place}{large}: the same command goes on from there"
+            f"no result was written, but the checkpoint was kept in {place}{large}: the same command resumes from it"
         ) from None
 
 

@@ -171,7 +171,7 @@ class Pairs:
         self._redraw, self._third_may_repeat = redraw, third_may_repeat
         self._with_itself = similarity.maximum() if third_may_repeat else 0.0
         self.n_triplets = self._n_all if n_triplets is None else n_triplets
-        # An epoch of all pairs needs O(n²) memory as it is, and a matrix answers ten times as fast as features do.
+        # An epoch of all pairs needs O(n²) memory as it is, and reading a matrix is ten times as fast as computing from features.
         dense = self.n_triplets >= self._n_all and n <= MAX_MATRIX
         self._similarity = Dense(similarity.to_dense(), sizes=similarity.sizes) if dense else similarity
         self.multiplicity = self._n_all * (n - 2) / 3

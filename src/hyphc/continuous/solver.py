@@ -38,7 +38,7 @@ RADIUS = (1.0, 10.0)
 LEARNING_RATE = (0.3, 5e-4)
 MAX_ITER = {"blocks": 600, "edges": 4000}
 MAX_TRIPLETS = 4 * 10**9
-# A tree as a start is not to be thrown away: the schedules begin where they are after this share of a run.
+# Started from a tree, the schedules begin after this share of a run, so that the tree is not lost.
 WARM_START = 0.7
 # Blocks are made smaller before a triplet budget shortens the run, but not below this.
 MIN_BLOCK = 16

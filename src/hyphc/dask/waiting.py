@@ -20,7 +20,7 @@ from .._runtime.user_warnings import warn
 
 LOOK = 2.0  # seconds between two checks of the workers
 ALONE = 30.0  # seconds without any worker before a warning
-_STAYS = "What is finished stays: fit again with the same storage to go on."
+_STAYS = "Finished results are kept: fit again with the same storage to resume."
 
 
 def wait_for(client: Client, futures: list[Any], report: Callable[[int], object]) -> None:

@@ -121,7 +121,7 @@ class FitCheckpoint:
                 self._store.remove(STATE, old)
         except OSError as error:
             self._store.remove(STATE, number)
-            self._warn(f"{os.strerror(error.errno or 0)}; the fit goes on, and what is there stays")
+            self._warn(f"{os.strerror(error.errno or 0)}; the fit continues, and earlier files are kept")
         end = time.monotonic()
         self._next = end + max(INTERVAL, (end - begin) / TIME_SHARE)
 

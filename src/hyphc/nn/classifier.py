@@ -23,7 +23,7 @@ from .training import Range, TrainingSettings, fit_leaves_and_head
 UNLABELLED = -1
 METRICS = ("cosine", "precomputed")
 # Joint training can fit every label. Far out, scores change steeply with a leaf's place, and certainty about labels moves
-# boundaries to where no data ask for them: it generalises better near the origin and in some doubt. A tree without
+# boundaries away from the data: smooth labels near the origin generalise better. A tree without
 # labels needs the room, and its leaves do not follow the labels.
 JOINT: dict[str, Any] = {"radius": (1.0, 2.0), "label_smoothing": 0.1, "head_iter": 0}
 TWO_STEP: dict[str, Any] = {"radius": (1.0, 6.0), "label_smoothing": 0.0, "head_iter": 300}

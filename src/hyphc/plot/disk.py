@@ -274,7 +274,7 @@ def _spread(angles: Floats, order: Ints, room: float) -> tuple[Ints, Floats]:
             mean, count = (mean * count + before * size) / (count + size), count + size
         pools.append((mean, count))
     places = np.repeat([mean for mean, _ in pools], [count for _, count in pools]) + ranks
-    if places[-1] - places[0] > 2.0 * np.pi - room:  # the ends met: evenly
+    if places[-1] - places[0] > 2.0 * np.pi - room:  # the ends overlap: space evenly
         steps = np.arange(len(order)) - 0.5 * (len(order) - 1)
         places = unrolled.mean() + 2.0 * np.pi / len(order) * steps
     return order, places - turns

@@ -2,7 +2,7 @@
 
 Agglomeration finds small clusters best, bisection large ones. So groups of up to ``GROUP`` leaves of the tree given become the
 leaves of a coarse problem, and that is bisected from the top, as in multilevel graph partitioning. Where data have structure at
-all scales both starts end nearly alike; where they have little, the bisected one ends some per cent lower. So it comes first.
+all scales both starts end nearly alike; where they have little, the bisected one ends some per cent lower. So it is tried first.
 """
 
 from __future__ import annotations

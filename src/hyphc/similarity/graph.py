@@ -73,7 +73,7 @@ class Graph(Similarity):
         if i.size == 0:
             return np.zeros(i.shape)
         picked: Any = self.to_csr()[i.ravel(), j.ravel()]
-        if hasattr(picked, "toarray"):  # newer releases of SciPy answer with a sparse array
+        if hasattr(picked, "toarray"):  # newer releases of SciPy return a sparse array
             picked = picked.toarray()
         return np.asarray(picked).reshape(i.shape)
 

@@ -261,7 +261,7 @@ def _require_possible(tree: Tree, n_clusters: int, criterion: Criterion, min_siz
 
 def _most(tree: Tree, min_size: float) -> Ints:
     forced = tree._forced_splits
-    if min_size == 1:  # asks for nothing, also where a leaf stands for a fraction of a point
+    if min_size == 1:  # no condition, also if a leaf stands for a fraction of a point
         return tree._sizes if forced is None else _nodes_below(tree, tops(tree, forced < 0))
     points = tree._points
     if forced is not None:

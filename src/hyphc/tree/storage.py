@@ -23,7 +23,7 @@ PathLike = str | os.PathLike[str]
 Fields = dict[str, Any]  # arguments of Tree
 
 _MAPPED = "tree.json"
-# what text that is no tree of ours may meet with; brackets a thousand deep exceed Python's recursion
+# errors that text in another format may cause; brackets a thousand deep exceed Python's recursion
 _NOT_OURS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 # left out where a tree has none: older files are read alike
 _OF_LEAVES = ("degrees", "leaf_sizes", "leaf_weights")

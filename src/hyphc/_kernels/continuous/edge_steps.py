@@ -102,8 +102,8 @@ def third_points(i: Any, j: Any, far_bits: Any, near_bits: Any, circular: Any) -
     """Return two third points for the edge ij, from 64 random bits each: one far, one near.
 
     The far one is any of the n points. The near one stands to either side of one end of the edge in the circular order of the
-    points, 2^s to 2^(s+1) − 1 places from it, for a random s. Most triplets of a sparse graph are settled
-    once the radius has grown; those that still teach something have a third point close by. Either may be an end of the
+    points, 2^s to 2^(s+1) − 1 places from it, for a random s. Most triplets of a sparse graph are decided
+    once the radius has grown; the others have a third point close by. Either may be an end of the
     edge, which forms no triplet.
     """
     order, rank, _, n_scales = circular

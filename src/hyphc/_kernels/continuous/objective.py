@@ -5,7 +5,7 @@ Everything is float64. Three habits let the compiler vectorise the loop over all
 
 A kernel whose sums may be reordered is called from Python, or copied into its one caller (``inline="always"``), but never called
 by another kernel: such a callee would exist twice, compiled into its caller and by itself, with two orders of its sums, and which
-of them answers differs between the process that compiles and those that load from the cache.
+of them is called differs between the process that compiles and those that load from the cache.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ Let A be pruned, a = |A|, and let points and cuts be those of the tree without A
 
     f(v) = acc(v) + (|v| + a)·w(A, v),      acc(c) = acc(u) + a·x_u + (|u| + a)·w(A, o)    for the children c, o of u.
 
-First bound. A place strictly below v pays a·x_v, and for the weight to each leaf l below v at least a plus what is met on the way
-up from A until l is met, l included: t_l. No leaf carries more than w(A, l) ≤ cap·|l|, so the weight W = w(A, v) needs leaves of
-K = W / cap points together. Whatever the tree, it costs least when the leaves met first are full: then it pays, beyond a·W,
-Σ cap·|l|·(|l| + points met before) = cap·(K² + Σ|l|²)/2 ≥ W·(K + least)/2, with the smallest leaf in place of each. Hence
+First bound. A place strictly below v pays a·x_v, and for the weight to each leaf l below v at least a plus the points passed on
+the way up from A to l, l included: t_l. No leaf carries more than w(A, l) ≤ cap·|l|, so the weight W = w(A, v) needs leaves of
+K = W / cap points together. Whatever the tree, it costs least when the leaves passed first are full: then it pays, beyond a·W,
+Σ cap·|l|·(|l| + points passed before) = cap·(K² + Σ|l|²)/2 ≥ W·(K + least)/2, with the smallest leaf in place of each. Hence
 
     f(v') ≥ acc(v) + a·x_v + (a + max(least, (K + least)/2))·W      for every v' strictly below v.
 
@@ -18,10 +18,10 @@ w̄ = W/(a·|v|). With w(A, l) = a·|l|·w̄ + δ_l and each split's x = w̄·|l
     f(v') = acc(v) + w̄·a·|v|·(|v| + a) + a·Σ (x − w̄·|l|·|r|) + Σ δ_l·t_l      exactly.
 
 The split of v is known; those below it have x ≥ loosest·|l|·|r|, and Σ|l|·|r| over them is at most |c|²/2, c the larger child.
-The δ_l sum to 0, so by Cauchy-Schwarz the last sum is at least −√(Σ δ_l²/|l|)·√|v|·(standard deviation of t), with points
-as weights. The k-th point met has k ≤ t ≤ |v|: t deviates most when it is k up to a share p of the points and |v| from there on,
-with variance (p³/3 + 1 − p − (1 − p + p²/2)²)·|v|² < (0.4·|v|)². And Σ δ_l²/|l| ≤ reach²·scatter(v), the spread of v's rows about
-their mean. Where v is narrow, or all of it is about as similar to A, this bound is nearly tight.
+The δ_l sum to 0, so by Cauchy-Schwarz the last sum is at least −√(Σ δ_l²/|l|)·√|v|·(standard deviation of t), with points as
+weights. The k-th point passed has k ≤ t ≤ |v|: t deviates most when it is k up to a share p of the points and |v| from there
+on, with variance (p³/3 + 1 − p − (1 − p + p²/2)²)·|v|² < (0.4·|v|)². And Σ δ_l²/|l| ≤ reach²·scatter(v), the spread of v's rows
+about their mean. Where v is narrow, or all of it is about as similar to A, this bound is nearly tight.
 
 A blend's f is the sum of its graph's and its background's. The first bound serves the graph, the second the background, whose
 similarities may be negative: it does not depend on their sign. There w(A, l)/|l| deviates from its mean over v by

@@ -18,7 +18,7 @@ _SAMPLE = 64  # points of a run whose two means give the direction of its cut
 _LLOYD_STEPS = 3
 _FINE = {"reassoc", "contract"}
 
-LANES = 32  # blocks are padded to multiples of so many columns: what does not fill a vector is done one by one, as dear as all
+LANES = 32  # blocks are padded to multiples of so many columns: a remainder that does not fill a vector takes as long as all
 
 
 @part
@@ -208,7 +208,7 @@ def nearness(rows: Rows, order: Order, origin: Floats, cells: Order, centres: Fl
 
 @kernel(fastmath=_FINE)
 def squared_distances(rows: Rows, centres: Floats) -> Singles:
-    """‖x_i − centre_j‖² from differences: cells may be as near to each other as they like beside the size of the whole."""
+    """‖x_i − centre_j‖² from differences: exact also for cells that are near to each other relative to the whole."""
     found = np.empty((rows.shape[0], centres.shape[0]), np.float32)
     for i in range(rows.shape[0]):
         for j in range(centres.shape[0]):
@@ -234,7 +234,7 @@ def assign_nearest(X: Rows, order: Order, centres: Floats, cell: int, near: Orde
 
 @kernel
 def reassign(labels: Order, wanted: Order, counts: Ints, most: int) -> None:
-    """Points go to the cell they want unless it is full, in turn: equal points would otherwise all crowd into one."""
+    """Move points in order to their nearest cell unless it is full, so that equal points do not all fill one cell."""
     for i in range(labels.shape[0]):
         goal = wanted[i]
         if goal != labels[i] and counts[goal] < most:

@@ -162,7 +162,8 @@ def nn_descent_step(
 ) -> None:
     """Run an NN-descent step for the points begin ≤ i < end: test neighbours of neighbours and of reverse neighbours.
 
-    It knows those in places[i] and in back[i], and asks the first of its list, as many as ``back`` is wide, and all of back[i].
+    The neighbours of i are places[i], the reverse ones back[i]. Tested are the lists of the first of places[i], as many as
+    ``back`` is wide, and of all of back[i].
     ``seen`` (n,) comes with zeros: seen[j] is 1 + the last point that j was tested for.
     """
     for i in range(begin, end):
