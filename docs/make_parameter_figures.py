@@ -65,17 +65,17 @@ def draw_n_neighbors() -> None:
 
 def draw_background() -> None:
     """Draw separate groups joined with and without a background, and a ring that a strong background splits."""
-    figure, axes = plt.subplots(1, 5, figsize=(14, 3), layout="constrained", width_ratios=[1.2, 1.2, 1, 1, 1])
+    figure, axes = plt.subplot_mosaic("AAABBB\nCCDDEE", figsize=(9, 5.8), layout="constrained", height_ratios=[1, 1.3])
     pairs = {"A1": (0, 0), "A2": (10, 0), "B1": (40, 60), "B2": (50, 60), "C1": (80, 0), "C2": (90, 0)}
     X, truth = normal_groups(list(pairs.values()), [40] * 6)
-    for ax, strength in zip(axes, (0, 0.0001), strict=False):
+    for ax, strength in zip((axes["A"], axes["B"]), (0, 0.0001), strict=True):
         tree = HypHC(6, background=strength, random_state=0).fit(X).tree_
         draw_top(ax, tree, truth, list(pairs))
-        ax.set_title(f"three pairs of groups\nbackground={strength}", fontsize=9)
+        ax.set_title(f"three pairs of groups, background={strength}", fontsize=9)
     X, _ = ring()
-    for ax, strength in zip(axes[2:], (0.0001, 0.01, 0.1), strict=True):
+    for ax, strength in zip((axes["C"], axes["D"], axes["E"]), (0.0001, 0.01, 0.1), strict=True):
         model = HypHC(background=strength, random_state=0).fit(X)
-        scatter(ax, X, model.labels_, f"background={strength}\n{model.n_clusters_} clusters found")
+        scatter(ax, X, model.labels_, f"background={strength}: {model.n_clusters_} clusters found")
     save(figure, "parameters_background.png")
 
 

@@ -16,6 +16,8 @@ from typing import Any
 from snippets import blocks, inside
 
 FIGURE = re.compile(r"\n<!-- figure: (?P<alt>[^>]+) -->\n")
+# Tables of pandas look like those of the site.
+PANDAS_TABLE, SITE_TABLE = '<table border="1" class="dataframe">', '<table class="docutils dataframe">'
 
 
 @dataclass
@@ -81,7 +83,8 @@ def markdown(cells: list[Cell], name: str, folder: Path) -> str:
         if cell.printed:
             parts.append(f"```text\n{cell.printed}\n```")
         if cell.html:
-            parts.append(f"```{{raw}} html\n{cell.html}\n```")
+            html = cell.html.replace(PANDAS_TABLE, SITE_TABLE)
+            parts.append(f"```{{raw}} html\n{html}\n```")
         if cell.png:
             picture = folder / f"{name}_{number}.png"
             picture.write_bytes(cell.png)
