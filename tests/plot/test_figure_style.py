@@ -20,6 +20,7 @@ from hyphc.plot.clustermap import distinctive_columns
 from hyphc.plot.common import groups_of, informative_support
 from hyphc.plot.figure_style import millimetres
 from matplotlib.colors import to_hex
+from matplotlib.legend import Legend
 
 from strategies import random_tree
 
@@ -240,3 +241,40 @@ def test_columns_of_unlike_kinds_have_no_tree(blobs):
     mixed = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2] > 0}
     trees = [len([axes for axes in plot.clustermap(X_, model).child_axes if not axes.axison]) for X_ in (X, mixed)]
     assert trees == [1, 0]
+
+
+@pytest.mark.parametrize("preset", ["one-column", "two-columns", "slide"])
+@pytest.mark.parametrize("kind", ["disk", "dendrogram", "clustermap"])
+def test_a_legend_of_many_classes_leaves_room_for_the_picture_on_the_sheet(tmp_path, blobs, kind, preset):
+    X, model = blobs
+    classes = np.array([f"class {k % 22}" for k in range(90)])
+    warned: list[str] = []
+    with plot.figure_style(preset), collect_warnings(warned.append):
+        if kind == "clustermap":
+            ax = plot.clustermap(X, model, annotations={"kind": classes})
+        else:
+            ax = getattr(plot, kind)(model, labels=classes)
+        plot.save_figure(ax, tmp_path / "figure", formats=["png"])
+    figure = ax.figure
+    figure.draw_without_rendering()
+    assert warned == []
+    sheet = figure.bbox.padded(1.0)
+    legends = [*figure.legends, *(artist for artist in ax.get_children() if isinstance(artist, Legend))]
+    assert legends
+    for legend in legends:
+        box = legend.get_window_extent()
+        assert sheet.contains(box.x0, box.y0)
+        assert sheet.contains(box.x1, box.y1)
+    assert ax.get_window_extent().height > 0.25 * figure.bbox.height
+
+
+def test_a_disk_says_once_how_many_names_it_shows(blobs):
+    X, model = blobs
+    with plot.figure_style("one-column"):
+        of_groups = plot.disk(model, names=describe(model, columns=X, min_size=2), labels=np.arange(90) % 9)
+        of_leaves = plot.disk(model, names=[f"a long name {i}" for i in range(90)])
+    for ax in (of_groups, of_leaves):
+        notes = [text.get_text() for text in ax.texts if " of " in text.get_text()]
+        shown = sum(text.get_rotation_mode() == "anchor" for text in ax.texts)
+        assert len(notes) == 1
+        assert str(shown) in notes[0]

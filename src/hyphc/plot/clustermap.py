@@ -27,6 +27,7 @@ from .common import (
     GREY_IS_MISSING,
     LINE_HEIGHT,
     MISSING_COLOR,
+    SMALLEST_FONT,
     Groups,
     Scale,
     apply_layout,
@@ -39,7 +40,7 @@ from .common import (
     tree_from,
     write_along,
 )
-from .figure_style import figure_inches, font, is_narrow
+from .figure_style import LEGEND_LINE, figure_inches, font, is_narrow, make_higher
 from .glyphs import LONGEST_NAME, printable
 
 # About the pixels of a figure: more rows, and more branches, could not be distinguished.
@@ -54,7 +55,8 @@ USUAL_FONT = 8.0
 LETTER = 0.62  # width of a letter, as a share of the font's size
 # Points of print: a strip, the gap between parts, the tree of columns, a title, a scale's bar, a line that says what is left out.
 STRIP, GAP, COLUMN_TREE, TITLE, BAR, NOTE = 11.0, 5.0, 48.0, 20.0, 9.0, 14.0
-LEGEND_LINE = 1.5  # times the font size
+MOST_LEGEND_COLUMNS = 2  # beside a table; longer legends have a smaller font
+USUAL_LINES = 8  # of the legends below a narrow figure for which its usual height has room
 TREE_SHARE = 0.2  # of the whole width
 
 
@@ -133,8 +135,13 @@ def clustermap(
     leaves, rows = tree.leaf_order(), names_of(tree, names)
     unnamed = rows is not None and tree.n_leaves > MOST_NAMES
     left_out = _left_out(tree.n_leaves, max_rows, unnamed)
+    ax = _new_axes() if ax is None else ax
+    figure: Any = ax.figure
+    if is_narrow():
+        make_higher(figure, max(0.0, _legend_height(strips) - USUAL_LINES * LEGEND_LINE * font(USUAL_FONT)))
+    legend_columns, legend_font = _fit_legends(strips, 72.0 * figure.get_figheight())
     frame = TableAxes(
-        _new_axes() if ax is None else ax,
+        ax,
         tree=TREE_SHARE,
         left=len(strips) * STRIP,
         above=(0.0 if ordered is None else COLUMN_TREE) + (0.0 if title is None else TITLE),
@@ -143,7 +150,7 @@ def clustermap(
         + (_legend_height(strips) + 2 * NOTE if is_narrow() else 0.0),
         right=(0.0 if rows is None or unnamed else _length(rows))
         + (0.0 if rows is None and not left_out else 2 * NOTE),
-        legends=0.0 if is_narrow() else _legend_widths(strips),
+        legends=0.0 if is_narrow() else _legend_widths(strips, legend_columns, legend_font),
     )
     cells = run_means(shown[leaves][:, order], max_rows)
     picture = _draw_table(frame.ax, cells, tree.n_leaves, bool(standardize))
@@ -168,7 +175,11 @@ def clustermap(
         frame.ax.set_ylabel(_wrap(left_out, frame.height), fontsize=font(USUAL_FONT), color=BRANCH_COLOR)
     elif rows is not None:
         write_along(frame.ax, "y", [rows[leaf] for leaf in leaves.tolist()], frame.height / len(rows), font(USUAL_FONT))
-    _draw_legends(frame, strips, picture, _scale_title(bool(standardize), by_rows))
+    if is_narrow():
+        frame.ax.xaxis.label.set(x=0.0, ha="left")  # a line wider than the table leaves the names of strips free
+        _draw_legends_below(frame, strips, picture, _scale_title(bool(standardize), by_rows))
+    else:
+        _draw_legends(frame, strips, picture, _scale_title(bool(standardize), by_rows), legend_columns, legend_font)
     return frame.ax
 
 
@@ -255,10 +266,12 @@ def _length(names: Sequence[str]) -> float:
     return LETTER * font(USUAL_FONT) * min(LONGEST_NAME, max(map(len, names), default=0)) + GAP
 
 
-def _legend_widths(strips: Sequence[Groups]) -> float:
+def _legend_widths(strips: Sequence[Groups], columns: int, size: float) -> float:
     entries = [name for groups in strips if not isinstance(groups, Scale) for name in groups.names]
     titles = (_scale_title(True, False), *(groups.title for groups in strips))
-    return max(_length([*entries, *titles]) + 24.0, 70.0)
+    least = max(_length(titles) + 24.0, 70.0)
+    one = (_length(entries) - GAP) * size / font(USUAL_FONT) + GAP + max(24.0, 3.0 * size)
+    return max(least, columns * one + (columns - 1) * 2.0 * size)  # matplotlib's space between columns
 
 
 class TableAxes:
@@ -377,11 +390,21 @@ def _draw_column_tree(frame: TableAxes, tree: Tree) -> None:
     above.axis("off")
 
 
-def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str) -> None:
-    """Draw legends at the right, from the top down: the scale of the table, then that of each strip; below in a narrow figure."""
-    if is_narrow():
-        _draw_legends_below(frame, strips, picture, label)
-        return
+def _fit_legends(strips: Sequence[Groups], height: float) -> tuple[int, float]:
+    """Return the columns of legends beside a table and their font size for which a figure of this height, in points, has room."""
+    usual, beside = font(USUAL_FONT), [groups for groups in strips if not isinstance(groups, Scale)]
+    lines = height / (1.25 * usual * LINE_HEIGHT) - 9 * (1 + len(strips) - len(beside)) - 2 * len(beside)
+    for columns in range(1, MOST_LEGEND_COLUMNS + 1):
+        wanted = sum(-(-len(groups.legend_entries()) // columns) for groups in beside)
+        if wanted <= lines:
+            return columns, usual
+    return columns, max(SMALLEST_FONT, usual * max(lines, 1.0) / wanted)
+
+
+def _draw_legends(
+    frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str, columns: int, size: float
+) -> None:
+    """Draw legends at the right, from the top down: the scale of the table, then that of each strip."""
     x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * font(USUAL_FONT) * LINE_HEIGHT
     scale = min(6 * line, 0.25 * frame.height)
     bar = _bar(frame, (x, y), scale, label)
@@ -394,8 +417,8 @@ def _draw_legends(frame: TableAxes, strips: Sequence[Groups], picture: Any, labe
             groups.colorbar(frame.figure, cax=_bar(frame, (x, y), scale, groups.title), label="")
             y -= scale + 3 * line
         elif len(entries := groups.legend_entries()) > 1:
-            frame.ax.add_artist(_legend(frame, groups, entries, (x, y)))
-            y -= (len(entries) + 2) * line
+            frame.ax.add_artist(_legend(frame, groups, entries, (x, y), columns, size))
+            y -= (-(-len(entries) // columns) + 2) * 1.25 * size * LINE_HEIGHT
 
 
 def _lines_of(groups: Groups, width: float) -> tuple[int, int]:
@@ -430,7 +453,7 @@ def _draw_legends_below(frame: TableAxes, strips: Sequence[Groups], picture: Any
             y -= 3 * line
         elif len(entries := groups.legend_entries()) > 1:
             rows, columns = _lines_of(groups, width)
-            frame.ax.add_artist(_legend(frame, groups, entries, (x, y), columns))
+            frame.ax.add_artist(_legend(frame, groups, entries, (x, y), columns, font(USUAL_FONT)))
             y -= (rows + 2) * line
 
 
@@ -444,9 +467,9 @@ def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: st
 
 
 def _legend(
-    frame: TableAxes, groups: Groups, entries: list[Line2D], corner: tuple[float, float], columns: int = 1
+    frame: TableAxes, groups: Groups, entries: list[Line2D], corner: tuple[float, float], columns: int, size: float
 ) -> Legend:
-    letters: Any = {"family": printable(groups.names)[1]["fontfamily"], "size": font(USUAL_FONT)}
+    letters: Any = {"family": printable(groups.names)[1]["fontfamily"], "size": size}
     style: Any = {"frameon": False, "alignment": "left", "borderaxespad": 0.0, "handletextpad": 0.2}
     style |= {
         "ncols": columns,

@@ -24,7 +24,17 @@ from ..tree import Tree, as_tree
 from ..tree.layout import Layout
 from ..tree.prunings import own_clusters
 from ..tree.validation import check_names
-from .figure_style import LETTER_WIDTH, choose_colors, choose_ramp, figure_inches, font, is_narrow, line_scale
+from .figure_style import (
+    LEGEND_LINE,
+    LETTER_WIDTH,
+    choose_colors,
+    choose_ramp,
+    figure_inches,
+    font,
+    is_narrow,
+    line_scale,
+    make_higher,
+)
 from .glyphs import printable
 
 # From the eighth group on colours repeat, in other shades and with another marker.
@@ -36,6 +46,7 @@ SUPPORT_STEPS, SUPPORT_FILLS = (0.95, 0.8), ("black", "0.6", "white")
 LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
 SMALLEST_FONT = 5.0  # points
 MOST_NAMES = 60  # leaves of a tree whose own names are written unless names are given; above, those of groups
+USUAL_ROWS = 2  # of a legend below a narrow figure for which its usual height has room
 GREY_IS_MISSING = "grey: missing"
 
 
@@ -278,8 +289,10 @@ def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right
         figure: Any = ax.figure
         letters = max(len(str(entry.get_label())) for entry in entries)
         columns = int(72.0 * figure.get_figwidth() / ((LETTER_WIDTH * letters + 4.0) * font(10.0)))
+        columns = min(max(1, columns), len(entries))
+        make_higher(figure, max(0, -(-len(entries) // columns) - USUAL_ROWS) * LEGEND_LINE * font(10.0))
         tight: Any = {"handletextpad": 0.2, "columnspacing": 1.0}
-        figure.legend(loc="outside lower center", ncols=min(max(1, columns), len(entries)), **tight, **options)
+        figure.legend(loc="outside lower center", ncols=columns, **tight, **options)
         return
     ax.legend(
         loc="center left" if side == "right" else "center right",

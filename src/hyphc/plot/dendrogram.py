@@ -32,7 +32,7 @@ from .common import (
     tree_from,
     write_along,
 )
-from .figure_style import LETTER_WIDTH, font, line_scale, longest_name
+from .figure_style import LETTER_WIDTH, font, is_narrow, line_scale, longest_name
 from .glyphs import LONGEST_NAME
 
 Orientation = Literal["top", "bottom", "left", "right"]
@@ -91,7 +91,8 @@ def dendrogram(
     source, tree = tree, tree_from(tree)
     part, groups = layout(tree, max_leaves, max_depth), groups_of(source, tree, labels)
     upright = orientation in ("top", "bottom")
-    long_side = float(np.clip(0.14 * len(part.tips), 6.0, 12.0))
+    # a narrow figure as wide as many leaves would want it is too flat for names and legend
+    long_side = float(np.clip(0.14 * len(part.tips), 6.0, 6.0 if upright and is_narrow() else 12.0))
     lines = None if upright else len(part.tips) + LINES_BESIDES
     ax = axes_or_new(ax, (long_side, 4.5) if upright else (6.0, long_side), lines)
     colors = groups.branch_colors(tree, part.ends)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.patches import Circle
 
-from .._runtime.abbreviate import abbreviate_end
+from .._runtime.abbreviate import abbreviate, abbreviate_end
 from .._runtime.arrays import Floats, Ints
 from ..hyperbolic.encode import encode_by_height
 from ..hyperbolic.geometry import check_ball
@@ -33,7 +33,7 @@ from .common import (
     tree_from,
     write_note,
 )
-from .figure_style import LETTER_WIDTH, font, line_scale
+from .figure_style import LETTER_WIDTH, font, is_narrow, line_scale
 from .glyphs import printable
 
 # An arc shorter than this share of the disk's radius differs from its chord by less than a pixel.
@@ -42,6 +42,7 @@ ARC_POINTS = 24
 # Radii at which names and the lines to those that moved stand.
 LINES_FROM, LINES_TO, NAMES_AT = 1.01, 1.07, 1.08
 MOST_GROUPS = 40  # groups whose names are written
+BELOW_NAMES = -0.03  # share of the side, where the note on names begins
 NAME_SHARE, SHORTEST_NAME = 0.28, 8  # of the side of the picture, at most; letters of a name, at least
 MARKED = 100  # clusters whose support is marked in a figure of usual width: more would hide the tree
 
@@ -95,7 +96,10 @@ def disk(
     if of_nodes is not None and shown.n_leaves > MOST_NAMES:
         _write_group_names(ax, shown, points, groups, of_nodes)
     elif of_leaves is not None and (shown.n_leaves <= MOST_NAMES or names is not None):
-        _write_names(ax, points, of_leaves)
+        fitting = abbreviate(of_leaves, _letters_beside(ax)) if is_narrow() else of_leaves
+        written = _write_names(ax, points, tuple(fitting))
+        if written < shown.n_leaves:
+            write_note(ax, 0.0, BELOW_NAMES, f"{written} of {shown.n_leaves} names are shown", va="top")
     elif of_leaves is not None:
         write_note(ax, 0.0, 0.0, f"names are written of up to {MOST_NAMES} leaves", va="top")
     return ax
@@ -200,19 +204,25 @@ def _write_group_names(ax: Axes, tree: Tree, points: Floats, groups: Groups, nam
     tops = np.flatnonzero(pure & (parents >= 0) & ~pure[parents])
     tops = tops[np.argsort(-tree.sizes[tops], kind="stable")]
     named = [v for v in tops.tolist() if v >= tree.n_leaves and names[v]][:MOST_GROUPS]
+    written = 0
     if named:
-        middles = [tree.members(v)[tree.sizes[v] // 2] for v in named]
-        room = NAME_SHARE * min(points_per_unit(ax)) * 2.08  # points
-        longest = max(SHORTEST_NAME, int(room / (LETTER_WIDTH * font(7.0))))
-        _write_names(ax, points[middles], tuple(abbreviate_end(names[v], longest) for v in named))
-    if len(named) < len(tops):
-        write_note(ax, 0.0, 0.0, f"names of {len(named)} of {len(tops)} groups, the largest", va="top")
+        middles, longest = [tree.members(v)[tree.sizes[v] // 2] for v in named], _letters_beside(ax)
+        written = _write_names(ax, points[middles], tuple(abbreviate_end(names[v], longest) for v in named))
+    if written < len(tops):
+        which = ", the largest" if written == len(named) else ""
+        write_note(ax, 0.0, BELOW_NAMES, f"names of {written} of {len(tops)} groups{which}", va="top")
 
 
-def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
-    """Write names around the circle, pointing outwards, with a thin line to those that had to move.
+def _letters_beside(ax: Axes) -> int:
+    """Return how many letters of a name have room beside the circle."""
+    room = NAME_SHARE * min(points_per_unit(ax)) * 2.08  # points
+    return max(SHORTEST_NAME, int(room / (LETTER_WIDTH * font(7.0))))
 
-    Where there is no room for all, those that would overlap are left out, and a note counts them.
+
+def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> int:
+    """Write names around the circle, pointing outwards, with a thin line to those that had to move; return how many.
+
+    Where there is no room for all, those that would overlap are left out.
     """
     size = font(7.0)
     side = min(points_per_unit(ax)) * 2.08
@@ -235,8 +245,7 @@ def _write_names(ax: Axes, points: Floats, names: tuple[str, ...]) -> None:
         leftward = bool(np.cos(angle) < 0)
         turned = {"rotation": np.degrees(angle) + 180.0 * leftward, "ha": "right" if leftward else "left"}
         ax.text(NAMES_AT * np.cos(angle), NAMES_AT * np.sin(angle), written[leaf], **turned, **style)
-    if len(order) < len(names):
-        write_note(ax, 0.0, 0.0, f"{len(order)} of {len(names)} names are shown", va="top")
+    return len(order)
 
 
 def _draw_name_lines(ax: Axes, angles: Floats, places: Floats, least: float) -> None:

@@ -37,6 +37,7 @@ USUAL_WIDTH = 180.0
 # Sides in units of the font size below which axes, their names and a legend leave no room for each other.
 LEAST_FONTS = (15.0, 10.0)
 LETTER_WIDTH, NAME_SHARE = 0.62, 0.35  # of the font size; of the width, that of a name
+LEGEND_LINE = 1.5  # height of a row of a legend, times the font size
 CLIPPED = 0.02  # inches outside the sheet that show no loss
 
 Length: TypeAlias = float | str
@@ -215,6 +216,16 @@ def figure_inches(usual: tuple[float, float], lines: float | None = None) -> tup
     else:
         height = min(TALLEST, style.width * usual[1] / usual[0])
     return style.width / MM_PER_INCH, height / MM_PER_INCH
+
+
+def make_higher(figure: Any, points: float) -> None:
+    """Make a figure of the style higher, up to 235 mm, where the height is not given but follows from what is drawn."""
+    style = current_style()
+    if style is None or style.height is not None or not np.isclose(MM_PER_INCH * figure.get_figwidth(), style.width):
+        return
+    figure.set_figheight(
+        max(figure.get_figheight(), min(TALLEST / MM_PER_INCH, figure.get_figheight() + points / 72.0))
+    )
 
 
 def font(usual: float) -> float:
