@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import numpy as np
 import pytest
 from hyphc import datasets
@@ -59,8 +61,14 @@ def traffic(request, tmp_path_factory):
 
 def test_every_record_names_its_stage():
     assert len(RECORDS) == len(Record.__subclasses__())
-    assert len({record.title for record in RECORDS.values()}) == len(RECORDS)
+    assert all(record.title and record.share > 0 for record in RECORDS.values())
     assert {record.over for record in RECORDS.values()} == {"blocks", "parts", "one"}
+
+
+def test_stages_of_one_title_follow_each_other(traffic):
+    job, _ = traffic
+    titles = [stage.title for stage in stages(job)]
+    assert len([title for title, _ in groupby(titles)]) == len(set(titles)) == (13 if job.has_edges else 7)
 
 
 def test_every_array_that_is_read_was_written_by_an_earlier_stage(traffic):

@@ -159,9 +159,9 @@ TITLES = {
     "similarity of rows": None,
     "constraints": "Empty cells constrain nothing. Contradictions are reported with their rows.",
     "rows beyond memory or one machine": "NPY, Parquet or Zarr files are then fitted out of core with Dask (pip install "
-    "'hyphc[dask]').\nPictures, page and report show the top of the tree: groups of rows with their sizes. An interrupt\n"
-    "keeps the checkpoint: the same command with the same --output resumes the fit, and hyphc predict needs\n"
-    "it. Unsupported options are an error.",
+    "'hyphc[dask]').\nPictures, page and report show the top of the tree: groups of rows with their sizes. An\n"
+    "interrupt keeps the checkpoint: the same command with the same --output resumes the fit, and\n"
+    "hyphc predict needs it. Unsupported options are an error.",
 }
 COLUMNS: dict[str, str | Options] = {
     "--features COL,COL": "columns to cluster by, as names, numbers, ranges such as 2-61 or patterns such as 'sample_*' "

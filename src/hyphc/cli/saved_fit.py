@@ -66,10 +66,11 @@ class SavedFit:
             source, cut = file_described(**facts["file"]), FlatCut(**facts["cut"])
             texts = [None if facts[name] is None else tuple(map(str, facts[name])) for name in _TEXTS]
             place, n_columns = str(facts["storage"]), int(facts["n_columns"])
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            storage = place if is_address(place) else str((folder / place).resolve())
+            is_there = is_address(storage) or Path(storage).is_dir()
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
             raise ValueError(f"{folder / FIT} is damaged ({error}); fit again with the same --output.") from None
-        storage = place if is_address(place) else str((folder / place).resolve())
-        if not is_address(storage) and not Path(storage).is_dir():
+        if not is_there:
             raise ValueError(
                 f"new rows need the checkpoint {storage}, which is gone; fit again with the same --output."
             )
