@@ -16,6 +16,7 @@ from .. import _kernels, datasets
 from .._runtime.user_warnings import collect_warnings
 from ..estimator import HypHC
 from ..similarity.knn.exact import TREE_DIMENSIONS
+from ..similarity.knn.reduced_search import LEAST_COLUMNS
 from ..similarity.knn.search import EXACT_LIMIT, neighbor_graph
 from .outputs import human_size
 
@@ -38,6 +39,8 @@ def kinds_of_input() -> dict[str, Callable[[], Any]]:
     rows = np.asarray(datasets.load("iris").data, dtype=np.float64)
     repeated = np.vstack([rows, rows[:20]])
     many = np.random.default_rng(0).standard_normal((EXACT_LIMIT + 1, TREE_DIMENSIONS + 1))
+    # of more columns, but few directions: searched by principal components
+    wide = many @ np.random.default_rng(1).standard_normal((TREE_DIMENSIONS + 1, LEAST_COLUMNS))
     graph = neighbor_graph(rows, 5)
     quick: dict[str, Any] = {"random_state": 0, "effort": 0.1}
 
@@ -50,6 +53,7 @@ def kinds_of_input() -> dict[str, Callable[[], Any]]:
         "table": lambda: fit(repeated),
         "table of many rows": lambda: fit(many),
         "table of many rows in single precision": lambda: fit(many.astype(np.float32)),
+        "table of many rows and columns": lambda: neighbor_graph(wide, 5),
         "graph": lambda: fit(graph, metric="precomputed"),
         "matrix of similarities": lambda: fit(rows, metric="rbf"),
         "cosine": lambda: fit(rows, metric="cosine"),

@@ -17,6 +17,7 @@ from .nn_descent import SPARE
 
 # Numbers of components that are tried, each if there are so many times more columns.
 N_COMPONENTS, SHARE_OF_COLUMNS = (64, 128), 4
+LEAST_COLUMNS = N_COMPONENTS[0] * SHARE_OF_COLUMNS
 N_SAMPLED = 5_000  # rows whose directions are taken
 # So many times k candidates are ranked. Of the true neighbours of so many rows, they must hold this share.
 CANDIDATES, N_TESTED, ENOUGH = 2, 128, 0.995
