@@ -137,7 +137,7 @@ def explore(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = explore(Tree([[0, 1], [3, 2]]), f"{folder}/tree.html", labels=["a", "a", "b"])
-    ...     page.name, page.stat().st_size < 160_000
+    ...     page.name, page.stat().st_size < 200_000
     ('tree.html', True)
     """
     tree = as_tree(tree)
