@@ -160,7 +160,7 @@ def keys_of_nodes(tree: Tree, leaf_keys: npt.NDArray[np.uint64]) -> npt.NDArray[
 
 
 def _snap(rows: Floats) -> Floats:
-    """Return centred rows on a grid of ``GRID`` of the largest deviation, so that copies are equal after rounding errors."""
+    """Return centred rows on a grid of ``GRID`` of the largest absolute value, so that copies are equal after rounding errors."""
     centred = rows - rows.mean(axis=0)
     unit = max(float(np.abs(centred).max(initial=0.0)) * GRID, np.finfo(np.float64).tiny)
     return np.asarray(np.rint(centred / unit) * unit)
