@@ -107,10 +107,12 @@ def draw_min_size() -> None:
     """Draw the condensed tree and the clusters of three minimum sizes."""
     X, _ = normal_groups([(0, 0), (9, 0), (4, 9), (14, 9)], [400, 300, 60, 12])
     figure, axes = plt.subplots(2, 3, figsize=(11, 5.5), layout="constrained")
-    for column, size in zip(axes.T, (None, 30, 100), strict=True):
-        model = HypHC(min_size=size, random_state=0).fit(X)
-        scatter(column[0], X, model.labels_, f"min_size={size}: {model.n_clusters_} clusters found")
-        plot.condensed_tree(model, ax=column[1], **({} if size is None else {"min_size": size}))
+    tree = HypHC(random_state=0).fit(X).tree_
+    for column, size, k in zip(axes.T, (None, 30, 100), (None, 3, 2), strict=True):
+        labels = tree.cut(k, min_size=size) if k else tree.cut()
+        number = f"cut into {k}" if k else f"{labels.max() + 1} clusters found"
+        scatter(column[0], X, labels, f"min_size={size}: {number}")
+        plot.condensed_tree(tree, min_size=size, n_clusters=k, ax=column[1])
     save(figure, "parameters_min_size.png")
 
 

@@ -100,7 +100,7 @@ def unknown_words(code: str) -> list[str]:
         known = {"report", "stale", *(path.stem for path in (ROOT / "benchmarks" / "suites").glob("[!_]*.py"))}
         return [] if command in known or command.startswith("-") else [command]
     parsers = subparsers(build_parser())
-    if command.startswith("-"):
+    if command.startswith("-") or command == "COMMAND":
         return []
     if command not in parsers:
         return [command]
