@@ -980,6 +980,8 @@ def test_the_cut_is_explained_with_its_number_and_p_values(described, screen):
     p = np.nanmax(model.cluster_number_.p_values[model.cluster_number_.splits[:2]])
     assert f"Their largest p {'< 0.001' if p < 0.001 else f'= {p:.3g}'}" in words
     assert f"As the fit found: {model.cluster_number_.why}" in words
+    stepped = browser.execute_script("return explorer.panel.cutWords(null)")
+    assert "splits are undone, those found by the fit first (a step of the dashed line for each)" in stepped
     browser.execute_script("explorer.setCut(1)")
     assert text(browser, "cut-words").startswith("One cluster: nothing is cut. The fit found 3")
 

@@ -75,7 +75,8 @@ class Panel {
     if (k === 1) return `One cluster: nothing is cut.${byFit}`;
     const highest = k === 2 ? `the highest of ${number(splits)} splits is` : `the highest ${number(k - 1)} of ${number(splits)} splits are`;
     const how = k in model.cuts ? "those with the best score" : splits === 0 ? `${k === 2 ? "the last merge is" : `the last ${number(k - 1)} merges are`} undone`
-      : k - 1 > splits ? `${splits === 1 ? "the only split" : `all ${number(splits)} splits`} and further merges are undone` : splits === 1 ? "the only split is undone" : `${highest} undone`;
+      : k - 1 > splits ? `${splits === 1 ? "the only split" : `all ${number(splits)} splits`} and further merges are undone` : splits === 1 ? "the only split is undone" : level !== null ? `${highest} undone`
+      : `${number(k - 1)} of ${number(splits)} splits ${k === 2 ? "is" : "are"} undone, those found by the fit first`;
     const line = level !== null ? "the dashed line" : model.parts.length > k ? "no line, since points from above it join clusters" : "a step of the dashed line for each";
     return `${number(k)} clusters: ${how} (${line}).${this.pWords(turns)}${byFit}`;
   }
