@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from benchmarks.harness.nulls import NULLS
 from hyphc import HypHC, Tree, as_similarity
+from hyphc.scores import cluster_number
 from hyphc.scores.cluster_number import (
     ALPHA,
     found_splits,
@@ -22,6 +23,7 @@ from hyphc.tree.condense import is_split, undo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
@@ -376,3 +378,16 @@ def test_a_single_point_is_one_cluster():
     for similarity in (as_similarity([[1.0, 2.0]]), as_similarity(sp.csr_array((1, 1)), "precomputed")):
         model = HypHC(random_state=0).fit(similarity)
         assert model.n_clusters_ == 1
+
+
+@pytest.mark.parametrize("far", [0.9, 1.1])
+def test_rows_near_a_group_are_found_in_any_block(monkeypatch, far):
+    monkeypatch.setattr(cluster_number, "COMPARED", 64)
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 6))
+    is_inside = np.zeros(500, dtype=bool)
+    is_inside[rng.choice(500, 60, replace=False)] = True
+    probes = np.flatnonzero(is_inside)[::3]
+    apart = cdist(rows[probes], rows[~is_inside]).min()
+    squares = (rows**2).sum(axis=1)
+    assert cluster_number._has_near(probes, rows, squares, is_inside, far * apart) == (far > 1)

@@ -80,7 +80,10 @@ FAR, N_PROBES = 2.5, 50  # gap around a small group in lengths of its edges, and
 FIVE_SIGMA, STRICTER, FEW_POINTS = 3e-7, 4.0, 1_200
 MOST_POINTS = 0.9  # a side with this share of a split's points has the shape of the whole
 N_COLUMNS, N_SAMPLED = 50, 5_000  # rows of more columns are tested by principal components, those of a sample
-PROJECTED = 20_000  # rows that one thread projects at a time
+PROJECTED, COMPARED = (
+    20_000,
+    8_192,
+)  # rows that one thread projects at a time, and that are compared with probes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,26 +249,45 @@ def _without_near_pockets(tree: Tree, graph: Graph, rows: Floats, evidence: Floa
     A group below the least size counts only if it lies ``FAR`` times as far from all other points as its own neighbours from
     each other. Near copies of a row fill each other's lists of neighbours: without edges to others they look isolated.
     """
-    kept, n = evidence.copy(), tree.n_leaves
+    kept, order = evidence.copy(), tree.leaf_order()
     sides = tree._points[tree._children]
-    small = (sides.min(axis=1) < least_points(tree._points, None)) & (evidence > ENOUGH)
-    adjacency = graph.to_csr()
-    squares = np.einsum("ij,ij->i", rows, rows)
-    for merge in np.flatnonzero(small).tolist():
+    small = np.flatnonzero((sides.min(axis=1) < least_points(tree._points, None)) & (evidence > ENOUGH))
+    adjacency, squares = graph.to_csr(), np.einsum("ij,ij->i", rows, rows)
+
+    def is_near(merge: int) -> bool:
         node = int(tree._children[merge, sides[merge].argmin()])
-        leaves = tree.leaf_order()[tree._first[node] : tree._first[node] + tree._sizes[node]]
-        is_inside = np.zeros(n, dtype=np.bool_)
+        leaves = order[tree._first[node] : tree._first[node] + tree._sizes[node]]
+        is_inside = np.zeros(tree.n_leaves, dtype=np.bool_)
         is_inside[leaves] = True
         probes = leaves[:: max(1, len(leaves) // N_PROBES)]
         edges = adjacency[probes].tocoo()
         ends = probes[edges.row], edges.col
         within = is_inside[ends[1]]
         lengths = np.linalg.norm(rows[ends[0][within]] - rows[ends[1][within]], axis=1)
-        nearest = (squares[~is_inside] - 2 * rows[probes] @ rows[~is_inside].T).min(axis=1) + squares[probes]
         typical = float(np.median(lengths[lengths > 0])) if lengths.any() else 0.0
-        if np.sqrt(max(float(nearest.min()), 0.0)) < FAR * typical:
-            kept[merge] = -np.inf
+        return _has_near(probes, rows, squares, is_inside, FAR * typical)
+
+    with single_blas_thread():
+        is_near_others = np.array(thread_map(is_near, small.tolist(), n_jobs=-1), dtype=np.bool_)
+    kept[small[is_near_others]] = -np.inf
     return kept
+
+
+def _has_near(probes: Ints, rows: Floats, squares: Floats, is_inside: Bools, reach: float) -> bool:
+    """Return whether a row outside is nearer to one of the probes than ``reach``; the first block with such a row decides.
+
+    ``squares`` are the squared lengths of the rows.
+    """
+    directions = -2 * rows[probes]
+    for begin in range(0, len(rows), COMPARED):
+        block = slice(begin, begin + COMPARED)
+        apart = directions @ rows[block].T
+        apart += squares[block]
+        apart[:, is_inside[block]] = np.inf
+        nearest = float((apart.min(axis=1) + squares[probes]).min())
+        if np.sqrt(max(nearest, 0.0)) < reach:
+            return True
+    return False
 
 
 def valley_evidence(depth: Floats, carriers: Floats, n: float, lost: float = LOST_POINTS) -> Floats:
