@@ -54,16 +54,11 @@ def isolation_evidence(tree: Tree, graph: Graph, rows: Floats, dimension: float,
     A group takes along what it is joined to on the way up as long as that is too small to be a group.
     """
     nodes, found = isolated_groups(tree, graph, rows, dimension)
-    evidence, n = np.full(tree.n_leaves - 1, np.nan), tree.n_leaves
-    least, parents, is_isolated = (
-        least_points(tree._points, min_size),
-        tree.parents,
-        np.zeros(2 * n - 1, dtype=np.bool_),
-    )
-    is_isolated[nodes] = True
-    for node, value in zip(nodes.tolist(), found.tolist(), strict=True):
-        if min_size is not None and tree._points[node] < least:
-            continue
+    least, parents, n = least_points(tree._points, min_size), tree.parents, tree.n_leaves
+    is_large = tree._points[nodes] >= (0 if min_size is None else least)
+    evidence, is_isolated = np.full(n - 1, np.nan), np.zeros(2 * n - 1, dtype=np.bool_)
+    is_isolated[nodes[is_large]] = True
+    for node, value in zip(nodes[is_large].tolist(), found[is_large].tolist(), strict=True):
         while True:
             merge = int(parents[node]) - n
             sibling = int(tree._children[merge].sum()) - node
