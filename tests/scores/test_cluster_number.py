@@ -211,6 +211,19 @@ def test_splits_of_the_condensed_tree_are_undone_if_they_are_real_or_lie_above_a
             assert len(undo(within, np.array(sorted(undone), dtype=int)).nodes) == len(undone) + 1
 
 
+@given(trees(min_leaves=2, max_leaves=40), st.integers(0, 2**31), st.floats(0.0, 1.0))
+def test_whatever_splits_are_found_the_tree_can_carry_them(tree, seed, share):
+    """A merge is undone too if its smaller side contains one that is."""
+    rng, n = np.random.default_rng(seed), tree.n_leaves
+    evidence = np.where(rng.random(n - 1) < share, rng.normal(size=n - 1), np.nan)
+    found = found_splits(tree, evidence, 0.5, None)
+    assert set(np.flatnonzero(evidence > 0.5)) <= set(found)
+    turns = np.zeros(n - 1, dtype=int)
+    turns[found[::-1]] = np.arange(1, len(found) + 1)
+    carried = tree.with_found_splits(turns)
+    assert len(np.unique(carried.cut(len(found) + 1))) == len(found) + 1
+
+
 def forced_at_random(tree, rng) -> np.ndarray:
     """1 for merges above one that is drawn, −1 for those below another."""
     forced, sets, n = np.zeros(tree.n_leaves - 1, dtype=int), oracles.leaf_sets(tree), tree.n_leaves

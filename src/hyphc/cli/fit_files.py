@@ -200,6 +200,8 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
         similarity=model.similarity_,
         criterion=model.criterion,
         min_size=model.min_size,
+        outliers=model.outliers,
+        cluster_number=model.cluster_number_,
         annotations=fitted.beside,
         label_name=label_name,
     )
