@@ -125,7 +125,7 @@ def test_the_metrics_offered_and_the_default_are_those_of_the_estimator():
     for command in ("fit", "score"):
         words = " ".join(help_of(command).split())
         assert f"(default: {HypHC().metric}, nearest neighbours" in words
-        assert f"(default of auto: {N_NEIGHBORS})" in words
+        assert f"(default for auto: {N_NEIGHBORS})" in words
         assert f"(default: {BACKGROUND})" in words
 
 

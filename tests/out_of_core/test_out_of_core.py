@@ -218,7 +218,7 @@ def test_what_nothing_reads_again_is_removed_and_a_fit_that_needs_it_says_so(row
     assert {"leaves-2", "graph", "part-trees", "tree"} <= kept
     run_stages(make_job(rows, tmp_path / "store"), make_thread_executor(1))  # nothing to do
     next((tmp_path / "store" / "graph").glob("*.npy")).write_bytes(b"")
-    with pytest.raises(ValueError, match=r"is damaged: what came of 'edges' is needed again"):
+    with pytest.raises(ValueError, match=r"is damaged: results of 'edges' are needed again"):
         run_stages(make_job(rows, tmp_path / "store"), make_thread_executor(1))
 
 

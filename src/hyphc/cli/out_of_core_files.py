@@ -104,7 +104,7 @@ class FromRest:
     sizes: Ints
 
     def describe(self) -> list[str]:
-        """Describe each cluster by its most distinctive columns; a star marks a significant difference."""
+        """Describe each cluster by its most distinctive columns; an asterisk marks a significant difference."""
         most = [self.found.of(cluster)[:TOP_COLUMNS] for cluster in range(len(self.sizes))]
         return [", ".join(map(describe_difference, differences)) or "–" for differences in most]
 
