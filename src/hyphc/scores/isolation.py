@@ -9,8 +9,9 @@ spanning tree, the longest of which has the length h. With ratio r = g / h > 1, 
 Along a line the spacings of points of even density are independent exponentials. One of them, at the end of a group, is r
 times as long as each of the m − 1 within it with probability ∫ e^(−x)·(1 − e^(−x/r))^(m−1) dx = r·B(r, m); there are two ends,
 and m groups of up to m points. In the middle both spacings beside a group must be long, 2r·B(2r, m), and there are n places; in
-d dimensions a shell of volume r^d must be empty. In tails spacings grow by a factor at each of about log₂ n scales. d is the
-local dimension, at most ``MOST_DIMENSIONS``. Simulated unimodal shapes confirm that p is not too small: suite ``nulls``.
+d dimensions a shell of volume r^d must be empty. In tails spacings grow by a factor at each of about log₂ n scales;
+rows of one column may have nothing but a tail, and there the factor is its square. d is the local dimension, at most
+``MOST_DIMENSIONS``. Simulated unimodal shapes confirm that p is not too small: suite ``nulls``.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ def isolated_groups(tree: Tree, graph: Graph, rows: Floats, dimension: float) ->
         return np.empty(0, dtype=np.int64), np.empty(0)
     leaf_keys = np.random.default_rng(0).integers(1 << 63, size=tree.n_leaves, dtype=np.uint64)
     linked = link_groups(graph, rows, copies, leaf_keys)
+    tail = np.log(np.log2(n)) if rows.shape[1] == 1 else 0.0
     evidence = gap_evidence(linked.around / linked.within, linked.sizes, n, dimension)
     fits = np.flatnonzero((linked.sizes >= smallest) & (linked.sizes <= largest) & (evidence > 0))
     node_keys = keys_of_nodes(tree, leaf_keys)
@@ -96,7 +98,7 @@ def isolated_groups(tree: Tree, graph: Graph, rows: Floats, dimension: float) ->
     is_node = node_keys[nodes] == linked.keys[fits]
     nodes, fits = nodes[is_node], fits[is_node]
     around = np.array([_gap_around(tree, node, rows) for node in nodes.tolist()])
-    return nodes, gap_evidence(around / linked.within[fits], linked.sizes[fits], n, dimension)
+    return nodes, gap_evidence(around / linked.within[fits], linked.sizes[fits], n, dimension) - tail
 
 
 def gap_evidence(ratio: Floats, m: Ints, n: int, dimension: float) -> Floats:
