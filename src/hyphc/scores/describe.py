@@ -195,9 +195,9 @@ def describe(
     if not least >= 1:
         raise ValueError(f"min_size={min_size} is no number of points; choose min_size >= 1.")
     evidence = _evidence(shown, texts, columns, sparse, stop_words, vectorizer)
-    told = None if texts is None else tuple(text if isinstance(text, str) else "" for text in texts)
-    names = _name_nodes(shown, evidence, told or tuple(names_of(shown)), least, namer, n_words)
-    return Descriptions(shown, names, least, told, evidence)
+    member_texts = None if texts is None else tuple(text if isinstance(text, str) else "" for text in texts)
+    names = _name_nodes(shown, evidence, member_texts or tuple(names_of(shown)), least, namer, n_words)
+    return Descriptions(shown, names, least, member_texts, evidence)
 
 
 def _evidence(tree: Tree, texts: Any, columns: Any, sparse: Any, stop_words: Any, vectorizer: Any) -> Evidence:

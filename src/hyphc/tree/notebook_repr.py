@@ -83,11 +83,11 @@ def _texts(tree: Tree, shown: Layout, names: Sequence[str] | None) -> str:
         [called(tree, v) if v < tree.n_leaves else names[v] if names else "" for v in tips], LETTERS
     )
     sizes = ["" if v < tree.n_leaves else f"({tree.sizes[v]})" for v in tips]
-    told = [f"{name} {size}".strip() for name, size in zip(called_tips, sizes, strict=True)]
+    captions = [f"{name} {size}".strip() for name, size in zip(called_tips, sizes, strict=True)]
     style = 'font-size="11" fill="currentColor" stroke="none" font-family="sans-serif"'
     return "".join(
         f'<text x="{_WIDTH}" y="{_y(slot) + 4:.1f}" {style}>{escape(_printable(name))}</text>'
-        for slot, name in enumerate(told)
+        for slot, name in enumerate(captions)
     )
 
 
