@@ -8,11 +8,13 @@ import numpy as np
 
 from .._runtime.arrays import Floats
 
-# Among few points along thin curves, as arms of a spiral, far neighbours lie on the next arm: the dimension is low within 8
-# neighbours and rises within 15. The more it rises (factor, neighbours of each row), the fewer neighbours are on the same arm.
-# Where it does not rise, 15 bridge gaps in an arm.
-NEAR_NEIGHBORS, CURVE_DIMENSION, CURVE_ROWS = 8, 1.4, 500
-RISES = ((1.15, 6), (1.07, 8))
+# Among few points along thin curves, as arms of a spiral, far neighbours lie on the next arm: the dimension is low within few
+# neighbours and rises within more. Where it rises by the factor LEAVES within 8 neighbours, and again within 15, each row has 4.
+# Where it rises between 8 and 15 only (factor, neighbours of each row), more neighbours are on the same arm. Where it does not
+# rise, 15 bridge gaps in an arm.
+CURVE_ROWS = 1_000
+NEAREST, THIN, LEAVES, FEWEST = 5, 1.2, 1.2, 4
+NEAR, CURVE, RISES = 8, 1.4, ((1.15, 6), (1.025, 8))
 # Distances below this fraction of the median distance to the k-th neighbour are ties, and are left out of dimension and density.
 TIED = 1e-6
 
@@ -44,12 +46,13 @@ def neighbors_along_curves(distances: Floats) -> int | None:
     Distances, (n, k), are those of the k nearest neighbours, nearest first.
     """
     n, k = distances.shape
-    if not NEAR_NEIGHBORS < k < n <= CURVE_ROWS:
+    if not NEAR < k < n <= CURVE_ROWS:
         return None
     tied = TIED * float(np.median(distances[:, -1]))
-    near = _dimension(distances[:, :NEAR_NEIGHBORS], tied)
-    rise = _dimension(distances, tied) / near
-    return next((m for least, m in RISES if rise > least), None) if near < CURVE_DIMENSION else None
+    nearest, near, all_of_them = (_dimension(distances[:, :m], tied) for m in (NEAREST, NEAR, k))
+    if nearest < THIN and near > LEAVES * nearest and all_of_them > LEAVES * near:
+        return FEWEST
+    return next((m for rise, m in RISES if all_of_them > rise * near), None) if near < CURVE else None
 
 
 def _dimension(distances: Floats, tied: float) -> float:
