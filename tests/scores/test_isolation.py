@@ -1,4 +1,4 @@
-"""Small groups that lie apart: the law of spacings by simulation, single linkage against SciPy's, groups against leaf sets."""
+"""Groups that lie apart: the law of spacings by simulation, single linkage against SciPy's, groups against leaf sets."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import scipy.sparse as sp
 from hyphc import HypHC, Tree
 from hyphc.scores.isolation import (
     FEWEST_POINTS,
+    NEARLY,
     gap_evidence,
     isolated_groups,
     isolation_evidence,
-    keys_of_nodes,
-    link_groups,
+    link_rows,
+    nearest_node,
 )
 from hyphc.similarity import Graph
 from hypothesis import given
@@ -57,24 +58,30 @@ def test_the_evidence_is_the_formula_and_grows_with_the_gap_and_with_the_group()
 
 
 @given(st.integers(2, 30), st.integers(0, 2**31))
-def test_groups_of_a_complete_graph_are_those_of_single_linkage(n, seed):
-    rng = np.random.default_rng(seed)
-    X, keys = rng.normal(size=(n, 2)), rng.integers(1 << 63, size=n, dtype=np.uint64)
-    linked, slow = link_groups(complete_graph(n), X, np.arange(n), keys), linkage(X, "single")
-    assert_allclose(linked.within, slow[:, 2], rtol=1e-6)
-    assert_array_equal(linked.sizes, slow[:, 3])
-    around = np.full(2 * n - 1, np.inf)
-    for a, b, height, _ in slow:
-        around[[int(a), int(b)]] = height
-    assert_allclose(linked.around, around[n:])
-    assert linked.keys[-1] == np.bitwise_xor.reduce(keys)
+def test_the_linked_tree_of_a_complete_graph_is_that_of_single_linkage(n, seed):
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    linked, heights = link_rows(complete_graph(n), X, np.arange(n))
+    slow = linkage(X, "single")
+    assert_allclose(heights, slow[:, 2], rtol=1e-6)
+    assert linked == Tree.from_linkage(slow)
+
+
+def test_components_are_linked_at_infinite_height_and_copies_are_one_row():
+    X = np.array([[0.0], [1.0], [1.0], [5.0], [7.0]])
+    edges = sp.coo_array((np.ones(4), ([0, 0, 1, 3], [1, 2, 2, 4])), shape=(5, 5))
+    linked, heights = link_rows(Graph((edges + edges.T).tocsr()), X, np.array([0, 1, 1, 2, 3]))
+    assert heights.tolist() == [1.0, 2.0, np.inf]
+    assert oracles.leaf_sets(linked)[4:6] == [{0, 1}, {2, 3}]
 
 
 @given(trees(min_leaves=1, max_leaves=20), st.integers(0, 2**31))
-def test_keys_of_nodes_are_those_of_their_leaves(tree, seed):
-    keys = np.random.default_rng(seed).integers(1 << 63, size=tree.n_leaves, dtype=np.uint64)
-    expected = [np.bitwise_xor.reduce(keys[sorted(leaves)]) for leaves in oracles.leaf_sets(tree)]
-    assert_array_equal(keys_of_nodes(tree, keys), expected)
+def test_the_nearest_node_shares_most_leaves(tree, seed):
+    is_inside = np.random.default_rng(seed).random(tree.n_leaves) < 0.5
+    inside = set(np.flatnonzero(is_inside).tolist())
+    overlaps = [len(inside & leaves) / len(inside | leaves) for leaves in oracles.leaf_sets(tree)]
+    node = nearest_node(tree, is_inside)
+    assert (node is None) == (max(overlaps) < NEARLY)
+    assert node is None or overlaps[node] == max(overlaps)
 
 
 @given(st.integers(6, 24), st.integers(0, 2**31))
@@ -92,6 +99,17 @@ def test_isolated_groups_are_nodes_with_a_gap_around_them(n, seed):
     expected = {node: value for node, value in expected.items() if value > 0}
     assert sorted(nodes.tolist()) == sorted(expected)
     assert_allclose(evidence, [expected[node] for node in nodes.tolist()], rtol=1e-4)
+
+
+def test_a_ball_within_a_ring_is_a_group():
+    rng = np.random.default_rng(0)
+    turn = rng.uniform(0, 2 * np.pi, 400)
+    ring = 5 * np.column_stack([np.cos(turn), np.sin(turn)]) + 0.2 * rng.normal(size=(400, 2))
+    X = np.concatenate([ring, 0.6 * rng.normal(size=(300, 2))])
+    tree = tree_of(X)
+    nodes, evidence = isolated_groups(tree, complete_graph(700), X, 2.0)
+    assert tree.sizes[nodes[evidence.argmax()]] == 300
+    assert evidence.max() > 10
 
 
 def test_a_group_takes_along_a_stray_point_that_is_nearer_to_it_than_to_others():

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._kernels.hyperbolic import decoding as kernels
 from .._kernels.tree.passes import lifted_heights
+from .._kernels.tree.spanning_tree import spanning_tree_merges
 from .._runtime.arrays import Floats, Ints
 from ..tree import Tree
 from . import geometry
@@ -143,7 +144,7 @@ def _decode_exact(points: Floats, alpha: Floats) -> Tree:
     heads, tails, weights = kernels.deepest_spanning_tree(points, alpha)
     order = np.lexsort((tails, heads, -weights))
     rho = geometry.distance_to_origin(points[np.argmin(alpha)])
-    return _tree(kernels.spanning_tree_merges(heads[order], tails[order]), rho - np.arcsinh(np.sqrt(weights[order])))
+    return _tree(spanning_tree_merges(heads[order], tails[order]), rho - np.arcsinh(np.sqrt(weights[order])))
 
 
 def _decode_by_angle(points: Floats, alpha: Floats) -> Tree:

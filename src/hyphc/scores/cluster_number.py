@@ -143,7 +143,9 @@ def _test_splits(tree: Tree, graph: Graph, rows: Floats | None, min_size: float 
             evidence = _with_lines(tree, rows, evidence, min_size)
         if min_size is None:
             evidence = _without_near_pockets(tree, graph, rows, evidence)
-        apart = isolation_evidence(tree, graph, rows, graph.local_density.dimension, min_size)
+        settled = np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
+        settled[tree._children[evidence > ENOUGH]] = True
+        apart = isolation_evidence(tree, graph, rows, graph.local_density.dimension, min_size, settled)
         evidence = np.fmax(evidence, apart)
     found = found_splits(tree, evidence, ENOUGH, min_size)
     p_values = _p_values(evidence)

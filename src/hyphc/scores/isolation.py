@@ -1,8 +1,9 @@
-"""Test whether a small group lies apart: a gap around it that is wide beside the gaps within it.
+"""Test whether a group lies apart: a gap around it that is wide beside the gaps within it.
 
-Neighbour lists of 15 rows reach beyond a group of ten, so no valley of the graph shows it. Single linkage does: a group is a
-cluster of single linkage if the gap g around it, the distance to the nearest other row, is wider than every edge of its minimum
-spanning tree, the longest of which has the length h. With ratio r = g / h > 1, m points in the group and n in all:
+Neighbour lists of 15 rows reach beyond a group of ten, so no valley of the graph shows it; and few walks run along a thin ring or
+curve, so its valley carries little evidence. Single linkage shows both: a group is a cluster of single linkage if the gap g
+around it, the distance to the nearest other row, is wider than every edge of its minimum spanning tree, the longest of which
+has the length h. With ratio r = g / h > 1, m points in the group and n in all:
 
     p = log₂ n · (2n·R·B(2R, m) + 2m·r·B(r, m)),   R = r^d,   B the beta function
 
@@ -16,15 +17,17 @@ rows of one column may have nothing but a tail, and there the factor is its squa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.spatial.distance import cdist
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.special import betaln
+from sklearn.metrics import pairwise_distances_argmin
 
+from .._kernels.tree.passes import subtree_sums
+from .._kernels.tree.spanning_tree import spanning_tree_merges
 from .._runtime.arrays import Floats, Ints
 from .._runtime.duplicate_rows import group_equal_rows
 from .._runtime.validation import row_chunks
@@ -34,27 +37,25 @@ from ..tree.condense import least_points
 if TYPE_CHECKING:
     from ..similarity import Graph
 
-MOST_POINTS, FEWEST_POINTS = 60, 3  # larger groups show as valleys of the graph; two rows are a pair, not a group
+Bools = npt.NDArray[np.bool_]
+
+FEWEST_POINTS = 3  # two rows are a pair, not a group
 LEAST_SHARE = 1 / 400  # of all points: in large data there are many pockets, and near copies of rows
+MOST_ROWS = 24_000  # of more rows even thin groups show as valleys of the graph
+NEARLY = 0.95  # a group is a node of the tree if so large a part of the leaves of both is the same
 GRID = 2.0**-24
 MOST_DIMENSIONS = 2.0  # more would make p smaller: the estimate of the local dimension is rough in small groups
 
 
-class LinkedGroups(NamedTuple):
-    """Clusters of single linkage: number of distinct rows, longest edge within, shortest edge that leaves, and keys."""
+def isolation_evidence(
+    tree: Tree, graph: Graph, rows: Floats, dimension: float, min_size: float | None, settled: Bools | None = None
+) -> Floats:
+    """Return −log p of the merges that join groups to what lies apart from them, NaN for other merges: (n − 1,).
 
-    sizes: Ints
-    within: Floats
-    around: Floats
-    keys: npt.NDArray[np.uint64]
-
-
-def isolation_evidence(tree: Tree, graph: Graph, rows: Floats, dimension: float, min_size: float | None) -> Floats:
-    """Return −log p of the merges that join small groups to what lies apart from them, NaN for other merges: (n − 1,).
-
-    A group takes along what it is joined to on the way up as long as that is too small to be a group.
+    A group takes along what it is joined to on the way up as long as that is too small to be a group. Nodes that are ``settled``,
+    (2n − 1,), because their split has other evidence, are not tested.
     """
-    nodes, found = isolated_groups(tree, graph, rows, dimension)
+    nodes, found = isolated_groups(tree, graph, rows, dimension, settled)
     least, parents, n = least_points(tree._points, min_size), tree.parents, tree.n_leaves
     is_large = tree._points[nodes] >= (0 if min_size is None else least)
     evidence, is_isolated = np.full(n - 1, np.nan), np.zeros(2 * n - 1, dtype=np.bool_)
@@ -72,33 +73,43 @@ def isolation_evidence(tree: Tree, graph: Graph, rows: Floats, dimension: float,
     return evidence
 
 
-def isolated_groups(tree: Tree, graph: Graph, rows: Floats, dimension: float) -> tuple[Ints, Floats]:
-    """Return the nodes of a tree that are small groups apart from all other rows, and −log p of each.
+def isolated_groups(
+    tree: Tree, graph: Graph, rows: Floats, dimension: float, settled: Bools | None = None
+) -> tuple[Ints, Floats]:
+    """Return the nodes of a tree that are groups of up to half of all rows apart from the others, and −log p of each.
 
     Groups are found by single linkage along the edges of the neighbour graph, and their gaps are then measured to all rows.
-    O(n log n + edges · d) time, and O(n · d) for each group found.
+    O(n log n + edges · d) time, and O(n · d · size) for each group found; copies of a row are one row.
     """
-    if LEAST_SHARE * tree.n_leaves > MOST_POINTS:
-        return np.empty(0, dtype=np.int64), np.empty(0)
+    none = np.empty(0, dtype=np.int64), np.empty(0)
+    if tree.n_leaves > MOST_ROWS:
+        return none
     rows = _snap(rows)
     copies = group_equal_rows(lambda chunk: rows[chunk], tree.n_leaves)
     copies = np.arange(tree.n_leaves) if copies is None else copies
-    n = int(copies.max()) + 1  # distinct rows: copies say nothing about gaps
-    smallest, largest = max(FEWEST_POINTS, LEAST_SHARE * n), min(MOST_POINTS, n // 2)
+    n = int(copies.max()) + 1
+    smallest, largest = max(FEWEST_POINTS, LEAST_SHARE * n), n // 2
     if smallest > largest:
-        return np.empty(0, dtype=np.int64), np.empty(0)
-    leaf_keys = np.random.default_rng(0).integers(1 << 63, size=tree.n_leaves, dtype=np.uint64)
-    linked = link_groups(graph, rows, copies, leaf_keys)
+        return none
+    linked, edges = link_rows(graph, rows, copies)
     tail = np.log(np.log2(n)) if rows.shape[1] == 1 else 0.0
-    evidence = gap_evidence(linked.around / linked.within, linked.sizes, n, dimension)
-    fits = np.flatnonzero((linked.sizes >= smallest) & (linked.sizes <= largest) & (evidence > 0))
-    node_keys = keys_of_nodes(tree, leaf_keys)
-    order = np.argsort(node_keys)
-    nodes = order[np.minimum(np.searchsorted(node_keys[order], linked.keys[fits]), len(order) - 1)]
-    is_node = node_keys[nodes] == linked.keys[fits]
-    nodes, fits = nodes[is_node], fits[is_node]
-    around = np.array([_gap_around(tree, node, rows) for node in nodes.tolist()])
-    return nodes, gap_evidence(around / linked.within[fits], linked.sizes[fits], n, dimension) - tail
+
+    def evidence_of(gaps: Floats, clusters: Ints) -> Floats:
+        return gap_evidence(gaps / edges[clusters - n], linked._sizes[clusters], n, dimension)
+
+    sizes = linked._sizes
+    clusters = np.flatnonzero((sizes >= smallest) & (sizes <= largest) & (np.append(np.zeros(n), edges) < np.inf))
+    clusters = clusters[evidence_of(edges[linked._parents[clusters] - n], clusters) > 0]
+    nodes, values = [], []
+    for cluster in clusters.tolist():
+        is_inside = np.zeros(n, dtype=np.bool_)
+        is_inside[linked.leaf_order()[linked._first[cluster] : linked._first[cluster] + sizes[cluster]]] = True
+        node = nearest_node(tree, is_inside[copies])
+        if node is not None and (settled is None or not settled[node]):
+            gap = _gap_around(rows, is_inside[copies])
+            nodes.append(node)
+            values.append(float(evidence_of(np.array([gap]), np.array([cluster]))[0]) - tail)
+    return np.array(nodes, dtype=np.int64), np.array(values)
 
 
 def gap_evidence(ratio: Floats, m: Ints, n: int, dimension: float) -> Floats:
@@ -110,10 +121,10 @@ def gap_evidence(ratio: Floats, m: Ints, n: int, dimension: float) -> Floats:
     return np.where(ratio > 1.0, -np.logaddexp(inside, at_end) - np.log(np.log2(n)), -np.inf)
 
 
-def link_groups(graph: Graph, rows: Floats, copies: Ints, leaf_keys: npt.NDArray[np.uint64]) -> LinkedGroups:
-    """Return the clusters of single linkage along the edges of a graph, each with the edge by which it is joined to others.
+def link_rows(graph: Graph, rows: Floats, copies: Ints) -> tuple[Tree, Floats]:
+    """Return the single-linkage tree of distinct rows along the edges of a graph, and its heights, infinite between components.
 
-    Leaves with the same number in ``copies`` (n,) are one row. A component that no edge leaves has an infinite edge around it.
+    Leaves of the graph with the same number in ``copies`` are one row.
     """
     i, j, _ = graph.edges()
     differ = copies[i] != copies[j]
@@ -124,36 +135,21 @@ def link_groups(graph: Graph, rows: Floats, copies: Ints, leaf_keys: npt.NDArray
     n, order = int(copies.max()) + 1, np.lexsort((lengths, copies[j], copies[i]))
     i, j, lengths = copies[i][order], copies[j][order], lengths[order]
     is_first = np.append(True, (np.diff(i) != 0) | (np.diff(j) != 0))[: len(i)]
-    edges = sp.csr_array((lengths[is_first], (i[is_first], j[is_first])), shape=(n, n))
-    forest = minimum_spanning_tree(edges).tocoo()
-    keys_of_rows = np.zeros(n, dtype=np.uint64)
-    np.bitwise_xor.at(keys_of_rows, copies, leaf_keys)
+    forest = minimum_spanning_tree(sp.csr_array((lengths[is_first], (i[is_first], j[is_first])), shape=(n, n))).tocoo()
+    of_components = np.unique(connected_components(forest, directed=False)[1], return_index=True)[1]
     order = np.argsort(forest.data, kind="stable")
-    starts, ends, heights = forest.row[order].tolist(), forest.col[order].tolist(), forest.data[order]
-    top = list(range(n))  # the cluster of each, by union and find
-    sizes, keys = np.ones(n + len(heights), dtype=np.int64), np.append(keys_of_rows, np.zeros(len(heights), np.uint64))
-    around = np.full(n + len(heights), np.inf)
-
-    def find(v: int) -> int:
-        while top[v] != v:
-            top[v] = top[top[v]]
-            v = top[v]
-        return v
-
-    for k, (a, b) in enumerate(zip(starts, ends, strict=True)):
-        joined = n + k
-        one, other = find(a), find(b)
-        top.append(joined)
-        top[one] = top[other] = joined
-        sizes[joined], keys[joined] = sizes[one] + sizes[other], keys[one] ^ keys[other]
-        around[[one, other]] = heights[k]
-    return LinkedGroups(sizes[n:], heights, around[n:], keys[n:])
+    heads = np.append(forest.row[order], of_components[:-1]).astype(np.int64)
+    tails = np.append(forest.col[order], of_components[1:]).astype(np.int64)
+    heights = np.append(forest.data[order], np.full(len(of_components) - 1, np.inf))
+    return Tree(spanning_tree_merges(heads, tails)), heights
 
 
-def keys_of_nodes(tree: Tree, leaf_keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return the exclusive or of the keys of each node's leaves, equal for equal sets of leaves: (2n − 1,)."""
-    ordered = np.append(np.uint64(0), np.bitwise_xor.accumulate(leaf_keys[tree.leaf_order()]))
-    return np.asarray(ordered[tree._first + tree._sizes] ^ ordered[tree._first])
+def nearest_node(tree: Tree, is_inside: Bools) -> int | None:
+    """Return the node whose leaves are ``NEARLY`` those that are inside, (n,); None if there is none."""
+    shared = subtree_sums(tree._children, is_inside.astype(np.int64))
+    overlap = shared / (tree._sizes + is_inside.sum() - shared)
+    node = int(overlap.argmax())
+    return node if overlap[node] >= NEARLY else None
 
 
 def _snap(rows: Floats) -> Floats:
@@ -163,9 +159,7 @@ def _snap(rows: Floats) -> Floats:
     return np.asarray(np.rint(centred / unit) * unit)
 
 
-def _gap_around(tree: Tree, node: int, rows: Floats) -> float:
-    """Return the distance from the leaves of a node to the nearest other row."""
-    first, size = int(tree._first[node]), int(tree._sizes[node])
-    order = tree.leaf_order()
-    others = np.append(order[:first], order[first + size :])
-    return float(cdist(rows[order[first : first + size]], rows[others]).min())
+def _gap_around(rows: Floats, is_inside: Bools) -> float:
+    """Return the distance from the rows inside to the nearest other row."""
+    inside, outside = rows[is_inside], rows[~is_inside]
+    return float(np.linalg.norm(inside - outside[pairwise_distances_argmin(inside, outside)], axis=1).min())
