@@ -520,7 +520,7 @@ def test_where_ward_costs_more_and_agrees_better_with_labels_is_what_the_page_sa
         if ward["cost"] > ours["cost"] and ward["ari"] > ours["ari"] + 0.01:
             found.append(case)
     sentence = f"on {', '.join(found[:-1])} and {found[-1]} Ward's trees cost more than"
-    for name in ("benchmarks.md", "paper.md"):
+    for name in ("notes/benchmarks.md", "paper.md"):
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert sentence in text.replace("On wine", "on wine"), (name, found)
 

@@ -1,4 +1,4 @@
-"""docs/architecture.md is about this code: its map has every module, and its walks are calls that the sources make."""
+"""docs/notes/architecture.md is about this code: its map has every module, and its walks are calls that the sources make."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from test_layers import MODULES, place
 from calls import HOME, Target, parsed, reached, references
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "notes" / "architecture.md").read_text(encoding="utf-8")
 MAP, WALKS, CHANGES = re.split(r"^## (?:Two walks|Changes, and).*$", PAGE, flags=re.MULTILINE)
 HOP = re.compile(r"^- `([\w/]+\.py):(\w+)` → `([\w/]+\.py):(\w+)`", re.MULTILINE)
 FIT_WALK, COMMAND_WALK = WALKS.split("\n### ")[1:]
