@@ -10,6 +10,7 @@ from hyphc import HypHC, Tree, as_similarity
 from hyphc.scores import cluster_number
 from hyphc.scores.cluster_number import (
     ALPHA,
+    ENOUGH,
     found_splits,
     modular_splits,
     number_of_clusters,
@@ -86,6 +87,16 @@ def test_planted_clusters_are_counted_and_found(name, score):
     model = fitted(X)
     assert model.n_clusters_ == len(set(y))
     assert adjusted_rand_score(model.labels_, y) >= score
+
+
+def test_touching_groups_of_few_points_in_a_plane_are_counted():
+    """Their valleys have p-values up to 0.3, and two modes along a line confirm them."""
+    centres = 5.0 * np.array([(i % 4 + (i // 4 % 2) / 2, i // 4) for i in range(8)])
+    X = np.repeat(centres, 62, axis=0) + np.random.default_rng(0).normal(size=(496, 2))
+    model = fitted(X)
+    assert model.n_clusters_ == 8
+    graph = model.similarity_.graph
+    assert split_evidence(model.tree_, graph, None)[model.cluster_number_.splits].min() < ENOUGH
 
 
 def test_neither_the_unit_nor_the_place_of_the_columns_matters():

@@ -18,7 +18,8 @@ crossed by at most √e times the weight that crosses its sides.
 
 Groups that touch in many dimensions leave no such valley: most of their points lie at their border. Where points have rows and
 their local dimension is above ``CURVES_AND_SURFACES`` the sides are also tested for two modes along a line (``bimodality``),
-from the root down. Below a split that is not significant the level is that of five standard deviations and less, and only splits
+from the root down; elsewhere, where a line proves nothing by itself, it confirms a valley whose p-value is up to e² times too
+large. Below a split that is not significant the level is that of five standard deviations and less, and only splits
 of few points are tested: parts have shapes there that the search gave them. A side with most of the points of a split is the
 exception. So of unimodal data few splits are tested at the level of the first.
 
@@ -73,6 +74,7 @@ HALVED = 0.25  # a side whose merges lose smaller shares of its points is measur
 N_CHUNKS = 16  # of merges, for threads
 # Below this local dimension shapes may be curved so that they have several modes along a line: rings, spirals, rolled-up sheets.
 CURVES_AND_SURFACES = 2.2
+CONFIRMED = 2.0  # evidence that a line can add to that of a valley
 FAR, N_PROBES = 2.5, 50  # gap around a small group in lengths of its edges, and how many of its points are looked at
 # Below a split that is not significant a side has the shape that the search gave it, and need not be convex: there a p-value
 # along a line must be below that of five standard deviations, and with each further such split STRICTER times smaller, since
@@ -139,8 +141,10 @@ def _test_splits(tree: Tree, graph: Graph, rows: Floats | None, min_size: float 
         return _most_modular(graph, tree, min_size)
     evidence = split_evidence(tree, graph, min_size)
     if rows is not None:
-        if graph.local_density.dimension >= CURVES_AND_SURFACES:
-            evidence = _with_lines(tree, rows, evidence, min_size)
+        is_flat = graph.local_density.dimension >= CURVES_AND_SURFACES
+        evidence = (
+            _with_lines(tree, rows, evidence, min_size) if is_flat else _confirm_along_lines(tree, rows, evidence)
+        )
         if min_size is None:
             evidence = _without_near_pockets(tree, graph, rows, evidence)
         settled = np.zeros(2 * tree.n_leaves - 1, dtype=np.bool_)
@@ -218,7 +222,7 @@ def _with_lines(tree: Tree, rows: Floats, evidence: Floats, min_size: float | No
     points does not count as below it. Splits with a side too small to reach the level are not tested.
     """
     condensed, n = condense(tree, min_size), tree.n_leaves
-    raised, points, order = evidence.copy(), tree._points, tree.leaf_order()
+    raised, points = evidence.copy(), tree._points
     failed = {2 * n - 2: 0}  # splits above each group that are not significant
     with single_blas_thread():
         for merge in condensed.splits[::-1].tolist():
@@ -228,16 +232,32 @@ def _with_lines(tree: Tree, rows: Floats, evidence: Floats, min_size: float | No
             fewest = max(FEWEST_ROWS, (ENOUGH + penalty) / np.log(2))  # with m points in a side p is at least 2^−m
             is_tested = above == 0 or tree._sizes[n + merge] <= FEW_POINTS
             if is_tested and tree._sizes[[left, right]].min() >= fewest:
-                leaves = order[tree._first[n + merge] : tree._first[n + merge] + tree._sizes[n + merge]]
-                is_left = np.arange(len(leaves)) < tree._sizes[left]
-                if tree._first[left] > tree._first[right]:
-                    is_left = ~(np.arange(len(leaves)) < tree._sizes[right])
-                p = bimodality_p_value(rows[leaves], is_left)
-                raised[merge] = max(evidence[merge], -np.log(max(p, np.finfo(np.float64).tiny)) - penalty)
+                raised[merge] = max(evidence[merge], _line_evidence(tree, rows, merge) - penalty)
             is_real = raised[merge] > ENOUGH
             for side in (left, right):
                 failed[side] = above + (not is_real and points[side] < MOST_POINTS * points[n + merge])
     return raised
+
+
+def _confirm_along_lines(tree: Tree, rows: Floats, evidence: Floats) -> Floats:
+    """Return the evidence, raised by at most ``CONFIRMED`` where the sides of a split are also two modes along a line.
+
+    For shapes that may be curved, which have several modes along a line without being several groups.
+    """
+    raised = evidence.copy()
+    with single_blas_thread():
+        for merge in np.flatnonzero((evidence <= ENOUGH) & (evidence + CONFIRMED > ENOUGH)).tolist():
+            raised[merge] = max(evidence[merge], min(evidence[merge] + CONFIRMED, _line_evidence(tree, rows, merge)))
+    return raised
+
+
+def _line_evidence(tree: Tree, rows: Floats, merge: int) -> float:
+    """Return −log p of two modes along a line between the sides of a merge."""
+    n, (left, right) = tree.n_leaves, tree._children[merge].tolist()
+    first = min(left, right, key=lambda side: int(tree._first[side]))
+    leaves = tree.leaf_order()[tree._first[n + merge] :][: tree._sizes[n + merge]]
+    p = bimodality_p_value(rows[leaves], np.arange(len(leaves)) < tree._sizes[first])
+    return float(-np.log(max(p, np.finfo(np.float64).tiny)))
 
 
 def _penalty(n_failed: int) -> float:
