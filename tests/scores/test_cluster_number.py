@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -132,6 +134,7 @@ SETS = {
     "moons": make_moons(150, noise=0.08, random_state=0)[0],
     "blobs": make_blobs(200, centers=5, random_state=2)[0],
     "noise": np.random.default_rng(0).normal(size=(150, 2)),
+    "slopes": np.exp(1.5 * np.random.default_rng(22).normal(size=(400, 2))),  # with a split below a weaker one
     "repeated rows": np.round(make_blobs(200, centers=3, random_state=4)[0]),
 }
 
@@ -275,30 +278,71 @@ def evidence_by_definition(tree, graph: Graph) -> np.ndarray:
         step = A[np.ix_(inside, inside)] / degrees[inside][:, None]
         return (degrees[inside] * sides) @ np.linalg.matrix_power(step, 8) @ (1 - sides)
 
-    def section(values, t, halved=False):
-        sides = tree.children[t].tolist()
-        below = [[values[u] for u in range(n - 1) if sets[n + u] <= sets[c]] for c in sides]
-        return min(max([0.0, *found, half(c) if halved else 0.0]) for c, found in zip(sides, below, strict=True))
+    def below(v, values, halved):
+        merges = [values[u] for u in range(n - 1) if sets[n + u] <= sets[v]]
+        return max([0.0, *merges, half(v) if halved else 0.0])
 
     def ratio(a, b):
         return -6.0 if a == 0 else 6.0 if b == 0 else np.clip(np.log(a / b), -6, 6)
 
-    out = np.where(is_group, -np.inf, np.nan)
-    for t in np.flatnonzero(tested):
-        left, right = (sorted(sets[c]) for c in tree.children[t].tolist())
-        width = section(walked, t, halved=True)
-        N, D, edges = 4 * width / degrees.mean(), ratio(width, walked[t]), ratio(section(crossed, t), crossed[t])
+    def evidence(left, right, width, carried, edge_width):
+        N, D = 4 * width / degrees.mean(), ratio(width, carried)
+        edges = ratio(edge_width, A[np.ix_(left, right)].sum())
         bridges = [min(f[i], f[j]) for i in left for j in right if A[i, j] > 0]
         fall = min(f[left].max(), f[right].max()) - max(bridges, default=-np.inf)
         fall = min(max(fall, 0.0), 6.0)
         depth = np.hypot(D, fall) if D > 0 else fall if fall >= 1 and edges >= -0.5 else 0.0
         knee = min(depth, 2.15)
         rate = 1 - np.exp(-knee) * (1 + knee) + 2.15 * np.exp(-2.15) * (depth - knee)
-        out[t] = max(N - 4, 0) * rate - np.log(max(n / N, 1.0)) if N > 0 else -np.inf
+        return max(N - 4, 0) * rate - np.log(max(n / N, 1.0)) if N > 0 else -np.inf
+
+    def evidence_apart(side, top, groups):
+        """A group against each other group below a node above it."""
+        inside = sorted(sets[top])
+        step, found = A[np.ix_(inside, inside)] / degrees[inside][:, None], []
+        chance = np.linalg.matrix_power(step, 8) @ [float(i in sets[side]) for i in inside]
+        own = next(k for k, group in enumerate(groups) if group[0] == side)
+        for k, (node, members) in enumerate(groups):
+            if k != own and sets[top] & members:
+                others = sorted(sets[top] & members)
+                carried = sum(degrees[i] * chance[inside.index(i)] for i in others)
+                widths = (
+                    min(below(v, values, h) for v in (node, side)) for values, h in ((walked, True), (crossed, False))
+                )
+                found.append(evidence(sorted(sets[side]), others, next(widths), carried, next(widths)))
+        return min(found)
+
+    out = np.where(is_group, -np.inf, np.nan)
+    for t in np.flatnonzero(tested):
+        sides = tree.children[t].tolist()
+        width = min(below(c, walked, True) for c in sides)
+        edge_width = min(below(c, crossed, False) for c in sides)
+        out[t] = evidence(*(sorted(sets[c]) for c in sides), width, walked[t], edge_width)
+    enough, lowered = -np.log(ALPHA), True
+    while lowered:
+        lowered, splits = False, found_splits(tree, out, enough, None)
+        cut = undo(tree, splits)
+        groups = [(v, set(np.flatnonzero(cut.labels == k))) for k, v in enumerate(cut.nodes)]
+        before = out.copy()
+        for t in splits:
+            above = sorted((u for u in splits if sets[n + t] < sets[n + u]), key=lambda u: len(sets[n + u]))
+            weaker = list(takewhile(lambda u, before=before: before[u] <= enough, above))
+            if before[t] > enough and weaker and not any(sets[n + u] < sets[n + t] for u in splits):
+                higher = above[len(weaker) :][:1]
+                top = next((c for u in higher for c in tree.children[u].tolist() if sets[n + t] < sets[c]), 2 * n - 2)
+                apart = max(evidence_apart(c, top, groups) for c in tree.children[t].tolist())
+                if apart <= enough:
+                    out[t], lowered = apart, True
     return out
 
 
-@pytest.mark.parametrize("name", ["moons", "blobs", "noise"])
+def test_slopes_of_one_mode_are_no_groups():
+    """Points of two tails are apart from each other, but not from the mode between them."""
+    X = np.exp(np.random.default_rng(9000).normal(size=(2000, 5)))
+    assert fitted(X).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("name", ["moons", "blobs", "noise", "slopes"])
 def test_the_evidence_is_that_of_the_definition(name):
     model = fitted(SETS[name])
     graph = model.similarity_.graph

@@ -34,6 +34,8 @@ MOST_ROWS = 600  # rows of a split that are tested, drawn at random
 FEWEST_ROWS = 8  # of each side: with fewer no p-value could be small
 # Intervals that are compared: their lengths as shares of the range of 98 % of the projections, and how many starts each has.
 LENGTHS, N_STARTS = (0.06, 0.1, 0.15, 0.2, 0.28), 40
+# Of each length, how many starts further on an interval begins that does not overlap: the starts divide what the length leaves.
+_STEPS_APART = [int(np.ceil((N_STARTS - 1) * length / (1 - length))) for length in LENGTHS]
 TAIL = 0.01
 RIDGE = 1e-9  # of the mean variance: columns may be linearly dependent
 # Middle points of a curved shape have a second moment between these off the line, in units of the sides' own variance (2 for a
@@ -128,26 +130,24 @@ def choose_intervals(values: Floats) -> Intervals | None:
     values = np.sort(values)
     cut_off = int(TAIL * len(values))
     low, high = values[cut_off], values[-1 - cut_off]
+    lengths = (high - low) * np.array(LENGTHS)
+    starts = np.linspace(low, high - lengths, N_STARTS, axis=1)
+    begins, ends = np.searchsorted(values, np.stack([starts, starts + lengths[:, None]]))
+    counts = ends - begins
+    fullest_before = np.maximum.accumulate(counts, axis=1)
+    fullest_after = np.maximum.accumulate(counts[:, ::-1], axis=1)[:, ::-1]
     best, chosen = 0.0, None
-    for length in (high - low) * np.array(LENGTHS):
-        starts = np.linspace(low, high - length, N_STARTS)
-        counts = np.searchsorted(values, starts + length) - np.searchsorted(values, starts)
-        # the last interval that ends before each one begins, and the first that begins after it ends
-        before = np.searchsorted(starts, starts - length, side="right") - 1
-        after = np.searchsorted(starts, starts + length, side="left")
-        inner = np.flatnonzero((before >= 0) & (after < N_STARTS))
-        if len(inner) == 0:
-            continue
-        left = np.maximum.accumulate(counts)[before[inner]]
-        right = np.maximum.accumulate(counts[::-1])[::-1][after[inner]]
-        smaller, middle = np.minimum(left, right), counts[inner]
+    for q, apart in enumerate(_STEPS_APART):
+        last = N_STARTS - apart
+        smaller = np.minimum(fullest_before[q, : last - apart], fullest_after[q, 2 * apart :])
+        middle = counts[q, apart:last]
         clearness = (smaller - middle) / np.sqrt(np.maximum(smaller + middle, 1))
         i = int(clearness.argmax())
         if clearness[i] > best:
-            best, at = float(clearness[i]), inner[i]
-            places = (counts[: before[at] + 1].argmax(), at, after[at] + counts[after[at] :].argmax())
-            left_start, middle_start, right_start = (float(starts[q]) for q in places)
-            chosen = Intervals(left_start, middle_start, right_start, float(length))
+            best, after = float(clearness[i]), i + 2 * apart
+            places = counts[q, : i + 1].argmax(), i + apart, after + counts[q, after:].argmax()
+            left, valley, right = (float(starts[q, place]) for place in places)
+            chosen = Intervals(left, valley, right, float(lengths[q]))
     return chosen
 
 

@@ -23,6 +23,10 @@ large. Below a split that is not significant the level is that of five standard 
 of few points are tested: parts have shapes there that the search gave them. A side with most of the points of a split is the
 exception. So of unimodal data few splits are tested at the level of the first.
 
+Two slopes of one mode, as the tails of long-tailed columns, have a valley between them once the mode is split off. So below a
+split that is not significant a valley counts only if one of its sides is apart from all other points below the last significant
+one: the valleys between it and each group found there are significant too.
+
 Groups of few points that a wide gap surrounds are tested by it (``isolation``).
 
 The smallest p-value counts. Simulated unimodal shapes gave the constants; the suite ``nulls`` of the benchmarks has them,
@@ -50,7 +54,7 @@ from ..similarity.base import by_kind
 from ..similarity.knn.similarity_knn import knn_graph
 from ..similarity.principal_axes import principal_axes
 from ..tree import Tree
-from ..tree.condense import close_splits, condense, condense_at, is_split, least_points, undo
+from ..tree.condense import FlatClusters, close_splits, condense, condense_at, is_split, least_points, undo
 from .bimodality import FEWEST_ROWS, bimodality_p_value
 from .costs import merges_of_edges, splits
 from .isolation import isolation_evidence
@@ -199,20 +203,136 @@ def split_evidence(tree: Tree, graph: Graph, min_size: float | None) -> Floats:
     """
     is_group = is_split(tree, min_size)
     tested = is_group & (tree._points[tree._children].min(axis=1) > LOST_POINTS)
-    across, total = splits(graph, tree), float(graph.sizes.sum())
-    volumes = graph.degrees() + _copies(graph)
-    walked, halves = _walk_crossings(tree, graph, tested, across)
-    cross_section = _cross_sections(tree, walked, halves)
-    carriers = 4 * cross_section * total / max(float(volumes.sum()), np.finfo(np.float64).tiny)
-    narrowing = _log_ratio(cross_section, walked)
-    wide = _log_ratio(_cross_sections(tree, across), across) < -WIDEST_CROSSING
-    fall = np.minimum(_density_depths(tree, graph), DEEPEST)
-    by_density = np.where((fall >= DENSITY_FALL) & ~wide, fall, 0.0)
-    depth = np.where(narrowing > 0, np.hypot(np.maximum(narrowing, 0.0), fall), by_density)
-    dimension = PLANE if graph.local_density is None else graph.local_density.dimension
-    depth -= _depth_by_chance(depth, dimension, total)
-    evidence = valley_evidence(depth, carriers, total, LOST_ON_CURVES if dimension < THIN_CURVES else LOST_POINTS)
-    return np.where(tested, evidence, np.where(is_group, -np.inf, np.nan))
+    walks = _Walks.of(tree, graph)
+    across, density = splits(graph, tree), _smooth_density(graph)
+    walked, halves = _walk_crossings(walks, tested, across)
+    widths = _widths(tree, walked, halves), _widths(tree, across)
+    sides = tree._children
+    narrowest = widths[0][sides].min(axis=1), widths[1][sides].min(axis=1)
+    evidence = walks.evidence(*narrowest, walked, across, _density_depths(tree, graph, density))
+    evidence = np.where(tested, evidence, np.where(is_group, -np.inf, np.nan))
+    return _without_slopes(walks, evidence, widths, density[tree.leaf_order()], min_size)
+
+
+def _without_slopes(
+    walks: _Walks, evidence: Floats, widths: tuple[Floats, Floats], density: Floats, min_size: float | None
+) -> Floats:
+    """Return the evidence, lowered where two slopes of one mode are the sides of a split; ``density`` is in the order of leaves.
+
+    Below a split that is not significant a side may have a valley that the whole has not: two tails of a distribution without
+    its centre. The sides are groups only if one of them is apart from each group that is found below the next significant
+    split above. O(edges) time for each side that is compared; a split that counts no longer leaves larger groups to compare with.
+    """
+    tree, n, evidence = walks.tree, walks.tree.n_leaves, evidence.copy()
+    parents, is_lowered = tree.parents, True
+    while is_lowered:
+        found, is_lowered = found_splits(tree, evidence, ENOUGH, min_size), False
+        groups, group_of = undo(tree, found), condense_at(tree, None, np.isin(np.arange(n - 1), found)).cluster
+        with_splits_below = {int(parents[group_of[n + merge]]) - n for merge in found.tolist()}
+        for merge in found[evidence[found] > ENOUGH].tolist():
+            top = int(group_of[n + merge])
+            while parents[top] >= 0 and not evidence[parents[top] - n] > ENOUGH:
+                top = int(group_of[parents[top]])
+            if top == group_of[n + merge] or merge in with_splits_below:
+                continue
+            sides = tree._children[merge].tolist()
+            apart = max(_evidence_apart(walks, side, top, groups, widths, density) for side in sides)
+            if apart <= ENOUGH:
+                evidence[merge], is_lowered = apart, True
+    return evidence
+
+
+def _evidence_apart(
+    walks: _Walks, side: int, top: int, groups: FlatClusters, widths: tuple[Floats, Floats], density: Floats
+) -> float:
+    """Return the smallest −log p of the valleys between a group, a node, and each other group below a node above it."""
+    tree, k = walks.tree, len(groups.nodes)
+    (first, last), (begin, end) = _run(tree, side), _run(tree, top)
+    labels = groups.labels[tree.leaf_order()]
+    own = int(labels[first])
+    places, ends, weights = walks.edges(first, last)
+    outside = (begin <= ends) & (ends < end) & ((ends < first) | (ends >= last))
+    places, ends, weights = places[outside], ends[outside], weights[outside]
+    across = np.bincount(labels[ends], weights, minlength=k).astype(np.float64)
+    passes, peaks = np.full(k, -np.inf), np.full(k, -np.inf)
+    np.maximum.at(passes, labels[ends], np.minimum(density[places], density[ends]))
+    np.maximum.at(peaks, labels[begin:end], density[begin:end])
+    arrived = walks.arrivals(first, last, begin, end)
+    walked = np.bincount(labels[begin:end], arrived, minlength=k).astype(np.float64)
+    others = np.setdiff1d(labels[begin:end], own)
+    sections = [np.minimum(width[groups.nodes], width[side])[others] for width in widths]
+    fall = np.maximum(np.minimum(peaks[others], peaks[own]) - passes[others], 0.0)
+    return float(walks.evidence(sections[0], sections[1], walked[others], across[others], fall).min())
+
+
+def _run(tree: Tree, node: int) -> tuple[int, int]:
+    """Return the first place of a node's leaves in their order, and that after the last."""
+    return int(tree._first[node]), int(tree._first[node] + tree._sizes[node])
+
+
+@dataclass(frozen=True, eq=False)
+class _Walks:
+    """Random walks along the edges of a graph whose points are numbered in the order of a tree's leaves."""
+
+    tree: Tree
+    starts: Ints
+    ends: Ints
+    weights: Floats
+    volumes: Floats
+    dimension: float
+
+    @classmethod
+    def of(cls, tree: Tree, graph: Graph) -> _Walks:
+        order, copies = tree.leaf_order(), _copies(graph)
+        walk = sp.csr_array(graph.to_csr() + sp.diags_array(copies))[order][:, order]
+        dimension = PLANE if graph.local_density is None else graph.local_density.dimension
+        starts, ends = walk.indptr.astype(np.int64), np.asarray(walk.indices, dtype=np.int64)
+        return cls(tree, starts, ends, walk.data, (graph.degrees() + copies)[order], dimension)
+
+    def edges(self, first: int, last: int) -> tuple[Ints, Ints, Floats]:
+        """Return both ends and the weights of the edges of the points from first to last."""
+        starts = self.starts[first : last + 1]
+        own = slice(starts[0], starts[-1])
+        return np.repeat(np.arange(first, last), np.diff(starts)), self.ends[own], self.weights[own]
+
+    def arrivals(self, first: int, last: int, begin: int, end: int) -> Floats:
+        """Return the weight that walks from the points first to last carry to each of the points begin to end, (end − begin,).
+
+        The walks end when they leave those from begin to end.
+        """
+        size = len(self.volumes)
+        walk = sp.csr_array((self.weights, self.ends, self.starts), shape=(size, size))[begin:end, begin:end]
+        volumes, chance = self.volumes[begin:end], np.zeros(end - begin)
+        chance[first - begin : last - begin] = 1.0
+        for _ in range(STEPS):
+            chance = np.divide(np.asarray(walk @ chance), volumes, out=np.zeros_like(chance), where=volumes > 0)
+        return volumes * chance
+
+    def crossings(self, nodes: Ints, parts: Ints) -> Floats:
+        """Return the weight that walks inside nodes carry from a part, a node below, to the rest: (len(nodes),)."""
+        found, matrix = np.empty(len(nodes)), (self.starts, self.ends, self.weights)
+        runs = self.volumes, self.tree._first, self.tree._sizes
+
+        def fill(chunk: int) -> None:
+            own = slice(chunk, None, N_CHUNKS)
+            found[own] = random_walks.walk_crossings(*matrix, *runs, nodes[own], parts[own], STEPS // 2)
+
+        thread_map(fill, range(min(N_CHUNKS, len(nodes))), n_jobs=-1)
+        return found
+
+    def evidence(
+        self, cross_section: Floats, edge_section: Floats, walked: Floats, across: Floats, fall: Floats
+    ) -> Floats:
+        """Return −log p of valleys, from the smaller of the sides' largest crossings, those at the split, and the fall of f."""
+        total, volume = float(self.tree._points[-1]), float(self.volumes.sum())
+        carriers = 4 * cross_section * total / max(volume, np.finfo(np.float64).tiny)
+        narrowing, fall = _log_ratio(cross_section, walked), np.minimum(fall, DEEPEST)
+        wide = _log_ratio(edge_section, across) < -WIDEST_CROSSING
+        by_density = np.where((fall >= DENSITY_FALL) & ~wide, fall, 0.0)
+        depth = np.where(narrowing > 0, np.hypot(np.maximum(narrowing, 0.0), fall), by_density)
+        depth -= _depth_by_chance(depth, self.dimension, total)
+        lost = LOST_ON_CURVES if self.dimension < THIN_CURVES else LOST_POINTS
+        return valley_evidence(depth, carriers, total, lost)
 
 
 def _with_lines(tree: Tree, rows: Floats, evidence: Floats, min_size: float | None) -> Floats:
@@ -338,37 +458,24 @@ def _log_ratio(larger: Floats, smaller: Floats) -> Floats:
     return np.where(larger > 0, np.clip(ratio, -DEEPEST, DEEPEST), -DEEPEST)
 
 
-def _cross_sections(tree: Tree, across: Floats, halves: Floats | None = None) -> Floats:
-    """Return for each merge the smaller of the two sides' largest values, those of their halves included: (n − 1,)."""
+def _widths(tree: Tree, across: Floats, halves: Floats | None = None) -> Floats:
+    """Return for each node the largest value of the merges at and below it, and of their halves: (2n − 1,)."""
     largest = np.concatenate([np.zeros(tree.n_leaves), kernels.lifted_heights(tree._children, across)])
-    if halves is not None:
-        largest = np.maximum(largest, halves)
-    return np.asarray(largest[tree._children].min(axis=1))
+    return largest if halves is None else np.maximum(largest, halves)
 
 
-def _walk_crossings(tree: Tree, graph: Graph, tested: Bools, across: Floats) -> tuple[Floats, Floats]:
+def _walk_crossings(walks: _Walks, tested: Bools, across: Floats) -> tuple[Floats, Floats]:
     """Return the weight of walks across merges that are tested or balanced, (n − 1,), and across halves of nodes, (2n − 1,).
 
     The sides of tested merges that lose their points a few at a time have no balanced merge that could say how wide they are;
     they are halved between the points that leave first and the others. O(edges · depth) time, the depth counted in balanced
     merges.
     """
-    n, points = tree.n_leaves, tree._points
-    is_balanced = points[tree._children].min(axis=1) >= BALANCED * points[n:]
+    tree, n = walks.tree, walks.tree.n_leaves
+    is_balanced = tree._points[tree._children].min(axis=1) >= BALANCED * tree._points[n:]
     merges = np.flatnonzero((tested | is_balanced) & (across > 0))
     nodes, cores = _halves(tree, np.unique(tree._children[tested]))
-    whole, part = np.append(n + merges, nodes), np.append(tree._children[merges, 0], cores)
-    order, volumes = tree.leaf_order(), graph.degrees() + _copies(graph)
-    walk = sp.csr_array(graph.to_csr() + sp.diags_array(_copies(graph)))[order][:, order]
-    starts, ends = walk.indptr.astype(np.int64), np.asarray(walk.indices, dtype=np.int64)
-    runs = volumes[order], tree._first, tree._sizes
-    crossings = np.empty(len(whole))
-
-    def fill(chunk: int) -> None:
-        own = slice(chunk, None, N_CHUNKS)
-        crossings[own] = random_walks.walk_crossings(starts, ends, walk.data, *runs, whole[own], part[own], STEPS // 2)
-
-    thread_map(fill, range(N_CHUNKS), n_jobs=-1)
+    crossings = walks.crossings(np.append(n + merges, nodes), np.append(tree._children[merges, 0], cores))
     of_merges, of_halves = np.zeros(n - 1), np.zeros(2 * n - 1)
     of_merges[merges], of_halves[nodes] = crossings[: len(merges)], crossings[len(merges) :]
     return of_merges, of_halves
@@ -394,9 +501,9 @@ def _copies(graph: Graph) -> Floats:
     return np.asarray(graph.sizes * np.maximum(graph.sizes - 1, 0))
 
 
-def _density_depths(tree: Tree, graph: Graph) -> Floats:
+def _density_depths(tree: Tree, graph: Graph, density: Floats) -> Floats:
     """Return how far the log density falls between the sides of each merge: (n − 1,)."""
-    density, children = _smooth_density(graph), tree._children
+    children = tree._children
     i, j, _ = graph.edges()
     merges = merges_of_edges(graph, tree)
     passes = np.full(tree.n_leaves - 1, -np.inf)
