@@ -22,7 +22,7 @@ from ..harness.task import MINUTE, Record, Task
 
 SOURCES = METHOD
 FIRST_SEED = 4_000_000
-SEEDS = {100: 100, 500: 100, 2_000: 100, 10_000: 20, 60_000: 3}  # seeds of each shape, by the number of points
+SEEDS = {100: 100, 500: 40, 2_000: 20, 10_000: 4, 60_000: 1}  # seeds of each shape, by the number of points
 
 
 def tasks() -> list[Task]:
