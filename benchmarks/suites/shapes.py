@@ -1,4 +1,4 @@
-"""Generated groups of many shapes and sizes: agreement of the clusters, at the true number and at the number found.
+"""Generated groups of many shapes and sizes: clusters and their number.
 
 No setting was chosen on these seeds.
 """
