@@ -26,8 +26,8 @@ WARM_UP = 60  # points of the run that compiles
 KINDS: dict[str, dict[str, Any]] = {
     "auto": {},
     "background-0": {"background": 0.0},
-    "background-0.0003": {"background": 0.0003},
-    "background-0.01": {"background": 0.01},
+    "background-0.001": {"background": 0.001},
+    "background-0.003": {"background": 0.003},
     "background-0.1": {"background": 0.1},
     "neighbours-10": {"n_neighbors": 10},
     "neighbours-30": {"n_neighbors": 30},
@@ -39,8 +39,8 @@ CANDIDATES = tuple(kind for kind in KINDS if kind != "cosine-as-given")  # which
 NAMES = {
     "auto": "the default",
     "background-0": "no background",
-    "background-0.0003": "background 0.0003",
-    "background-0.01": "background 0.01",
+    "background-0.001": "background 0.001",
+    "background-0.003": "background 0.003",
     "background-0.1": "background 0.1",
     "neighbours-10": "10 neighbours",
     "neighbours-30": "30 neighbours",
@@ -71,7 +71,7 @@ class Clusterer:
 def _ours(rows: Floats, k: int, kind: str) -> Answer:
     settings = KINDS[kind]
     model = HypHC(random_state=0, **settings).fit(standardize(rows) if kind == "cosine" else rows)
-    return Answer(model.tree_, model.tree_.cut(k, criterion="dasgupta"), model.labels_)
+    return Answer(model.tree_, model.tree_.cut(k), model.labels_)
 
 
 def _flat() -> Any:
@@ -88,6 +88,23 @@ def _kmeans(rows: Floats, k: int, kind: str) -> Answer:
 
 def _spectral(rows: Floats, k: int, kind: str) -> Answer:
     return Answer(given=_flat().spectral(scaled(rows), k))
+
+
+def _genie(rows: Floats, k: int, kind: str) -> Answer:
+    return Answer(given=import_module("benchmarks.peers.distances").genie_clusters(scaled(rows), k))
+
+
+def _evoc(rows: Floats, k: int, kind: str) -> Answer:
+    evoc = import_module("benchmarks.peers.embeddings").evoc
+    return Answer(given=evoc(scaled(rows), k), found=evoc(scaled(rows)))
+
+
+def _fast_hdbscan(rows: Floats, k: int, kind: str) -> Answer:
+    return Answer(found=import_module("benchmarks.peers.embeddings").fast_hdbscan(scaled(rows)))
+
+
+def _leiden(rows: Floats, k: int, kind: str) -> Answer:
+    return Answer(found=_communities().leiden_clusters(as_similarity(rows, random_state=0).graph))
 
 
 def _hdbscan(rows: Floats, k: int, kind: str) -> Answer:
@@ -116,7 +133,11 @@ CLUSTERERS = {
     "ward-flat": Clusterer("Ward", _linkage("ward")),
     "average-flat": Clusterer("average linkage", _linkage("average")),
     "spectral-flat": Clusterer("spectral clustering", _spectral),
-    "hdbscan-flat": Clusterer("HDBSCAN", _hdbscan, up_to=100_000),
+    "genie-flat": Clusterer("Genie", _genie, up_to=100_000),
+    "hdbscan-flat": Clusterer("HDBSCAN", _hdbscan),
+    "fast-hdbscan-flat": Clusterer("HDBSCAN (fast_hdbscan)", _fast_hdbscan, up_to=100_000),
+    "evoc-flat": Clusterer("EVoC", _evoc, up_to=100_000),
+    "leiden-flat": Clusterer("Leiden", _leiden, up_to=100_000),
     "louvain-flat": Clusterer("Louvain", _louvain, up_to=100_000),
     "paris-flat": Clusterer("Paris", _paris, up_to=100_000),
 }

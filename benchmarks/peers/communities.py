@@ -1,4 +1,4 @@
-"""Paris and Louvain of a similarity graph, by scikit-network."""
+"""Paris and Louvain of a similarity graph, by scikit-network, and Leiden, by leidenalg."""
 
 from __future__ import annotations
 
@@ -29,6 +29,17 @@ def louvain(similarity: Similarity) -> Tree:
 def louvain_clusters(graph: Graph) -> npt.NDArray[np.int64]:
     """Louvain's clusters: those of largest modularity that it finds."""
     return np.asarray(Louvain(random_state=0).fit_predict(_adjacency(graph)), dtype=np.int64)
+
+
+def leiden_clusters(graph: Graph) -> npt.NDArray[np.int64]:
+    """Leiden's clusters by modularity."""
+    import igraph
+    import leidenalg
+
+    i, j, weights = graph.edges()
+    edges = igraph.Graph(graph.n, np.column_stack([i, j]).tolist())
+    found = leidenalg.find_partition(edges, leidenalg.ModularityVertexPartition, weights=weights.tolist(), seed=0)
+    return np.asarray(found.membership, dtype=np.int64)
 
 
 def _adjacency(similarity: Similarity) -> sp.csr_matrix:

@@ -28,6 +28,13 @@ def genie(similarity: Similarity) -> Tree:
     return Tree(_complete_merges(np.asarray(model.children_), similarity.n))
 
 
+def genie_clusters(rows: Floats, k: int) -> npt.NDArray[np.int64]:
+    """Genie's partition into k clusters."""
+    import genieclust
+
+    return np.asarray(genieclust.Genie(n_clusters=k).fit_predict(rows), dtype=np.int64)
+
+
 def hdbscan_tree(similarity: Similarity) -> Tree:
     """HDBSCAN's single linkage tree of mutual reachability distances, with its default min_cluster_size=5."""
     import hdbscan

@@ -27,13 +27,19 @@ PEERS: tuple[Entry, ...] = tuple(("auto", method) for method in CLUSTERERS if me
 LARGE = ("spambase", "letter", WORDNET)  # last, in this order
 LIMITS = {"letter": 15 * MINUTE, WORDNET: 15 * MINUTE}
 ON_WORDNET: tuple[Entry, ...] = tuple(
-    (kind, "ours") for kind in ("auto", "background-0", "background-0.01", "cosine", "cosine-as-given")
+    (kind, "ours") for kind in ("auto", "background-0", "background-0.003", "cosine", "cosine-as-given")
 )
 # a score: its name in records, in words, and the peers that have it
 SCORES: dict[str, tuple[str, tuple[str, ...]]] = {
     "purity": ("dendrogram purity", ("ward-flat", "average-flat", "paris-flat")),
-    "ari": ("ARI at the true number", ("kmeans-flat", "ward-flat", "average-flat", "spectral-flat")),
-    "auto_ari": ("ARI at the automatic number", ("hdbscan-flat", "louvain-flat")),
+    "ari": (
+        "ARI at the true number",
+        ("kmeans-flat", "ward-flat", "average-flat", "spectral-flat", "genie-flat", "evoc-flat"),
+    ),
+    "auto_ari": (
+        "ARI at the automatic number",
+        ("hdbscan-flat", "fast-hdbscan-flat", "evoc-flat", "louvain-flat", "leiden-flat"),
+    ),
 }
 
 

@@ -20,8 +20,8 @@ SOURCES = METHOD
 ROWS = ("circles", "moons", "varied", "aniso", "blobs", "noise", "one-blob")  # of the picture, in its order
 ONE_CLASS = ("noise", "one-blob")
 SETS = (*TOYS, "iris", "wine", "breast_cancer", "digits", "letter")
-GIVEN = ("ours", "kmeans-flat", "ward-flat", "spectral-flat", "average-flat")
-FOUND = ("ours", "hdbscan-flat", "louvain-flat")
+GIVEN = ("ours", "kmeans-flat", "ward-flat", "spectral-flat", "average-flat", "genie-flat")
+FOUND = ("ours", "hdbscan-flat", "evoc-flat", "louvain-flat", "leiden-flat")
 # columns of the picture: method, which of its clusters, title
 COLUMNS = (
     ("ours", "given", "HypHC\ntrue number"),

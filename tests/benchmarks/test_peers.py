@@ -63,8 +63,9 @@ def test_flat_peers_find_clear_groups():
     assert adjusted_rand_score(found[found >= 0], LABELS[found >= 0]) == 1.0
 
 
-def test_louvains_clusters_are_the_parts_of_a_graph_in_cliques():
-    peer = load("communities", "sknetwork").louvain_clusters
+@pytest.mark.parametrize(("name", "package"), [("louvain", "sknetwork"), ("leiden", "leidenalg")])
+def test_communities_are_the_parts_of_a_graph_in_cliques(name, package):
+    peer = getattr(load("communities", "sknetwork", package), f"{name}_clusters")
     parts = Graph(sp.block_diag([np.ones((k, k)) for k in (4, 6, 5)]))
     assert adjusted_rand_score(peer(parts), np.repeat([0, 1, 2], (4, 6, 5))) == 1.0
 
@@ -76,6 +77,15 @@ def test_a_cut_of_genies_tree_is_genies_partition():
     expected = genieclust.Genie(n_clusters=3).fit_predict(X)
     assert adjusted_rand_score(tree.cut(n_clusters=3), expected) == 1.0
     assert peers.genie(as_similarity(WITH_EQUAL, "linear")).n_leaves == len(WITH_EQUAL)
+
+
+@pytest.mark.parametrize(("package", "options"), [("evoc", (3,)), ("fast_hdbscan", ())])
+def test_clusterings_for_embeddings_find_clear_groups(package, options):
+    truth = np.repeat([0, 1, 2], 100)
+    rows = 10 * np.eye(8)[[0, 3, 6]][truth] + np.random.default_rng(0).normal(size=(300, 8))
+    found = getattr(load("embeddings", package), package)(rows, *options)
+    assert found.shape == (300,)
+    assert adjusted_rand_score(found[found >= 0], truth[found >= 0]) == 1.0
 
 
 def test_hdbscans_tree_takes_rows_and_matrices():
