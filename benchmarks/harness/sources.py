@@ -30,7 +30,7 @@ _OTHERS = {
     "io",
     "nn",
     "plot",
-    "stability.py",
+    "bootstrap_support.py",
     "views.py",
 }
 METHOD = tuple(sorted(path.name for path in PACKAGE.iterdir() if path.name not in _OTHERS))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hyphc import HypHC, Tree, as_similarity, datasets, refine, support
 from hyphc._runtime.parallel import thread_map
 from hyphc._runtime.run_control import Clock
-from hyphc.stability import Draw, Support, _compare, _refit, _summarize, draw_columns
+from hyphc.bootstrap_support import Draw, Support, _compare, _refit, _summarize, draw_columns
 from sklearn.metrics import roc_auc_score
 
 from ..harness.cells import blood_cells
@@ -23,7 +23,7 @@ from ..harness.store import Store
 from ..harness.task import MINUTE, Record, Task
 from ..harness.timing import timed
 
-SOURCES = (*METHOD, "stability.py")
+SOURCES = (*METHOD, "bootstrap_support.py")
 GROUPS, SIZE = 16, 8  # groups of so many points
 DECAY, SPREAD = 0.75, 0.5
 SEEDS, REFITS = 6, 100

@@ -39,7 +39,7 @@ DOORS = [
 # Modules whose functions are public elsewhere: here are the records that these return.
 RESULTS = {
     "hyphc.search": ["Progress"],
-    "hyphc.stability": ["Support"],
+    "hyphc.bootstrap_support": ["Support"],
     "hyphc.tree.compare": ["Comparison", "Difference"],
     "hyphc.search.alternatives": ["Alternatives"],
     "hyphc.continuous.solver": ["EmbedResult"],
@@ -66,7 +66,7 @@ TASKS = {
         "scores.path_packing",
         "scores.spreading_metrics",
     ],
-    "Measure how often groups recur": ["stability"],
+    "Measure how often groups recur": ["bootstrap_support"],
     "Name groups and tell them apart": ["scores.describe", "scores.differences", "scores.group_differences"],
     "Compare and combine trees": ["tree.compare", "tree.consensus", "tree.distances", "tree.multifurcating"],
     "Work with trees": ["tree", "fit.weighted_leaves"],

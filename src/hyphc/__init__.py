@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import baselines, datasets, geometry, io, nn, plot, theory
+    from .bootstrap_support import support
     from .continuous.solver import embed
     from .estimator import HypHC
     from .explorer import explore
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from .search import insert, refine
     from .search.alternatives import alternatives
     from .similarity import as_similarity
-    from .stability import support
     from .tree import Tree, ordering
     from .tree.compare import compare
     from .tree.consensus import central_tree, consensus
@@ -72,7 +72,7 @@ _HOME = {
     "robinson_foulds_distance": "tree.distances",
     "split_weights": "scores.costs",
     "spreading_bound": "scores.spreading_metrics",
-    "support": "stability",
+    "support": "bootstrap_support",
     "tree_sampling_divergence": "scores.costs",
     "triplet_distance": "tree.distances",
 }

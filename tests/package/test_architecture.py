@@ -84,7 +84,7 @@ def test_a_walk_goes_only_where_its_beginning_leads(walk):
         ("estimator.py", "fit", "tree/newick.py", "to_newick"),  # neither there nor called
         ("continuous/solver.py", "_plan", "continuous/sampling.py", "Blocks"),  # a word of a comment
         ("cli/fit.py", "run_fit", "estimator.py", "HypHC"),  # called elsewhere in the file
-        ("cli/fit.py", "_fitted", "stability.py", "HypHC"),  # defined in another file
+        ("cli/fit.py", "_fitted", "bootstrap_support.py", "HypHC"),  # defined in another file
         ("estimator.py", "_validate_rows", "similarity/base.py", "Similarity"),  # asked for by isinstance, not made
         ("out_of_core/labels.py", "labels", "tree/core.py", "Tree"),  # an annotation
         ("cli/__init__.py", "_run", "cli/fit.py", "_fitted"),  # no command

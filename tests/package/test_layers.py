@@ -12,7 +12,19 @@ HOME = Path(__file__).resolve().parents[2] / "src" / "hyphc"
 
 LAYERS = ["_runtime", "similarity", "tree", "scores", "hyperbolic", "continuous", "baselines", "search"]
 LAYERS += ["fit", "out_of_core"]
-LAYERS += ["views", "estimator", "stability", "datasets", "plot", "explorer", "io", "nn", "dask", "scanpy", "cli"]
+LAYERS += [
+    "views",
+    "estimator",
+    "bootstrap_support",
+    "datasets",
+    "plot",
+    "explorer",
+    "io",
+    "nn",
+    "dask",
+    "scanpy",
+    "cli",
+]
 DOORS = {"__init__", "__main__", "geometry", "theory"}  # they lead into the house and hold nothing themselves
 HOOK = ("_runtime", "lazy_import")  # the one way to call what lies below: by name, from a method of convenience
 CONVENIENCE = {("tree/core.py", "explorer"), ("views.py", "explorer"), ("views.py", "plot")}

@@ -15,6 +15,7 @@ import numpy as np
 from .._runtime.arrays import Ints
 from .._runtime.palette import MISSING, cluster_colors
 from .._runtime.user_warnings import collect_warnings
+from ..bootstrap_support import Resample, Support, support
 from ..estimator import HypHC
 from ..fit.constraints import Constraints
 from ..io import Points, write_tree
@@ -24,7 +25,6 @@ from ..io.trees import row_numbers
 from ..scores.describe import describe
 from ..similarity import Similarity, standardize
 from ..similarity.scaling import standardization
-from ..stability import Resample, Support, support
 from ..tree import Tree
 from ..tree.web_formats import itol_color_strip
 from . import report

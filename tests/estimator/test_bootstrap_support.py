@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hyphc import HypHC, Tree, as_similarity, support
-from hyphc.stability import Support, _compare, _summarize
+from hyphc.bootstrap_support import Support, _compare, _summarize
 from hypothesis import given
 from hypothesis import strategies as st
 
