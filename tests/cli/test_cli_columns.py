@@ -6,15 +6,17 @@ import base64
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hyphc import Tree
+from hyphc import HypHC, Tree, describe
 from hyphc._runtime.sanitize import MISSING
 from hyphc._runtime.table_columns import as_column
 from hyphc.cli import main
+from hyphc.cli.differences import describe_difference
 from hyphc.cli.parsers import build_parser
-from hyphc.cli.pictures import as_classes, read_annotations
+from hyphc.cli.pictures import as_classes, cluster_names, read_annotations
 from hyphc.cli.report import agreement_rows, compute_purity
 from hyphc.io import ColumnsError, read_points
 from hyphc.plot.common import groups_of
@@ -185,3 +187,35 @@ def test_a_column_with_a_unit_asked_for_as_a_feature_names_the_unit():
     only = write("y.csv", "weight,kind", [f"{60 + i}%,x" for i in range(6)])
     with pytest.raises(ValueError, match=r"weight has numbers followed by '%': remove the unit"):
         read_points(only)
+
+
+# --- names of clusters -----------------------------------------------------------------------------------------------
+
+
+def test_clusters_of_one_name_get_further_words():
+    """Two pairs of groups, the parts of each of which differ from their sibling in the same column."""
+    rng, corners = np.random.default_rng(0), np.array([(0, 0, 0), (0, 0, 5), (20, 20, 0), (20, 20, 5)])
+    rows = np.repeat(corners, [40, 30, 40, 30], axis=0) + 0.3 * rng.normal(size=(140, 3))
+    tree = HypHC(random_state=0).fit(rows).tree_
+    found = describe(tree, columns=dict(zip("abc", rows.T, strict=True)), min_size=10, n_words=1)
+    nodes = tree.clusters(4).tolist()
+    assert len({found.names[node] for node in nodes}) < 4
+    names = cluster_names(found, nodes)
+    assert len(set(names)) == 4
+    largest = max(nodes, key=lambda node: tree.sizes[node])
+    assert names[nodes.index(largest)] == found.names[largest]
+
+
+@pytest.mark.parametrize(
+    ("mean", "other", "expected"),
+    [
+        (2007.03, 2008.34, "year low (2007, others 2008)"),
+        (38.712, 47.64, "year low (38.7, others 47.6)"),
+        (3.5e8, 4.5e8, "year low (3.5e+08, others 4.5e+08)"),
+        (0.25, np.nan, "year low (0.25, others nan)"),
+        (5.0, 5.0, "year low (5, others 5)"),
+    ],
+)
+def test_means_are_written_with_as_many_digits_as_they_differ_in(mean, other, expected):
+    found = SimpleNamespace(column="year", effect=-1.0, mean=mean, other_mean=other, sure=False)
+    assert describe_difference(found) == expected

@@ -54,6 +54,21 @@ def test_numbers_are_features_and_the_first_telling_text_names_the_rows(write):
     assert any("kind" in note and "choose it as labels" in note for note in points.notes)
 
 
+def test_years_and_codes_among_measurements_are_pointed_out(write):
+    rng = np.random.default_rng(0)
+    values = [f"{a:.3f},{b:.3f},{2007 + i % 3},{i % 2}" for i, (a, b) in enumerate(rng.normal(size=(90, 2)))]
+    path = write("x.csv", "\n".join(["mass,length,year,alive", *values]) + "\n")
+    check = "check: year has few different numbers; exclude codes, years and batches"
+    assert check in read_points(path).notes
+    without = read_points(path, exclude=["year"])
+    assert without.columns == ("mass", "length", "alive")
+    assert without.notes[0] == "features: mass, length, alive (the columns with numbers, without those excluded)"
+    assert "not used: year (not to be clustered by, as requested)" in without.notes
+    assert not any(note.startswith("check") for note in read_points(path, features=["mass", "year"]).notes)
+    only_codes = write("y.csv", "a,b\n" + "".join(f"{i % 4},{i % 5}\n" for i in range(100)))
+    assert not any(note.startswith("check") for note in read_points(only_codes).notes)
+
+
 def test_columns_are_chosen_by_name_or_number(write):
     path = write("x.csv", "id,a,b,c\nu,1,2,0\nv,3,4,1\n")
     points = read_points(path, features=["b", "2"], labels="c", names="id")

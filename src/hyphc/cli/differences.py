@@ -90,8 +90,23 @@ def star_note(n_tests: int, alpha: float) -> str:
 
 def describe_difference(found: Difference) -> str:
     """Return a column with both means, and an asterisk where the difference is significant."""
-    side = "high" if found.effect > 0 else "low"
-    return f"{found.column} {side} ({found.mean:.3g}, others {found.other_mean:.3g}){'*' if found.sure else ''}"
+    side, (mean, other) = "high" if found.effect > 0 else "low", _digits_that_differ(found.mean, found.other_mean)
+    return f"{found.column} {side} ({mean}, others {other}){'*' if found.sure else ''}"
+
+
+def _digits_that_differ(*values: float) -> list[str]:
+    """Return numbers with three significant digits, or with as many as they differ in, up to six: 2007 and 2009."""
+    for n_digits in range(3, 7):
+        written = [_significant(value, n_digits) for value in values]
+        if len(set(written)) == len(written):
+            break
+    return written
+
+
+def _significant(value: float, n_digits: int) -> str:
+    if not 1e-4 <= abs(value) < 1e6:  # infinite and missing values too
+        return f"{value:.{n_digits}g}"
+    return np.format_float_positional(value, precision=n_digits, fractional=False, trim="-")
 
 
 def _above(tree: Tree, clusters: Sequence[int]) -> list[int]:

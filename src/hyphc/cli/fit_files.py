@@ -37,6 +37,7 @@ from .pictures import (
     Look,
     as_classes,
     can_plot,
+    cluster_names,
     column_label,
     describe_columns,
     draw,
@@ -300,7 +301,7 @@ def _cluster_names(fitted: Fitted, tree: Tree) -> tuple[str, ...] | None:
     except ValueError as error:  # the fit is done: its results are written without names
         print_warning(f"--texts {fitted.arguments.texts}: {error}")
         return None
-    return None if found is None or len(nodes) < 2 else tuple(found.names[node] for node in nodes.tolist())
+    return None if found is None or len(nodes) < 2 else cluster_names(found, nodes.tolist())
 
 
 def _write_clusters(

@@ -27,7 +27,7 @@ from ..scores.group_differences import ALPHA, GroupDifferences, group_difference
 from . import report
 from .differences import TOP_COLUMNS, describe_difference, star_note
 from .outputs import print_warning, staging_folder, write_csv
-from .pictures import PLOT_REMEDY, Look, can_plot, draw, picture_paths, style_of
+from .pictures import PLOT_REMEDY, Look, can_plot, cluster_names, draw, picture_paths, style_of
 from .saved_fit import FIT, TOP, SavedFit, save_top
 from .saved_fit import TOP_COLUMNS as TOP_COLUMN_FILE
 
@@ -85,7 +85,7 @@ class FinishedFit:
         """Names of the flat clusters."""
         if self.descriptions is None:
             return None
-        return tuple(self.descriptions.names[node] for node in self.overview.nodes.tolist())
+        return cluster_names(self.descriptions, self.overview.nodes.tolist())
 
     def score_rows(self) -> list[tuple[str, str, str]]:
         """Return the cost, and the agreement of clusters with labels, as rows of a table."""

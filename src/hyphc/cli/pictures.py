@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from .._runtime.user_warnings import collect_warnings
 from ..io import Points, read_points, read_tree
 from ..io.points import numeric_columns
 from ..io.trees import row_numbers
-from ..scores.describe import Descriptions, describe
+from ..scores.describe import BETWEEN, Descriptions, describe, name_from_keywords
 from ..scores.differences import LeafMeans
 from ..tree import Tree
 from ..tree.prunings import CONDENSED, own_clusters
@@ -120,6 +121,19 @@ def describe_columns(tree: Tree, points: Points, min_size: float | None = None) 
     except ValueError as error:
         print_warning(f"groups are not named: {error}")
         return None
+
+
+def cluster_names(found: Descriptions, nodes: Sequence[int]) -> tuple[str, ...]:
+    """Return a name for each flat cluster; where several would have the same, the largest keeps it, others get further words."""
+    names: dict[int, str] = {}
+    for node in sorted(nodes, key=lambda v: (-found.tree.sizes[v], v)):
+        name, taken = found.names[node], list(names.values())
+        if name in taken:
+            n_words = 1 + len(name.split(BETWEEN))
+            longer = name_from_keywords(found.keywords(node), n_words, taken)
+            name = next(own for k in count(1) if (own := longer if k == 1 else f"{longer} ({k})") not in taken)
+        names[node] = name
+    return tuple(names[node] for node in nodes)
 
 
 def _check_colours(arguments: argparse.Namespace) -> None:

@@ -14,6 +14,8 @@ Kind = Literal["number", "text", "empty"]
 
 # A text column with distinct values in more than this share of the rows names them; with fewer it is a grouping.
 NAMES_DIFFER = 0.5
+# Numbers with so few distinct values, each this many times on average, may be codes; a note says so where most columns have more.
+MOST_CODES, REPEATED = 12, 10
 LONGEST_NAME = 100  # characters of a column's name in a message
 LISTED = 8  # columns that a message lists before it only counts them
 
@@ -139,11 +141,16 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: ColumnSelection
     encodings = {} if wanted.fitted is None else wanted.fitted.categories
     codes = {c: encodings[header[c]] for c in categories if header[c] in encodings}
     roles = Roles(features, labels, chosen, (), categories & frozenset(features), known, codes)
-    return replace(roles, notes=tuple(_notes(columns, roles, wanted)))
+    return replace(roles, notes=tuple(_notes(columns, roles, wanted, excluded)))
 
 
 def _tells_apart(column: Column) -> bool:
     return column.unit is None and column.n_different > NAMES_DIFFER * column.n_seen
+
+
+def _may_be_codes(column: Column) -> bool:
+    """Return whether numbers may stand for kinds, years or batches: more than two of them, few, and each repeated often."""
+    return 2 < column.n_different <= MOST_CODES and column.n_seen >= REPEATED * column.n_different
 
 
 def find_columns(source: str, header: Sequence[str], wanted: str) -> list[int]:
@@ -195,10 +202,17 @@ def describe_identifiers(notes: Sequence[str], columns: Sequence[str], found: Se
     ]
 
 
-def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection) -> list[str]:
-    why = "as requested" if wanted.features or wanted.exclude else "the columns with numbers"
+def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection, excluded: set[int]) -> list[str]:
+    why = "as requested" if wanted.features else "the columns with numbers"
     why += " and the categories" if roles.categories and not wanted.features else ""
+    if not wanted.features and any(columns[c].kind == "number" for c in excluded):
+        why += ", without those excluded"
     notes = [f"features: {join_names([columns[c].name for c in roles.features])} ({why})"]
+    few = [columns[c].name for c in roles.features if c not in roles.categories and _may_be_codes(columns[c])]
+    others = [c for c in roles.features if columns[c].n_different > MOST_CODES]
+    if few and not wanted.features and len(others) > len(few):
+        what = "has" if len(few) == 1 else "have"
+        notes.append(f"check: {join_names(few)} {what} few different numbers; exclude codes, years and batches")
     if roles.categories:
         notes.append(f"categories: {join_names([columns[c].name for c in sorted(roles.categories)])} (as requested)")
     if roles.names is not None:
@@ -211,7 +225,9 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection) -> 
     for c, column in enumerate(columns):
         if c in used:
             continue
-        if column.unit is not None:
+        if c in excluded:
+            about = "not to be clustered by, as requested"
+        elif column.unit is not None:
             about = f"text: numbers followed by {column.unit!r}; remove that from the file to cluster by them"
         elif column.kind == "text" and not _tells_apart(column) and roles.labels is None:
             about = (
