@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import matplotlib
@@ -116,81 +117,154 @@ def clustermap(
     require_choice("columns", columns, ("auto", "similar", "given", "distinctive"))
     require_at_least("max_rows", max_rows, 1)
     require_at_least("max_columns", max_columns, 1)
-    by_rows = _standardizes_rows(standardize)
+    scale_title = _scale_title(standardize)
     source, tree = tree, tree_from(tree)
-    called, values, comparable = _table(X, tree.n_leaves)
+    table = _read_table(X, tree.n_leaves)
     groups = groups_of(source, tree, labels)
-    if columns == "auto":
-        columns = "distinctive" if len(called) > max_columns else "similar" if comparable else "given"
-    n_columns, chosen = len(called), None
-    if columns == "distinctive":
-        chosen = distinctive_columns(tree, values, groups, max_columns)
-    shown = values if not standardize else _zscore(values.T).T if by_rows else _zscore(values)
-    ordered = correlation_linkage(values) if columns == "similar" and tree.n_leaves > 2 else None
-    order = chosen if chosen is not None else np.arange(n_columns) if ordered is None else ordered.leaf_order()
-    strips = [groups]
-    if annotations is not None:
-        beside = parse_columns(annotations, tree.n_leaves, "annotations")
-        strips += [color_column(column, k) for k, column in enumerate(beside, labels is not None)]
-    leaves, rows = tree.leaf_order(), names_of(tree, names)
-    unnamed = rows is not None and tree.n_leaves > MOST_NAMES
-    left_out = _left_out(tree.n_leaves, max_rows, unnamed)
+    shown = _choose_columns(table, tree, groups, columns, max_columns)
+    strips = [groups, *_annotation_strips(annotations, tree.n_leaves, labels is not None)]
+    rows = _name_rows(tree, names, max_rows)
     ax = _new_axes() if ax is None else ax
-    figure: Any = ax.figure
     if is_narrow():
-        make_higher(figure, max(0.0, _legend_height(strips) - USUAL_LINES * LEGEND_LINE * font(USUAL_FONT)))
-    legend_columns, legend_font = _fit_legends(strips, 72.0 * figure.get_figheight())
-    frame = TableAxes(
-        ax,
-        tree=TREE_SHARE,
-        left=len(strips) * STRIP,
-        above=(0.0 if ordered is None else COLUMN_TREE) + (0.0 if title is None else TITLE),
-        below=_length([*(called[c] for c in order.tolist()), *(strip.title for strip in strips)])
-        + NOTE
-        + (_legend_height(strips) + 2 * NOTE if is_narrow() else 0.0),
-        right=(0.0 if rows is None or unnamed else _length(rows))
-        + (0.0 if rows is None and not left_out else 2 * NOTE),
-        legends=0.0 if is_narrow() else _legend_widths(strips, legend_columns, legend_font),
-    )
-    cells = run_means(shown[leaves][:, order], max_rows)
+        make_higher(ax.figure, max(0.0, _legend_height(strips) - USUAL_LINES * LEGEND_LINE * font(USUAL_FONT)))
+    frame = _make_frame(ax, shown, strips, rows, title)
+    leaves = tree.leaf_order()
+    cells = run_means(_standardize(table.values, standardize)[leaves][:, shown.order], max_rows)
     picture = _draw_table(frame.ax, cells, tree.n_leaves, bool(standardize))
     _draw_strips(frame, strips, leaves, max_rows)
     _draw_tree(frame, tree, strips)
     _draw_gaps(frame, groups.codes[leaves])
-    if ordered is not None:
-        _draw_column_tree(frame, ordered)
+    if shown.tree is not None:
+        _draw_column_tree(frame, shown.tree)
     if title is not None:
-        (written,), style = printable([title], None)
-        frame.ax.set_title(written, **style, y=1.0, pad=GAP + (0.0 if ordered is None else COLUMN_TREE))
-    write_along(frame.ax, "x", [called[c] for c in order.tolist()], frame.width / len(order), font(USUAL_FONT))
-    frame.ax.yaxis.tick_right()
-    frame.ax.yaxis.set_label_position("right")
-    if len(order) < n_columns:
-        said = f"{len(order)} of {n_columns} columns: those in which groups differ most from the rest"
-        thinned = frame.ax.get_xlabel()
-        frame.ax.set_xlabel(
-            _wrap(f"{said}; {thinned}" if thinned else said, frame.width), fontsize=font(7.0), color=BRANCH_COLOR
-        )
-    if left_out:
-        frame.ax.set_ylabel(_wrap(left_out, frame.height), fontsize=font(USUAL_FONT), color=BRANCH_COLOR)
-    elif rows is not None:
-        write_along(frame.ax, "y", [rows[leaf] for leaf in leaves.tolist()], frame.height / len(rows), font(USUAL_FONT))
-    if is_narrow():
-        frame.ax.xaxis.label.set(x=0.0, ha="left")  # a line wider than the table leaves the names of strips free
-        _draw_legends_below(frame, strips, picture, _scale_title(bool(standardize), by_rows))
-    else:
-        _draw_legends(frame, strips, picture, _scale_title(bool(standardize), by_rows), legend_columns, legend_font)
+        _write_title(frame.ax, title, shown)
+    _write_columns(frame, shown, len(table.names))
+    _write_rows(frame, rows, leaves)
+    draw_legends = _draw_legends_below if is_narrow() else _draw_legends_beside
+    draw_legends(frame, strips, picture, scale_title)
     return frame.ax
 
 
-def _standardizes_rows(standardize: bool | str) -> bool:
+@dataclass(frozen=True)
+class Table:
+    """The columns of the table: their names, values (n, d), and whether all are numbers, or all are yes or no."""
+
+    names: list[str]
+    values: Floats
+    comparable: bool
+
+
+@dataclass(frozen=True)
+class ShownColumns:
+    """The columns that are shown, from left to right: their numbers in the table, names, and tree if they have one."""
+
+    order: Ints
+    names: list[str]
+    tree: Tree | None
+
+
+@dataclass(frozen=True)
+class RowNames:
+    """Names of the leaves, None where they are not written; the caption on what is left out; whether the leaves have names."""
+
+    names: tuple[str, ...] | None
+    caption: str
+    exist: bool
+
+
+def _choose_columns(table: Table, tree: Tree, groups: Groups, columns: str, max_columns: int) -> ShownColumns:
+    """Return the columns to show and their order, as the option ``columns`` of ``clustermap`` says."""
+    if columns == "auto":
+        columns = "distinctive" if len(table.names) > max_columns else "similar" if table.comparable else "given"
+    order, ordered = np.arange(len(table.names)), None
+    if columns == "distinctive":
+        order = distinctive_columns(tree, table.values, groups, max_columns)
+    elif columns == "similar" and tree.n_leaves > 2:
+        ordered = correlation_linkage(table.values)
+        order = order if ordered is None else ordered.leaf_order()
+    return ShownColumns(order, [table.names[c] for c in order.tolist()], ordered)
+
+
+def _annotation_strips(annotations: Any, n: int, labelled: bool) -> list[Groups]:
+    """Return a strip for each annotation; the first palette is that of labels, where there are some."""
+    if annotations is None:
+        return []
+    return [color_column(column, k) for k, column in enumerate(parse_columns(annotations, n, "annotations"), labelled)]
+
+
+def _name_rows(tree: Tree, names: Sequence[str] | None, max_rows: int) -> RowNames:
+    """Return the names of up to ``MOST_NAMES`` rows, and the caption on rows that are averaged or not named."""
+    found, n = names_of(tree, names), tree.n_leaves
+    unnamed = found is not None and n > MOST_NAMES
+    run = f"a line is the mean of about {n / max_rows:.3g} rows, a strip shows one of them" if n > max_rows else ""
+    left_out = f"names are shown of up to {MOST_NAMES} rows" if unnamed else ""
+    return RowNames(None if unnamed else found, "; ".join(filter(None, (run, left_out))), found is not None)
+
+
+def _make_frame(
+    ax: Axes, shown: ShownColumns, strips: Sequence[Groups], rows: RowNames, title: str | None
+) -> TableAxes:
+    """Return the axes of the table, with the room around it that its tree, names and legends need."""
+    narrow = is_narrow()
+    return TableAxes(
+        ax,
+        tree=TREE_SHARE,
+        left=len(strips) * STRIP,
+        above=_tree_height(shown) + (0.0 if title is None else TITLE),
+        below=_length([*shown.names, *(strip.title for strip in strips)])
+        + NOTE
+        + (_legend_height(strips) + 2 * NOTE if narrow else 0.0),
+        right=(0.0 if rows.names is None else _length(rows.names)) + (2 * NOTE if rows.exist or rows.caption else 0.0),
+        legends=0.0 if narrow else _legend_widths(strips, *_fit_legends(strips, ax.figure)),
+    )
+
+
+def _tree_height(shown: ShownColumns) -> float:
+    """Return the room for the tree of the columns, in points."""
+    return 0.0 if shown.tree is None else COLUMN_TREE
+
+
+def _write_title(ax: Axes, title: str, shown: ShownColumns) -> None:
+    (written,), style = printable([title], None)
+    ax.set_title(written, **style, y=1.0, pad=GAP + _tree_height(shown))
+
+
+def _write_columns(frame: TableAxes, shown: ShownColumns, n_columns: int) -> None:
+    """Write the names of the columns below the table, and how many columns and names are left out."""
+    axis = frame.ax.xaxis
+    write_along(frame.ax, "x", shown.names, frame.width / len(shown.names), font(USUAL_FONT))
+    if len(shown.names) < n_columns:
+        said = f"{len(shown.names)} of {n_columns} columns: those in which groups differ most from the rest"
+        text = "; ".join(filter(None, (said, frame.ax.get_xlabel())))
+        axis.set_label_text(_wrap(text, frame.width), fontsize=font(7.0), color=BRANCH_COLOR)
+    if is_narrow():
+        axis.label.set(x=0.0, ha="left")  # a line wider than the table leaves the names of strips free
+
+
+def _write_rows(frame: TableAxes, rows: RowNames, leaves: Ints) -> None:
+    """Write the names of the rows at the right of the table, or what is left out."""
+    axis = frame.ax.yaxis
+    axis.tick_right()
+    axis.set_label_position("right")
+    if rows.caption:
+        axis.set_label_text(_wrap(rows.caption, frame.height), fontsize=font(USUAL_FONT), color=BRANCH_COLOR)
+    elif rows.names is not None:
+        names = [rows.names[leaf] for leaf in leaves.tolist()]
+        write_along(frame.ax, "y", names, frame.height / len(names), font(USUAL_FONT))
+
+
+def _scale_title(standardize: bool | str) -> str:
+    """Return what the colours of the table are, for the title of its colour bar."""
     if not isinstance(standardize, bool):
         require_choice("standardize", standardize, ("rows", "columns"))
-    return standardize == "rows"
+    return f"z-score by {'row' if standardize == 'rows' else 'column'}" if standardize else "value"
 
 
-def _scale_title(standardized: bool, by_rows: bool) -> str:
-    return f"z-score by {'row' if by_rows else 'column'}" if standardized else "value"
+def _standardize(values: Floats, standardize: bool | str) -> Floats:
+    """Return the values, or their z-scores by column or by row."""
+    if not standardize:
+        return values
+    return _zscore(values.T).T if standardize == "rows" else _zscore(values)
 
 
 def distinctive_columns(tree: Tree, values: Floats, groups: Groups, most: int) -> Ints:
@@ -244,13 +318,6 @@ def _wrap(text: str, length: float, least: int = 20) -> str:
     return textwrap.fill(text, max(least, int(length / (0.55 * font(7.0)))))
 
 
-def _left_out(n: int, max_rows: int, unnamed: bool) -> str:
-    """Return the caption on rows that are averaged or not named."""
-    run = f"a line is the mean of about {n / max_rows:.3g} rows, a strip shows one of them" if n > max_rows else ""
-    names = f"names are shown of up to {MOST_NAMES} rows" if unnamed else ""
-    return "; ".join(filter(None, (run, names)))
-
-
 def clustermap_inches() -> tuple[float, float]:
     """Return the size of the figure in inches; higher than wide where the legends go below."""
     return figure_inches((8.0, 13.0) if is_narrow() else (11.0, 8.0))
@@ -268,7 +335,7 @@ def _length(names: Sequence[str]) -> float:
 
 def _legend_widths(strips: Sequence[Groups], columns: int, size: float) -> float:
     entries = [name for groups in strips if not isinstance(groups, Scale) for name in groups.names]
-    titles = (_scale_title(True, False), *(groups.title for groups in strips))
+    titles = (_scale_title(True), *(groups.title for groups in strips))
     least = max(_length(titles) + 24.0, 70.0)
     one = (_length(entries) - GAP) * size / font(USUAL_FONT) + GAP + max(24.0, 3.0 * size)
     return max(least, columns * one + (columns - 1) * 2.0 * size)  # matplotlib's space between columns
@@ -297,8 +364,8 @@ class TableAxes:
         return self.ax.inset_axes((x / self.width, y / self.height, width / self.width, height / self.height))
 
 
-def _table(X: Any, n: int) -> tuple[list[str], Floats, bool]:
-    """Return names and numbers of the columns, and whether all are of one kind: numbers, or yes and no."""
+def _read_table(X: Any, n: int) -> Table:
+    """Return the columns of the table; text is an error."""
     found = parse_columns(X, n, "X", classes=False)
     text = [column.name for column in found if column.numbers is None and column.classes != ("False", "True")]
     if text:
@@ -307,7 +374,7 @@ def _table(X: Any, n: int) -> tuple[list[str], Floats, bool]:
         raise ValueError("X has no columns; pass at least one.")
     numbers = [column.codes if column.numbers is None else column.numbers for column in found]
     table = np.column_stack(numbers).astype(np.float64)  # type: ignore[arg-type]
-    return [column.name for column in found], table, len({column.numbers is None for column in found}) == 1
+    return Table([column.name for column in found], table, len({column.numbers is None for column in found}) == 1)
 
 
 def _zscore(values: Floats) -> Floats:
@@ -390,8 +457,9 @@ def _draw_column_tree(frame: TableAxes, tree: Tree) -> None:
     above.axis("off")
 
 
-def _fit_legends(strips: Sequence[Groups], height: float) -> tuple[int, float]:
-    """Return the columns of legends beside a table and their font size for which a figure of this height, in points, has room."""
+def _fit_legends(strips: Sequence[Groups], figure: Any) -> tuple[int, float]:
+    """Return the columns of legends beside a table and their font size for which the figure has room."""
+    height = 72.0 * figure.get_figheight()
     usual, beside = font(USUAL_FONT), [groups for groups in strips if not isinstance(groups, Scale)]
     lines = height / (1.25 * usual * LINE_HEIGHT) - 9 * (1 + len(strips) - len(beside)) - 2 * len(beside)
     for columns in range(1, MOST_LEGEND_COLUMNS + 1):
@@ -401,10 +469,9 @@ def _fit_legends(strips: Sequence[Groups], height: float) -> tuple[int, float]:
     return columns, max(SMALLEST_FONT, usual * max(lines, 1.0) / wanted)
 
 
-def _draw_legends(
-    frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str, columns: int, size: float
-) -> None:
+def _draw_legends_beside(frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str) -> None:
     """Draw legends at the right, from the top down: the scale of the table, then that of each strip."""
+    columns, size = _fit_legends(strips, frame.figure)
     x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * font(USUAL_FONT) * LINE_HEIGHT
     scale = min(6 * line, 0.25 * frame.height)
     bar = _bar(frame, (x, y), scale, label)
