@@ -41,7 +41,7 @@ from .common import (
     tree_from,
     write_along,
 )
-from .figure_style import LEGEND_LINE, figure_inches, font, is_narrow, make_higher
+from .figure_style import LEGEND_LINE, figure_inches, font, inches_of, is_narrow, make_higher
 from .glyphs import LONGEST_NAME, printable
 
 # About the pixels of a figure: more rows, and more branches, could not be distinguished.
@@ -459,7 +459,7 @@ def _draw_column_tree(frame: TableAxes, tree: Tree) -> None:
 
 def _fit_legends(strips: Sequence[Groups], figure: Any) -> tuple[int, float]:
     """Return the columns of legends beside a table and their font size for which the figure has room."""
-    height = 72.0 * figure.get_figheight()
+    height = 72.0 * inches_of(figure)[1]
     usual, beside = font(USUAL_FONT), [groups for groups in strips if not isinstance(groups, Scale)]
     lines = height / (1.25 * usual * LINE_HEIGHT) - 9 * (1 + len(strips) - len(beside)) - 2 * len(beside)
     for columns in range(1, MOST_LEGEND_COLUMNS + 1):

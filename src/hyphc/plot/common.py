@@ -31,6 +31,7 @@ from .figure_style import (
     choose_ramp,
     figure_inches,
     font,
+    inches_of,
     is_narrow,
     line_scale,
     make_higher,
@@ -288,7 +289,7 @@ def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right
     if below:
         figure: Any = ax.figure
         letters = max(len(str(entry.get_label())) for entry in entries)
-        columns = int(72.0 * figure.get_figwidth() / ((LETTER_WIDTH * letters + 4.0) * font(10.0)))
+        columns = int(72.0 * inches_of(figure)[0] / ((LETTER_WIDTH * letters + 4.0) * font(10.0)))
         columns = min(max(1, columns), len(entries))
         make_higher(figure, max(0, -(-len(entries) // columns) - USUAL_ROWS) * LEGEND_LINE * font(10.0))
         tight: Any = {"handletextpad": 0.2, "columnspacing": 1.0}
