@@ -84,9 +84,11 @@ class Groups:
     def marker(self, k: int) -> str:
         return MARKERS[k // len(palette.CLUSTERS.base) % len(MARKERS)]
 
-    def legend_entries(self) -> list[Line2D]:
+    def legend_entries(self, names: Sequence[str] | None = None) -> list[Line2D]:
+        """Return a marker for each group, with its name or the one given, for rare groups, and for missing values."""
         colors = self.colors()
-        entries = [_entry(colors[k], self.marker(k), name) for k, name in enumerate(printable(self.names)[0])]
+        written = printable(self.names)[0] if names is None else names
+        entries = [_entry(colors[k], self.marker(k), name) for k, name in enumerate(written)]
         if self.n_rare:
             entries.append(_entry(OTHERS_COLOR, MARKERS[0], f"{self.n_rare} others"))
         if (self.codes == -1).any():
