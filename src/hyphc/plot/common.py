@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -254,6 +255,12 @@ def write_note(
 ) -> None:
     """Write a line of small print at a position in shares of the axes."""
     ax.text(x, y, text, transform=ax.transAxes, ha=ha, va=va, fontsize=font(8.0), color=BRANCH_COLOR)
+
+
+def wrap_caption(text: str, ax: Axes) -> str:
+    """Return small print below axes in lines that are not longer than the figure is wide."""
+    letters = int(72.0 * inches_of(ax.figure)[0] / (LETTER_WIDTH * font(8.0)))
+    return textwrap.fill(text, max(20, letters - 6))
 
 
 def draw_lines(ax: Axes, lines: Iterable[Any], colors: Any, widths: Any, alpha: float | None = None) -> None:
