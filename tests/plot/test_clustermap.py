@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from itertools import combinations, pairwise
 
 import matplotlib
@@ -228,3 +229,41 @@ def test_a_clustermap_of_run_means_says_so():
     ax = plot.clustermap(X, strategies.random_tree(300, 0), max_rows=100)
     assert ax.get_ylabel() == "a line is the mean of about 3 rows, a strip shows one of them"
     assert plot.clustermap(X, strategies.random_tree(300, 0)).get_ylabel() == ""
+
+
+LONG = {
+    "Cell type as annotated by the original authors": [
+        "Effector memory CD8-positive alpha-beta T lymphocyte",
+        "Plasmacytoid dendritic cell of the peripheral blood",
+        "Naive thymus-derived CD4-positive alpha-beta T cell",
+    ],
+    "site": ["Tertiary care university hospital, northern region", "District hospital without an intensive care unit"],
+}
+
+
+@pytest.mark.parametrize("preset", [None, "one-column", "two-columns", "slide"])
+@pytest.mark.parametrize("with_names", [False, True])
+def test_long_names_are_on_the_sheet_and_those_of_classes_in_full(table, tree, preset, with_names):
+    beside = {name: [classes[i % len(classes)] for i in range(60)] for name, classes in LONG.items()}
+    beside["dose in milligrams per kilogram of body weight"] = np.linspace(0.0, 1.0, 60)
+    wide = table.rename(columns="mean fluorescence intensity of surface marker {}".format)
+    names = [f"patient of the northern district, visit number {i}" for i in range(60)] if with_names else None
+    title = "A table of proteins of sixty patients, measured three times in two hospitals" if with_names else None
+    with plot.figure_style(preset) if preset else nullcontext():
+        ax = plot.clustermap(wide, tree, annotations=beside, names=names, title=title)
+    ax.figure.draw_without_rendering()
+    box, (width, height) = ax.figure.get_tightbbox(), ax.figure.get_size_inches()
+    assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.01
+    legends = [child for child in ax.get_children() if isinstance(child, matplotlib.legend.Legend)]
+    written = {text.get_text().replace("\n", " ") for legend in legends for text in legend.get_texts()}
+    titles = {legend.get_title().get_text().replace("\n", " ") for legend in legends}
+    if not with_names:  # beside long names of rows there is no room for all letters
+        assert {name for classes in LONG.values() for name in classes} <= written
+        assert set(LONG) <= titles
+    assert "names with … are shortened" in ax.get_xlabel().replace("\n", " ")
+    for one, other in combinations([legend.get_window_extent() for legend in legends], 2):
+        assert not one.overlaps(other)
+
+
+def test_short_names_are_not_said_to_be_shortened(table, tree):
+    assert plot.clustermap(table, tree, names=[f"row {i}" for i in range(60)]).get_xlabel() == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -88,6 +89,33 @@ def test_every_picture_is_drawn_into_the_axes_given_and_returns_them(model):
         fresh = draw(None)
         assert fresh.figure is not ax.figure
         fresh.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("preset", [None, "one-column"])
+def test_every_picture_is_drawn_into_axes_of_a_subfigure_which_keeps_its_size(model, preset):
+    recorder = plot.Recorder(3)
+    result = embed(np.ones((4, 4)), max_iter=3, callback=recorder, random_state=0)
+    draws = [
+        lambda ax: plot.disk(model, ax=ax),
+        lambda ax: plot.dendrogram(model, ax=ax),
+        lambda ax: plot.dendrogram(model, orientation="left", labels=np.linspace(0.0, 1.0, 30), ax=ax),
+        lambda ax: plot.condensed_tree(model, ax=ax),
+        lambda ax: plot.clustermap(X, model, annotations={"site": list("abc") * 10}, ax=ax),
+        lambda ax: plot.cluster_scores(model, ax=ax),
+        lambda ax: plot.training_curve(result, ax=ax),
+        lambda ax: plot.heatmap(as_similarity(X, "cosine"), model, ax=ax),
+        lambda ax: plot.tanglegram(model, model, ax=ax),
+        lambda ax: plot.animate(recorder, ax=ax).pause() or ax,
+    ]
+    with plot.figure_style(preset) if preset else nullcontext():
+        for draw in draws:
+            figure = plt.figure(figsize=(8.0, 4.0), layout="constrained")
+            left, right = figure.subfigures(1, 2)
+            ax = right.subplots()
+            assert draw(ax) is ax
+            figure.canvas.draw()
+            assert figure.get_size_inches().tolist() == [8.0, 4.0]
+            assert left.axes == []
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

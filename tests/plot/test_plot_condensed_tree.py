@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from contextlib import nullcontext
 
 import matplotlib
 
@@ -336,3 +338,22 @@ def test_what_cannot_be_drawn_is_an_error(options, message):
         plot.condensed_tree(OUTLIER, **options)
     with pytest.raises(ValueError, match="call fit before"):
         plot.condensed_tree(HypHC())
+
+
+@pytest.mark.parametrize("preset", [None, "one-column"])
+def test_the_size_of_every_cluster_is_written_or_said_to_be_left_out(preset):
+    rng = np.random.default_rng(0)
+    sizes = np.array([400, 200, 100, 50, 40, 30, 20, 15, 12, 10, 8, 5, 4])
+    points = 9 * rng.normal(size=(len(sizes), 6))[np.repeat(np.arange(len(sizes)), sizes)]
+    model = HypHC(n_clusters=len(sizes), random_state=0).fit(points + rng.normal(size=points.shape))
+    with plot.figure_style(preset) if preset else nullcontext():
+        ax = plot.condensed_tree(model)
+    ax.figure.draw_without_rendering()
+    numbers = [text for text in ax.texts if text.get_text().isdecimal()]
+    said = re.search(r"no room for the sizes of (\d+) of 13 clusters", ax.get_xlabel().replace("\n", " "))
+    assert said is not None
+    assert len(numbers) + int(said[1]) == 13
+    assert preset is None or {text.get_rotation() for text in numbers} == {0.0, 90.0}  # upright in narrow groups
+    label = ax.xaxis.label.get_window_extent()
+    assert ax.figure.bbox.x0 <= label.x0
+    assert label.x1 <= ax.figure.bbox.x1

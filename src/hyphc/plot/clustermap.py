@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import matplotlib
@@ -12,25 +13,22 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from matplotlib.legend import Legend
-from matplotlib.lines import Line2D
+from matplotlib.font_manager import FontProperties
 
 from .._runtime import palette
+from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats, Ints
 from .._runtime.table_columns import parse_columns
 from .._runtime.validation import require_choice
 from ..baselines.linkage import correlation_linkage
 from ..tree import Tree
 from ..tree.layout import layout
+from .clustermap_legends import Legends, LegendsBelow, LegendsBeside
 from .common import (
     BRANCH_COLOR,
-    GREY_IS_MISSING,
     LINE_HEIGHT,
     MISSING_COLOR,
-    SMALLEST_FONT,
     Groups,
-    Scale,
-    apply_layout,
     color_column,
     draw_lines,
     groups_of,
@@ -40,8 +38,9 @@ from .common import (
     tree_from,
     write_along,
 )
-from .figure_style import LEGEND_LINE, figure_inches, font, is_narrow, make_higher
+from .figure_style import LEGEND_LINE, figure_inches, font, is_narrow, longest_name, make_higher
 from .glyphs import LONGEST_NAME, printable
+from .table_axes import GAP, LEAST_TABLE, LEAST_TREE, LETTER, USUAL_FONT, TableAxes, name_length, room_of
 
 # About the pixels of a figure: more rows, and more branches, could not be distinguished.
 MAX_ROWS, MAX_TIPS = 1000, 400
@@ -51,13 +50,13 @@ MOST_GAPS, GAP_WIDTH = 60, 1.5
 MOST_NAMES = 110  # rows whose names are written
 # Standard deviations at which colours end; of columns as they are, the share of values within the ends.
 ENDS, WITHIN = 2.5, 0.98
-USUAL_FONT = 8.0
-LETTER = 0.62  # width of a letter, as a share of the font's size
-# Points of print: a strip, the gap between parts, the tree of columns, a title, a scale's bar, a line that says what is left out.
-STRIP, GAP, COLUMN_TREE, TITLE, BAR, NOTE = 11.0, 5.0, 48.0, 20.0, 9.0, 14.0
-MOST_LEGEND_COLUMNS = 2  # beside a table; longer legends have a smaller font
+# Points of print: a strip, the tree of columns, a title, a line that says what is left out.
+STRIP, COLUMN_TREE, TITLE, NOTE = 11.0, 48.0, 20.0, 14.0
 USUAL_LINES = 8  # of the legends below a narrow figure for which its usual height has room
-TREE_SHARE = 0.2  # of the whole width
+LEAST_HEIGHT = 0.4  # of the width: a narrow figure whose height is not given gets higher for a table of less
+LEAST_LETTERS = 8  # of the names of rows
+TITLE_LINE = 1.8  # height of a further line of the title, as a share of the usual font
+SHORTENED = "names with … are shortened"
 
 
 def clustermap(
@@ -116,81 +115,189 @@ def clustermap(
     require_choice("columns", columns, ("auto", "similar", "given", "distinctive"))
     require_at_least("max_rows", max_rows, 1)
     require_at_least("max_columns", max_columns, 1)
-    by_rows = _standardizes_rows(standardize)
+    scale_title = _scale_title(standardize)
     source, tree = tree, tree_from(tree)
-    called, values, comparable = _table(X, tree.n_leaves)
+    table = _read_table(X, tree.n_leaves)
     groups = groups_of(source, tree, labels)
-    if columns == "auto":
-        columns = "distinctive" if len(called) > max_columns else "similar" if comparable else "given"
-    n_columns, chosen = len(called), None
-    if columns == "distinctive":
-        chosen = distinctive_columns(tree, values, groups, max_columns)
-    shown = values if not standardize else _zscore(values.T).T if by_rows else _zscore(values)
-    ordered = correlation_linkage(values) if columns == "similar" and tree.n_leaves > 2 else None
-    order = chosen if chosen is not None else np.arange(n_columns) if ordered is None else ordered.leaf_order()
-    strips = [groups]
-    if annotations is not None:
-        beside = parse_columns(annotations, tree.n_leaves, "annotations")
-        strips += [color_column(column, k) for k, column in enumerate(beside, labels is not None)]
-    leaves, rows = tree.leaf_order(), names_of(tree, names)
-    unnamed = rows is not None and tree.n_leaves > MOST_NAMES
-    left_out = _left_out(tree.n_leaves, max_rows, unnamed)
+    shown = _choose_columns(table, tree, groups, columns, max_columns)
+    strips = [groups, *_annotation_strips(annotations, tree.n_leaves, labels is not None)]
+    rows = _name_rows(tree, names, max_rows)
     ax = _new_axes() if ax is None else ax
-    figure: Any = ax.figure
-    if is_narrow():
-        make_higher(figure, max(0.0, _legend_height(strips) - USUAL_LINES * LEGEND_LINE * font(USUAL_FONT)))
-    legend_columns, legend_font = _fit_legends(strips, 72.0 * figure.get_figheight())
-    frame = TableAxes(
-        ax,
-        tree=TREE_SHARE,
-        left=len(strips) * STRIP,
-        above=(0.0 if ordered is None else COLUMN_TREE) + (0.0 if title is None else TITLE),
-        below=_length([*(called[c] for c in order.tolist()), *(strip.title for strip in strips)])
-        + NOTE
-        + (_legend_height(strips) + 2 * NOTE if is_narrow() else 0.0),
-        right=(0.0 if rows is None or unnamed else _length(rows))
-        + (0.0 if rows is None and not left_out else 2 * NOTE),
-        legends=0.0 if is_narrow() else _legend_widths(strips, legend_columns, legend_font),
-    )
-    cells = run_means(shown[leaves][:, order], max_rows)
+    frame, legends, written = _make_frame(ax, shown, strips, rows, title)
+    leaves = tree.leaf_order()
+    cells = run_means(_standardize(table.values, standardize)[leaves][:, shown.order], max_rows)
     picture = _draw_table(frame.ax, cells, tree.n_leaves, bool(standardize))
     _draw_strips(frame, strips, leaves, max_rows)
     _draw_tree(frame, tree, strips)
     _draw_gaps(frame, groups.codes[leaves])
-    if ordered is not None:
-        _draw_column_tree(frame, ordered)
+    if shown.tree is not None:
+        _draw_column_tree(frame, shown.tree)
     if title is not None:
-        (written,), style = printable([title], None)
-        frame.ax.set_title(written, **style, y=1.0, pad=GAP + (0.0 if ordered is None else COLUMN_TREE))
-    write_along(frame.ax, "x", [called[c] for c in order.tolist()], frame.width / len(order), font(USUAL_FONT))
-    frame.ax.yaxis.tick_right()
-    frame.ax.yaxis.set_label_position("right")
-    if len(order) < n_columns:
-        said = f"{len(order)} of {n_columns} columns: those in which groups differ most from the rest"
-        thinned = frame.ax.get_xlabel()
-        frame.ax.set_xlabel(
-            _wrap(f"{said}; {thinned}" if thinned else said, frame.width), fontsize=font(7.0), color=BRANCH_COLOR
-        )
-    if left_out:
-        frame.ax.set_ylabel(_wrap(left_out, frame.height), fontsize=font(USUAL_FONT), color=BRANCH_COLOR)
-    elif rows is not None:
-        write_along(frame.ax, "y", [rows[leaf] for leaf in leaves.tolist()], frame.height / len(rows), font(USUAL_FONT))
-    if is_narrow():
-        frame.ax.xaxis.label.set(x=0.0, ha="left")  # a line wider than the table leaves the names of strips free
-        _draw_legends_below(frame, strips, picture, _scale_title(bool(standardize), by_rows))
-    else:
-        _draw_legends(frame, strips, picture, _scale_title(bool(standardize), by_rows), legend_columns, legend_font)
+        _write_title(frame, title, shown)
+    names_of_all = [*shown.names, *(strip.title for strip in strips), *(rows.names or ())]
+    shortened = written != rows or _names_are_shortened(names_of_all, legends)
+    _write_columns(frame, shown, len(table.names), shortened)
+    _write_rows(frame, written, leaves)
+    legends.draw(frame, picture, scale_title)
     return frame.ax
 
 
-def _standardizes_rows(standardize: bool | str) -> bool:
+@dataclass(frozen=True)
+class Table:
+    """The columns of the table: their names, values (n, d), and whether all are numbers, or all are yes or no."""
+
+    names: list[str]
+    values: Floats
+    comparable: bool
+
+
+@dataclass(frozen=True)
+class ShownColumns:
+    """The columns that are shown, from left to right: their numbers in the table, names, and tree if they have one."""
+
+    order: Ints
+    names: list[str]
+    tree: Tree | None
+
+
+@dataclass(frozen=True)
+class RowNames:
+    """Names of the leaves, None where they are not written; the caption on what is left out; whether the leaves have names."""
+
+    names: tuple[str, ...] | None
+    caption: str
+    exist: bool
+
+
+def _choose_columns(table: Table, tree: Tree, groups: Groups, columns: str, max_columns: int) -> ShownColumns:
+    """Return the columns to show and their order, as the option ``columns`` of ``clustermap`` says."""
+    if columns == "auto":
+        columns = "distinctive" if len(table.names) > max_columns else "similar" if table.comparable else "given"
+    order, ordered = np.arange(len(table.names)), None
+    if columns == "distinctive":
+        order = distinctive_columns(tree, table.values, groups, max_columns)
+    elif columns == "similar" and tree.n_leaves > 2:
+        ordered = correlation_linkage(table.values)
+        order = order if ordered is None else ordered.leaf_order()
+    return ShownColumns(order, [table.names[c] for c in order.tolist()], ordered)
+
+
+def _annotation_strips(annotations: Any, n: int, labelled: bool) -> list[Groups]:
+    """Return a strip for each annotation; the first palette is that of labels, where there are some."""
+    if annotations is None:
+        return []
+    return [color_column(column, k) for k, column in enumerate(parse_columns(annotations, n, "annotations"), labelled)]
+
+
+def _name_rows(tree: Tree, names: Sequence[str] | None, max_rows: int) -> RowNames:
+    """Return the names of up to ``MOST_NAMES`` rows, and the caption on rows that are averaged or not named."""
+    found, n = names_of(tree, names), tree.n_leaves
+    unnamed = found is not None and n > MOST_NAMES
+    run = f"a line is the mean of about {n / max_rows:.3g} rows, a strip shows one of them" if n > max_rows else ""
+    left_out = f"names are shown of up to {MOST_NAMES} rows" if unnamed else ""
+    return RowNames(None if unnamed else found, "; ".join(filter(None, (run, left_out))), found is not None)
+
+
+def _make_frame(
+    ax: Axes, shown: ShownColumns, strips: Sequence[Groups], rows: RowNames, title: str | None
+) -> tuple[TableAxes, Legends, RowNames]:
+    """Return the axes of the table with room around them, the legends, and the names of rows as far as there is room."""
+    (width, height), left, above = room_of(ax), len(strips) * strip_width() + 4 * GAP, _tree_height(shown)
+    if title is not None:
+        above += TITLE + TITLE_LINE * font(USUAL_FONT) * _wrap_title(title, width).count("\n")
+    right = (0.0 if rows.names is None else name_length(rows.names)) + (2 * NOTE if rows.exist or rows.caption else 0.0)
+    written = [*shown.names, *(strip.title for strip in strips)]
+    n_notes = 2 if max(map(len, written)) > longest_name(LONGEST_NAME) else 1
+    below = name_length(written) + n_notes * max(NOTE, LINE_HEIGHT * font(7.0))
+    rest = (1.0 - LEAST_TABLE - LEAST_TREE) * width - left
+    legends: Legends
+    if is_narrow():
+        legends, width_of_legends = LegendsBelow(strips, width), 0.0
+        below += legends.height + 2 * NOTE
+        usual = USUAL_LINES * LEGEND_LINE * font(USUAL_FONT)
+        needed = max(above + below + LEAST_HEIGHT * width, (above + below) / (1.0 - LEAST_TABLE))
+        lacking = (needed - height) / ax.get_position().height
+        make_higher(ax.figure, max(0.0, legends.height - usual, lacking))
+    else:
+        legends = LegendsBeside(strips, height - above, rest - right)
+        width_of_legends = legends.width
+        make_higher(ax.figure, legends.lacking / ax.get_position().height)
+    if right + width_of_legends > rest and rows.names is not None:
+        letters = int((rest - width_of_legends - 2 * NOTE - GAP) / (LETTER * font(USUAL_FONT)))
+        names = tuple(abbreviate(rows.names, max(LEAST_LETTERS, letters)))
+        rows, right = replace(rows, names=names), name_length(names) + 2 * NOTE
+    return TableAxes(ax, left=left, above=above, below=below, right=right, legends=width_of_legends), legends, rows
+
+
+def strip_width() -> float:
+    """Return the width of a strip in points, which its name below needs too."""
+    return max(STRIP, 1.25 * font(USUAL_FONT))
+
+
+def _names_are_shortened(written: Sequence[str], legends: Legends) -> bool:
+    longest = longest_name(LONGEST_NAME)
+    return legends.shortened or any(len(name) > longest for name in written)
+
+
+def _tree_height(shown: ShownColumns) -> float:
+    """Return the room for the tree of the columns, in points."""
+    return 0.0 if shown.tree is None else COLUMN_TREE
+
+
+def _wrap_title(title: str, width: float) -> str:
+    """Return the title in lines of at most this width in points."""
+    letters = int(width / (LETTER * FontProperties(size=matplotlib.rcParams["axes.titlesize"]).get_size_in_points()))
+    written = printable([title], None)[0][0]
+    return written if len(written) <= letters else textwrap.fill(written, letters)
+
+
+def _write_title(frame: TableAxes, title: str, shown: ShownColumns) -> None:
+    """Write the title above the table, or above the whole picture if it is wider than the table."""
+    written = frame.ax.set_title(
+        _wrap_title(title, frame.whole), **printable([title], None)[1], y=1.0, pad=GAP + _tree_height(shown)
+    )
+    half = 36.0 / frame.figure.dpi * written.get_window_extent().width / frame.width
+    left, right = -frame.before / frame.width + half, (frame.whole - frame.before) / frame.width - half
+    written.set_x(float(np.clip(0.5, left, max(left, right))))
+
+
+def _write_columns(frame: TableAxes, shown: ShownColumns, n_columns: int, shortened: bool) -> None:
+    """Write the names of the columns below the table, and what is left out of columns and names."""
+    axis = frame.ax.xaxis
+    write_along(frame.ax, "x", shown.names, frame.width / len(shown.names), font(USUAL_FONT))
+    thinned, fewer = frame.ax.get_xlabel(), len(shown.names) < n_columns
+    said = f"{len(shown.names)} of {n_columns} columns: those in which groups differ most from the rest"
+    if fewer or shortened:
+        text = "; ".join(filter(None, (said * fewer, thinned, SHORTENED * shortened)))
+        axis.set_label_text(_wrap(text, frame.width), fontsize=font(7.0), color=BRANCH_COLOR)
+    if is_narrow():
+        axis.label.set(x=0.0, ha="left")  # a line wider than the table leaves the names of strips free
+
+
+def _write_rows(frame: TableAxes, rows: RowNames, leaves: Ints) -> None:
+    """Write the names of the rows at the right of the table, or what is left out."""
+    axis = frame.ax.yaxis
+    axis.tick_right()
+    axis.set_label_position("right")
+    if rows.caption:
+        axis.set_label_text(_wrap(rows.caption, frame.height), fontsize=font(USUAL_FONT), color=BRANCH_COLOR)
+    elif rows.names is not None:
+        names = [rows.names[leaf] for leaf in leaves.tolist()]
+        write_along(frame.ax, "y", names, frame.height / len(names), font(USUAL_FONT))
+
+
+def _scale_title(standardize: bool | str) -> str:
+    """Return what the colours of the table are, for the title of its colour bar."""
     if not isinstance(standardize, bool):
         require_choice("standardize", standardize, ("rows", "columns"))
-    return standardize == "rows"
+    return f"z-score by {'row' if standardize == 'rows' else 'column'}" if standardize else "value"
 
 
-def _scale_title(standardized: bool, by_rows: bool) -> str:
-    return f"z-score by {'row' if by_rows else 'column'}" if standardized else "value"
+def _standardize(values: Floats, standardize: bool | str) -> Floats:
+    """Return the values, or their z-scores by column or by row."""
+    if not standardize:
+        return values
+    return _zscore(values.T).T if standardize == "rows" else _zscore(values)
 
 
 def distinctive_columns(tree: Tree, values: Floats, groups: Groups, most: int) -> Ints:
@@ -244,13 +351,6 @@ def _wrap(text: str, length: float, least: int = 20) -> str:
     return textwrap.fill(text, max(least, int(length / (0.55 * font(7.0)))))
 
 
-def _left_out(n: int, max_rows: int, unnamed: bool) -> str:
-    """Return the caption on rows that are averaged or not named."""
-    run = f"a line is the mean of about {n / max_rows:.3g} rows, a strip shows one of them" if n > max_rows else ""
-    names = f"names are shown of up to {MOST_NAMES} rows" if unnamed else ""
-    return "; ".join(filter(None, (run, names)))
-
-
 def clustermap_inches() -> tuple[float, float]:
     """Return the size of the figure in inches; higher than wide where the legends go below."""
     return figure_inches((8.0, 13.0) if is_narrow() else (11.0, 8.0))
@@ -261,44 +361,8 @@ def _new_axes() -> Axes:
     return figure.add_axes((0.015, 0.015, 0.97, 0.97))
 
 
-def _length(names: Sequence[str]) -> float:
-    """Return the length of the longest name, in points."""
-    return LETTER * font(USUAL_FONT) * min(LONGEST_NAME, max(map(len, names), default=0)) + GAP
-
-
-def _legend_widths(strips: Sequence[Groups], columns: int, size: float) -> float:
-    entries = [name for groups in strips if not isinstance(groups, Scale) for name in groups.names]
-    titles = (_scale_title(True, False), *(groups.title for groups in strips))
-    least = max(_length(titles) + 24.0, 70.0)
-    one = (_length(entries) - GAP) * size / font(USUAL_FONT) + GAP + max(24.0, 3.0 * size)
-    return max(least, columns * one + (columns - 1) * 2.0 * size)  # matplotlib's space between columns
-
-
-class TableAxes:
-    """The axes of the table and the space around it, in points."""
-
-    def __init__(
-        self, ax: Axes, *, tree: float, left: float, above: float, below: float, right: float, legends: float
-    ) -> None:
-        apply_layout(ax)
-        figure: Any = ax.figure
-        self.figure = figure
-        room, scale = ax.get_position(), 72.0 / figure.dpi * np.array(figure.bbox.size)
-        width, height = room.width * scale[0], room.height * scale[1]
-        self.ax, self.tree, self.right, self.legends, self.below = ax, tree * width, right, legends, below
-        before = self.before = self.tree + left + 2 * GAP
-        self.width = max(width - before - right - legends - 2 * GAP, 0.2 * width)
-        self.height = max(height - above - below, 0.2 * height)
-        corner = room.x0 + before / scale[0], room.y0 + below / scale[1]
-        ax.set_position((*corner, self.width / scale[0], self.height / scale[1]))
-
-    def inset(self, x: float, y: float, width: float, height: float) -> Axes:
-        """Return axes whose corner lies at (x, y) from that of the table."""
-        return self.ax.inset_axes((x / self.width, y / self.height, width / self.width, height / self.height))
-
-
-def _table(X: Any, n: int) -> tuple[list[str], Floats, bool]:
-    """Return names and numbers of the columns, and whether all are of one kind: numbers, or yes and no."""
+def _read_table(X: Any, n: int) -> Table:
+    """Return the columns of the table; text is an error."""
     found = parse_columns(X, n, "X", classes=False)
     text = [column.name for column in found if column.numbers is None and column.classes != ("False", "True")]
     if text:
@@ -307,7 +371,7 @@ def _table(X: Any, n: int) -> tuple[list[str], Floats, bool]:
         raise ValueError("X has no columns; pass at least one.")
     numbers = [column.codes if column.numbers is None else column.numbers for column in found]
     table = np.column_stack(numbers).astype(np.float64)  # type: ignore[arg-type]
-    return [column.name for column in found], table, len({column.numbers is None for column in found}) == 1
+    return Table([column.name for column in found], table, len({column.numbers is None for column in found}) == 1)
 
 
 def _zscore(values: Floats) -> Floats:
@@ -361,7 +425,7 @@ def _draw_strips(frame: TableAxes, strips: Sequence[Groups], leaves: Ints, max_r
     lines = min(n, max_rows)
     middle = (np.arange(lines) * 2 + 1) * n // (2 * lines)
     for k, groups in enumerate(strips):
-        strip = frame.inset(-GAP - (len(strips) - k) * STRIP, 0.0, STRIP - 2.0, frame.height)
+        strip = frame.inset(-GAP - (len(strips) - k) * strip_width(), 0.0, strip_width() - 2.0, frame.height)
         colours = groups.colors()[groups.codes[leaves[middle]]]
         strip.imshow(colours[:, None, :], aspect="auto", extent=(0, 1, n - 0.5, -0.5), interpolation="nearest")
         strip.spines[:].set_visible(False)
@@ -372,13 +436,13 @@ def _draw_strips(frame: TableAxes, strips: Sequence[Groups], leaves: Ints, max_r
 
 
 def _draw_tree(frame: TableAxes, tree: Tree, strips: Sequence[Groups]) -> None:
-    beside = frame.inset(-2 * GAP - len(strips) * STRIP - frame.tree, 0.0, frame.tree, frame.height)
+    beside = frame.inset(-2 * GAP - len(strips) * strip_width() - frame.tree, 0.0, frame.tree, frame.height)
     part = layout(tree, MAX_TIPS, to_scale=True)
     draw_lines(beside, part.lines[..., ::-1], strips[0].branch_colors(tree, part.ends), 0.7)
     top = float(tree.heights[-1]) if tree.n_leaves > 1 else 1.0
     low = float(part.lines[..., 1].min(initial=top)) if len(part.tips) < tree.n_leaves else 0.0
     beside.set(xlim=(top + 0.02 * (top - low or 1.0), low), ylim=(tree.n_leaves - 0.5, -0.5), yticks=[])
-    beside.set_xlabel(_wrap(height_label(part), frame.tree, 10), fontsize=font(7.0))
+    beside.set_xlabel(_wrap(height_label(part), frame.tree, 6), fontsize=font(7.0))
     beside.tick_params(labelsize=font(7.0))
     beside.spines[["top", "left", "right"]].set_visible(False)
 
@@ -388,95 +452,3 @@ def _draw_column_tree(frame: TableAxes, tree: Tree) -> None:
     draw_lines(above, layout(tree).lines, [BRANCH_COLOR], 0.7)
     above.set(xlim=(-0.5, tree.n_leaves - 0.5), ylim=(0.0, 1.03 * float(tree.heights[-1]) or 1.0))
     above.axis("off")
-
-
-def _fit_legends(strips: Sequence[Groups], height: float) -> tuple[int, float]:
-    """Return the columns of legends beside a table and their font size for which a figure of this height, in points, has room."""
-    usual, beside = font(USUAL_FONT), [groups for groups in strips if not isinstance(groups, Scale)]
-    lines = height / (1.25 * usual * LINE_HEIGHT) - 9 * (1 + len(strips) - len(beside)) - 2 * len(beside)
-    for columns in range(1, MOST_LEGEND_COLUMNS + 1):
-        wanted = sum(-(-len(groups.legend_entries()) // columns) for groups in beside)
-        if wanted <= lines:
-            return columns, usual
-    return columns, max(SMALLEST_FONT, usual * max(lines, 1.0) / wanted)
-
-
-def _draw_legends(
-    frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str, columns: int, size: float
-) -> None:
-    """Draw legends at the right, from the top down: the scale of the table, then that of each strip."""
-    x, y, line = frame.width + frame.right + GAP, frame.height, 1.25 * font(USUAL_FONT) * LINE_HEIGHT
-    scale = min(6 * line, 0.25 * frame.height)
-    bar = _bar(frame, (x, y), scale, label)
-    frame.figure.colorbar(picture, cax=bar)
-    if np.ma.getmaskarray(picture.get_array()).any():
-        bar.set_xlabel(GREY_IS_MISSING, loc="left", fontsize=font(7.0))
-    y -= scale + 3 * line
-    for groups in strips:
-        if isinstance(groups, Scale):
-            groups.colorbar(frame.figure, cax=_bar(frame, (x, y), scale, groups.title), label="")
-            y -= scale + 3 * line
-        elif len(entries := groups.legend_entries()) > 1:
-            frame.ax.add_artist(_legend(frame, groups, entries, (x, y), columns, size))
-            y -= (-(-len(entries) // columns) + 2) * 1.25 * size * LINE_HEIGHT
-
-
-def _lines_of(groups: Groups, width: float) -> tuple[int, int]:
-    """Return the rows and columns of a legend of this width; those of a scale are its bar and its name."""
-    if isinstance(groups, Scale):
-        return 2, 1
-    entries = [str(entry.get_label()) for entry in groups.legend_entries()]
-    columns = max(1, int(width / (_length(entries) + 3 * font(USUAL_FONT))))
-    return -(-len(entries) // columns), min(columns, len(entries))
-
-
-def _legend_height(strips: Sequence[Groups]) -> float:
-    width = 72.0 * clustermap_inches()[0]
-    lines = [3, *(_lines_of(groups, width)[0] + 2 for groups in strips)]
-    return LEGEND_LINE * font(USUAL_FONT) * sum(lines)
-
-
-def _draw_legends_below(frame: TableAxes, strips: Sequence[Groups], picture: Any, label: str) -> None:
-    """Draw the scale of the table and the legends of the strips below the table and its names, from the top down."""
-    line, width = LEGEND_LINE * font(USUAL_FONT), 72.0 * clustermap_inches()[0]
-    x, y = -frame.before, -(frame.below - _legend_height(strips))
-    bars = [(picture, label, None), *((None, groups.title, groups) for groups in strips)]
-    for mapped, title, groups in bars:
-        if groups is None or isinstance(groups, Scale):
-            bar = frame.inset(x, y - 1.8 * line, 0.4 * width, 0.5 * line)
-            bar.set_title(printable([title])[0][0], loc="left", fontsize=font(USUAL_FONT), pad=2.0)
-            bar.tick_params(labelsize=font(7.0), pad=1.0, length=2.0)
-            if groups is None:
-                frame.figure.colorbar(mapped, cax=bar, orientation="horizontal")
-            else:
-                groups.colorbar(frame.figure, cax=bar, label="", orientation="horizontal")
-            y -= 3 * line
-        elif len(entries := groups.legend_entries()) > 1:
-            rows, columns = _lines_of(groups, width)
-            frame.ax.add_artist(_legend(frame, groups, entries, (x, y), columns, font(USUAL_FONT)))
-            y -= (rows + 2) * line
-
-
-def _bar(frame: TableAxes, corner: tuple[float, float], height: float, label: str) -> Axes:
-    """Return axes for a colour bar, below its name."""
-    (name,), style = printable([label])
-    bar = frame.inset(corner[0], corner[1] - height - font(USUAL_FONT) * LINE_HEIGHT, BAR, height)
-    bar.set_title(name, loc="left", fontsize=font(USUAL_FONT), pad=3.0, **style)
-    bar.tick_params(labelsize=font(7.0))
-    return bar
-
-
-def _legend(
-    frame: TableAxes, groups: Groups, entries: list[Line2D], corner: tuple[float, float], columns: int, size: float
-) -> Legend:
-    letters: Any = {"family": printable(groups.names)[1]["fontfamily"], "size": size}
-    style: Any = {"frameon": False, "alignment": "left", "borderaxespad": 0.0, "handletextpad": 0.2}
-    style |= {
-        "ncols": columns,
-        "loc": "upper left",
-        "bbox_to_anchor": (corner[0] / frame.width, corner[1] / frame.height),
-    }
-    title, texts = printable([groups.title])[0][0], [str(entry.get_label()) for entry in entries]
-    return Legend(
-        frame.ax, entries, texts, title=title.replace("$", r"\$"), prop=letters, title_fontproperties=letters, **style
-    )

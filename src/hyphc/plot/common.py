@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -31,6 +32,7 @@ from .figure_style import (
     choose_ramp,
     figure_inches,
     font,
+    inches_of,
     is_narrow,
     line_scale,
     make_higher,
@@ -83,9 +85,11 @@ class Groups:
     def marker(self, k: int) -> str:
         return MARKERS[k // len(palette.CLUSTERS.base) % len(MARKERS)]
 
-    def legend_entries(self) -> list[Line2D]:
+    def legend_entries(self, names: Sequence[str] | None = None) -> list[Line2D]:
+        """Return a marker for each group, with its name or the one given, for rare groups, and for missing values."""
         colors = self.colors()
-        entries = [_entry(colors[k], self.marker(k), name) for k, name in enumerate(printable(self.names)[0])]
+        written = printable(self.names)[0] if names is None else names
+        entries = [_entry(colors[k], self.marker(k), name) for k, name in enumerate(written)]
         if self.n_rare:
             entries.append(_entry(OTHERS_COLOR, MARKERS[0], f"{self.n_rare} others"))
         if (self.codes == -1).any():
@@ -253,6 +257,12 @@ def write_note(
     ax.text(x, y, text, transform=ax.transAxes, ha=ha, va=va, fontsize=font(8.0), color=BRANCH_COLOR)
 
 
+def wrap_caption(text: str, ax: Axes) -> str:
+    """Return small print below axes in lines that are not longer than the figure is wide."""
+    letters = int(72.0 * inches_of(ax.figure)[0] / (LETTER_WIDTH * font(8.0)))
+    return textwrap.fill(text, max(20, letters - 6))
+
+
 def draw_lines(ax: Axes, lines: Iterable[Any], colors: Any, widths: Any, alpha: float | None = None) -> None:
     """Draw polylines, each an array of points; the limits of the axes stay as they are."""
     ax.add_collection(LineCollection(list(lines), colors=colors, linewidths=widths, alpha=alpha), autolim=False)
@@ -288,7 +298,7 @@ def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right
     if below:
         figure: Any = ax.figure
         letters = max(len(str(entry.get_label())) for entry in entries)
-        columns = int(72.0 * figure.get_figwidth() / ((LETTER_WIDTH * letters + 4.0) * font(10.0)))
+        columns = int(72.0 * inches_of(figure)[0] / ((LETTER_WIDTH * letters + 4.0) * font(10.0)))
         columns = min(max(1, columns), len(entries))
         make_higher(figure, max(0, -(-len(entries) // columns) - USUAL_ROWS) * LEGEND_LINE * font(10.0))
         tight: Any = {"handletextpad": 0.2, "columnspacing": 1.0}

@@ -16,6 +16,7 @@ from ..tree.icicle_layout import Icicles, cluster_cores, enclosing, icicles, mer
 from ..tree.prunings import CONDENSED, flat_clusters, own_clusters, require_size
 from .common import (
     BRANCH_COLOR,
+    LINE_HEIGHT,
     MIXED_COLOR,
     add_legend,
     axes_or_new,
@@ -23,13 +24,15 @@ from .common import (
     draw_lines,
     points_per_unit,
     tree_from,
+    wrap_caption,
 )
-from .figure_style import font
+from .figure_style import LETTER_WIDTH, font, inches_of, is_narrow, make_higher
 
 SIZE_FONT = 8.0
 DIGIT_WIDTH = 0.65  # of the font size
 SPLIT_SHADE = 0.6  # lines at the splits of a cluster have its colour, darkened by this factor
-MARGIN, CUT_ROOM = 0.01, 0.1  # of the width, beside the icicles; the larger one holds the text of the cut
+MARGIN = 0.01  # of the width, beside the icicles
+AXES_SHARE = 0.8  # of the figure's width, about that of the axes
 HEADROOM = 0.06  # of the height of the picture, for the sizes of groups below the root
 FOOTROOM = 0.04  # below the lowest icicle, where the axis does not begin at 0
 FROM_ZERO = 0.25  # the axis begins at 0 where the lowest icicle ends below this share of the root's height
@@ -59,8 +62,8 @@ def condensed_tree(
     n_clusters : int, optional
         Colour the clusters of ``Tree.cut(n_clusters, min_size=min_size)``. Default: the model's clusters, or an automatic cut.
     sizes : bool
-        Whether the group of each cluster has its number of points written above it, where there is room. Points that fell out
-        above the group are not counted.
+        Whether the group of each cluster has its number of points written above it, or upright inside it, where there is room; a
+        line below the picture says of how many it is not written. Points that fell out above the group are not counted.
     ax : Axes, optional
 
     Returns
@@ -84,9 +87,10 @@ def condensed_tree(
     colors = groups.colors()[groups.codes[tree.leaf_order()[tree._first[cores]]]]
     _draw_icicles(ax, picture, of_cluster, colors)
     level = _cut_level(condensed, np.flatnonzero(between), float(picture.ends.min()))
-    _set_limits(ax, picture, level is not None)
+    cut = "" if level is None else f"{len(cores)}{chr(10) if is_narrow() else ' '}clusters"
+    _set_limits(ax, picture, cut)
     if level is not None:
-        _draw_cut(ax, level, len(cores))
+        _draw_cut(ax, level, cut)
     add_legend(ax, groups)
     if sizes:
         _write_sizes(ax, picture, of_cluster)
@@ -115,11 +119,13 @@ def _draw_icicles(ax: Axes, picture: Icicles, of_cluster: Ints, colors: Floats) 
     draw_lines(ax, ends, lines[picture.parents[1::2]], 0.8)
 
 
-def _set_limits(ax: Axes, picture: Icicles, has_cut: bool) -> None:
+def _set_limits(ax: Axes, picture: Icicles, cut: str) -> None:
+    letters = max(map(len, cut.split("\n")))
+    room = LETTER_WIDTH * font(SIZE_FONT) * letters / (AXES_SHARE * 72.0 * inches_of(ax.figure)[0])
     top, lowest = float(picture.tops[0]), float(picture.ends.min())
     base = lowest - FOOTROOM * (top - lowest) if lowest > FROM_ZERO * top else 0.0
     height = top - base if top > base else 1.0
-    right = (1 + (CUT_ROOM if has_cut else MARGIN)) * picture.width
+    right = (1 + max(MARGIN, room)) * picture.width
     ax.set(
         xlim=(-MARGIN * picture.width, right), ylim=(base, base + (1 + HEADROOM) * height), ylabel="height", xticks=[]
     )
@@ -137,21 +143,45 @@ def _cut_level(condensed: CondensedTree, undone: Ints, lowest: float) -> float |
     return (above + below) / 2 if above > below else None
 
 
-def _draw_cut(ax: Axes, level: float, n_clusters: int) -> None:
+def _draw_cut(ax: Axes, level: float, text: str) -> None:
     ax.axhline(level, color=BRANCH_COLOR, linewidth=0.8, linestyle=(0, (5, 4)))
     style: Any = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "bottom", "fontsize": font(SIZE_FONT)}
-    ax.text(1.0, level, f"{n_clusters} clusters", color="0.2", path_effects=HALO, **style)
+    ax.text(1.0, level, text, color="0.2", path_effects=HALO, **style)
 
 
 def _write_sizes(ax: Axes, picture: Icicles, of_cluster: Ints) -> None:
-    """Write above the group of each cluster how many points it has, where the group is wide enough for that."""
-    room = picture.points * points_per_unit(ax)[0]
+    """Write how many points the group of each cluster has: above the group, or upright inside one that is narrow.
+
+    The label of the x axis says of how many groups the number is not written.
+    """
+    across, up = points_per_unit(ax)
+    width, length = picture.points * across, (picture.tops - picture.ends) * up
     parents = np.append(-1, of_cluster[picture.parents[1:]])
-    for k in np.flatnonzero((of_cluster >= 0) & (parents < 0)).tolist():
+    tops = np.flatnonzero((of_cluster >= 0) & (parents < 0)).tolist()
+    size, left_out = font(SIZE_FONT), []
+    for k in tops:
         text = _number(picture.points[k])
-        if len(text) * DIGIT_WIDTH * font(SIZE_FONT) <= room[k]:
-            style: Any = {"ha": "center", "va": "bottom", "fontsize": font(SIZE_FONT), "path_effects": HALO}
-            ax.text(picture.middles[k], picture.tops[k], text, **style)
+        needed = len(text) * DIGIT_WIDTH * size
+        style: Any = {"ha": "center", "va": "bottom", "fontsize": size, "path_effects": HALO}
+        if needed > width[k]:
+            if size > width[k] or needed + size > length[k]:
+                left_out.append(k)
+                continue
+            style |= {"va": "top", "rotation": 90}
+        ax.text(picture.middles[k], picture.tops[k], text, **style)
+    if left_out:
+        _say_sizes_left_out(ax, picture.points[left_out], len(tops))
+
+
+def _say_sizes_left_out(ax: Axes, points: Floats, n_clusters: int) -> None:
+    """Say below the picture for how many clusters there is no room for the number of points, and how many they have."""
+    least, most = _number(points.min()), _number(points.max())
+    of = f"{least} to {most} points" if least != most else f"{least} point{'s' * (least != '1')}"
+    said = f"no room for the sizes of {len(points)} of {n_clusters} clusters, {of}"
+    caption = wrap_caption(f"{ax.get_xlabel()}; {said}", ax)
+    ax.set_xlabel(caption)
+    if is_narrow():
+        make_higher(ax.figure, LINE_HEIGHT * font(8.0) * caption.count("\n"))
 
 
 def _number(points: float) -> str:

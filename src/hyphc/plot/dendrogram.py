@@ -32,7 +32,7 @@ from .common import (
     tree_from,
     write_along,
 )
-from .figure_style import LETTER_WIDTH, font, is_narrow, line_scale, longest_name
+from .figure_style import LETTER_WIDTH, font, inches_of, is_narrow, line_scale, longest_name
 from .glyphs import LONGEST_NAME
 
 Orientation = Literal["top", "bottom", "left", "right"]
@@ -147,8 +147,8 @@ def _set_limits(ax: Axes, tree: Tree, part: Layout, base: float, orientation: Or
     top = float(tree.heights[-1]) if tree.n_leaves > 1 else 0.0
     height = top - base if top > base else 1.0
     across, up, label = (-0.6, len(part.tips) - 0.4), (base, base + 1.03 * height), height_label(part)
-    figure: Any = ax.figure
-    side = figure.get_figheight() if orientation in ("top", "bottom") else figure.get_figwidth()
+    width, height_of_figure = inches_of(ax.figure)
+    side = height_of_figure if orientation in ("top", "bottom") else width
     if LETTER_WIDTH * font(LARGEST_FONT) * len(label) > AXIS_SHARE * 72.0 * side:
         label = label.replace(" (", "\n(")
     if orientation in ("top", "bottom"):

@@ -218,10 +218,21 @@ def figure_inches(usual: tuple[float, float], lines: float | None = None) -> tup
     return style.width / MM_PER_INCH, height / MM_PER_INCH
 
 
+def inches_of(figure: Any) -> tuple[float, float]:
+    """Return the width and the height in inches of a figure or a subfigure, which lacks matplotlib's functions for them."""
+    width, height = (float(side) / figure.dpi for side in figure.bbox.size)
+    return width, height
+
+
 def make_higher(figure: Any, points: float) -> None:
-    """Make a figure of the style higher, up to 235 mm, where the height is not given but follows from what is drawn."""
+    """Make a figure of the style higher, up to 235 mm, where the height is not given but follows from what is drawn.
+
+    A subfigure keeps its height: it is a part of a figure that was made for others too.
+    """
     style = current_style()
-    if style is None or style.height is not None or not np.isclose(MM_PER_INCH * figure.get_figwidth(), style.width):
+    if style is None or style.height is not None or figure is not figure.figure:
+        return
+    if not np.isclose(MM_PER_INCH * figure.get_figwidth(), style.width):
         return
     figure.set_figheight(
         max(figure.get_figheight(), min(TALLEST / MM_PER_INCH, figure.get_figheight() + points / 72.0))
