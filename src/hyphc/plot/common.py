@@ -18,9 +18,10 @@ from matplotlib.lines import Line2D
 
 from .._kernels.tree.passes import smallest_leaves, subtree_sums
 from .._runtime import palette
+from .._runtime.abbreviate import GAP, abbreviate_end
 from .._runtime.arrays import Floats, Ints
 from .._runtime.table_columns import TableColumn, label_classes
-from ..scores.describe import Descriptions
+from ..scores.describe import BETWEEN, Descriptions
 from ..tree import Tree, as_tree
 from ..tree.layout import Layout
 from ..tree.prunings import own_clusters
@@ -213,6 +214,35 @@ def names_of(tree: Tree, names: Sequence[str] | Descriptions | None) -> tuple[st
 def node_names_of(names: Sequence[str] | Descriptions | None) -> tuple[str, ...] | None:
     """Return the names of all nodes, empty where there is none; None unless nodes are described."""
     return names.names if isinstance(names, Descriptions) else None
+
+
+def shorten_group_name(name: str, length: int) -> str:
+    """Return the first terms of a group's name that have room in ``length`` letters, with an ellipsis where some are left out.
+
+    Of a first term that is longer its last word stays, as it says "high" or "low".
+
+    Examples
+    --------
+    >>> shorten_group_name("bill depth low, body mass high", 24)
+    'bill depth low…'
+    >>> shorten_group_name("flipper length low, body mass high", 16)
+    'flipper le… low…'
+    """
+    if len(name) <= length:
+        return name
+    first, *others = name.split(BETWEEN)
+    more = len(GAP) if others else 0
+    if len(first) > length - more:
+        start, _, last = first.rpartition(" ")
+        side = f" {last}" if start and len(last) + 4 < length else ""
+        room = length - more - len(side)
+        return abbreviate_end(start if side else first, room) + side + (GAP if others and side else "")
+    shown = first
+    for term in others:
+        if len(shown) + len(BETWEEN) + len(term) + len(GAP) > length:
+            break
+        shown += BETWEEN + term
+    return shown + GAP
 
 
 def _check_described(tree: Tree, described: Descriptions) -> None:

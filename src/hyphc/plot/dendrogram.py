@@ -10,7 +10,6 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
-from .._runtime.abbreviate import abbreviate_end
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import require_choice
 from ..scores.describe import Descriptions
@@ -29,6 +28,7 @@ from .common import (
     node_names_of,
     points_per_unit,
     require_at_least,
+    shorten_group_name,
     tree_from,
     write_along,
 )
@@ -178,7 +178,7 @@ def _tip_names(tree: Tree, tips: Ints, names: Sequence[str] | Descriptions | Non
             written.append(str(v) if of_leaves is None else of_leaves[v])
         else:
             name, count = "" if of_nodes is None else of_nodes[v], f" ({tree._points[v]:.12g})"
-            written.append(f"{abbreviate_end(name, longest_name(LONGEST_NAME) - len(count))}{count}".lstrip())
+            written.append(f"{shorten_group_name(name, longest_name(LONGEST_NAME) - len(count))}{count}".lstrip())
     return written
 
 

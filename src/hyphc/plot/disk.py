@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.patches import Circle
 
-from .._runtime.abbreviate import abbreviate, abbreviate_end
+from .._runtime.abbreviate import abbreviate
 from .._runtime.arrays import Floats, Ints
 from ..hyperbolic.encode import encode_by_height
 from ..hyperbolic.geometry import check_ball
@@ -30,6 +30,7 @@ from .common import (
     node_names_of,
     points_per_unit,
     pure_nodes,
+    shorten_group_name,
     tree_from,
     write_note,
 )
@@ -207,7 +208,7 @@ def _write_group_names(ax: Axes, tree: Tree, points: Floats, groups: Groups, nam
     written = 0
     if named:
         middles, longest = [tree.members(v)[tree.sizes[v] // 2] for v in named], _letters_beside(ax)
-        written = _write_names(ax, points[middles], tuple(abbreviate_end(names[v], longest) for v in named))
+        written = _write_names(ax, points[middles], tuple(shorten_group_name(names[v], longest) for v in named))
     if written < len(tops):
         which = ", the largest" if written == len(named) else ""
         write_note(ax, 0.0, BELOW_NAMES, f"names of {written} of {len(tops)} groups{which}", va="top")

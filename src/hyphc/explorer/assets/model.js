@@ -77,12 +77,19 @@ class Model {
     return Boolean(this.nodeNames) && this.n > NAMED_LEAVES;
   }
 
-  /** Abbreviate the name of a group: its first words, as many as have room, with an ellipsis at the end. */
+  /**
+   * Abbreviate the name of a group: its first terms, as many as have room, with an ellipsis at the end. Of a first term that is
+   * longer the last word stays, as it says "high" or "low".
+   */
   shortGroupName(node, most) {
     const name = this.groupName(node);
     if (name.length <= most) return name;
     const end = name.lastIndexOf(", ", most - 1);
-    return (end > 0 ? name.slice(0, end) : name.slice(0, most - 1).trimEnd()) + "…";
+    if (end > 0) return name.slice(0, end) + "…";
+    const first = name.split(", ")[0], side = first.slice(Math.max(first.lastIndexOf(" "), 0));
+    if (side.length === first.length || side.length + 4 > most) return name.slice(0, most - 1).trimEnd() + "…";
+    const more = name.length > first.length ? "…" : "";
+    return first.slice(0, most - side.length - more.length - 1).trimEnd() + "…" + side + more;
   }
 
   /** Return the name of a group, or an empty text. */
