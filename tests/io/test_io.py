@@ -69,6 +69,34 @@ def test_years_and_codes_among_measurements_are_pointed_out(write):
     assert not any(note.startswith("check") for note in read_points(only_codes).notes)
 
 
+TEXTS = ["red apple pie", "apple pie crust", "rocket to the moon", "moon rocket launch", "", "the apple"]
+
+
+def test_texts_without_numbers_are_clustered_by_their_words(write):
+    rows = "".join(f"{i + 1},{text}\n" for i, text in enumerate(TEXTS))
+    path = write("x.csv", f"id,note\n{rows}")
+    points = read_points(path, known={"texts": "note"})
+    assert points.names == ("1", "2", "3", "4", "5", "6")
+    assert points.data.shape == (6, 4)  # apple, moon, pie, rocket
+    assert points.notes[0].startswith("features: TF-IDF of the 4 words that occur in two or more texts of note")
+    assert not any(note.startswith("texts:") for note in points.notes)
+    similar = (points.data @ points.data.T).toarray()
+    assert similar[0, 1] > 0.99
+    assert similar[0, 2] == similar[4].sum() == 0
+    by_number = read_points(path, features=["id"], known={"texts": "note"})
+    assert by_number.data.tolist() == [[1], [2], [3], [4], [5], [6]]
+
+
+def test_a_column_that_only_numbers_the_rows_is_not_clustered_by(write):
+    path = write("x.csv", "id,note\n" + "".join(f"{i + 1},{text}\n" for i, text in enumerate(TEXTS)))
+    with pytest.raises(ColumnsError, match="no column of numbers to cluster by but id, which only numbers the rows"):
+        read_points(path)
+    assert read_points(path, features=["id"]).columns == ("id",)
+    alone = write("y.csv", "id,note\n" + "".join(f"{i + 1},word{'abcdefgh'[i]}\n" for i in range(8)))
+    with pytest.raises(ColumnsError, match="no two texts in note have a word in common"):
+        read_points(alone, known={"texts": "note"})
+
+
 def test_columns_are_chosen_by_name_or_number(write):
     path = write("x.csv", "id,a,b,c\nu,1,2,0\nv,3,4,1\n")
     points = read_points(path, features=["b", "2"], labels="c", names="id")

@@ -14,6 +14,7 @@ Kind = Literal["number", "text", "empty"]
 
 # A text column with distinct values in more than this share of the rows names them; with fewer it is a grouping.
 NAMES_DIFFER = 0.5
+TEXTS = "texts"  # the known column that is clustered by its words where no column holds numbers
 # Numbers with so few distinct values, each this many times on average, may be codes; a note says so where most columns have more.
 MOST_CODES, REPEATED = 12, 10
 LONGEST_NAME = 100  # characters of a column's name in a message
@@ -132,7 +133,7 @@ def assign_roles(source: str, columns: Sequence[Column], wanted: ColumnSelection
         inferred_names = None if inferred_names in features else inferred_names
     excluded = {c for column in wanted.exclude or () for c in find_columns(source, header, column)}
     features = tuple(c for c in features if c not in excluded)
-    if not features:
+    if not features and TEXTS not in wanted.known:
         units = [f"{column.name} has numbers followed by {column.unit!r}" for column in columns if column.unit]
         hint = f" ({join_names(units)}: remove the unit)" if units else ""
         about = f"its columns are {join_names(header)}: choose features"
@@ -196,7 +197,7 @@ def describe_identifiers(notes: Sequence[str], columns: Sequence[str], found: Se
     kept = [name for c, name in enumerate(columns) if c not in found]
     about = "it only numbers the rows; ask for it as a feature to use it"
     return [
-        f"features: {join_names(kept)} (the columns with numbers)",
+        *[f"features: {join_names(kept)} (the columns with numbers)"] * bool(kept),
         *(note for note in notes if not note.startswith("features:")),
         *(f"no feature: {columns[c] or 'a column without name'} ({about})" for c in found),
     ]
@@ -207,7 +208,7 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection, exc
     why += " and the categories" if roles.categories and not wanted.features else ""
     if not wanted.features and any(columns[c].kind == "number" for c in excluded):
         why += ", without those excluded"
-    notes = [f"features: {join_names([columns[c].name for c in roles.features])} ({why})"]
+    notes = [f"features: {join_names([columns[c].name for c in roles.features])} ({why})"] * bool(roles.features)
     few = [columns[c].name for c in roles.features if c not in roles.categories and _may_be_codes(columns[c])]
     others = [c for c in roles.features if columns[c].n_different > MOST_CODES]
     if few and not wanted.features and len(others) > len(few):
@@ -220,7 +221,8 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection, exc
         notes.append(f"names: {columns[roles.names].name or 'a column without name'} ({why})")
     if roles.labels is not None:
         notes.append(f"labels: {columns[roles.labels].name} (as requested, not used for clustering)")
-    notes += [f"{what}: {columns[c].name} (as requested, not clustered by)" for what, c in roles.known.items()]
+    unused = {what: c for what, c in roles.known.items() if what != TEXTS or roles.features}
+    notes += [f"{what}: {columns[c].name} (as requested, not clustered by)" for what, c in unused.items()]
     used = {*roles.features, roles.labels, roles.names, *roles.known.values()}
     for c, column in enumerate(columns):
         if c in used:

@@ -11,11 +11,12 @@ import scipy.sparse as sp
 from scipy.spatial.distance import is_valid_y, squareform
 
 from .._runtime.sanitize import is_blank
+from ..scores.node_keywords import TOKEN_PATTERN
 from ..similarity.inputs.input_warnings import identifier_columns
 from .arrays import read_array_file
 from .arrow import read_arrow
 from .cell_values import read_excel_rows, read_json_rows
-from .columns import ColumnSelection, ColumnsError, FittedColumns, describe_identifiers, join_names
+from .columns import TEXTS, ColumnSelection, ColumnsError, FittedColumns, describe_identifiers, join_names
 from .delimited import read_delimited, read_rows
 from .edges import read_edges, read_network
 from .formats import Format, detect_format
@@ -115,6 +116,8 @@ def read_points(
     if features is None:
         _refuse_matrix(points)
         points = _drop_identifiers(points)
+    if known and TEXTS in known and points.kind == "features" and points.data.shape[1] == 0:
+        points = _count_words(points, known[TEXTS])
     points = transpose_points(points) if transpose else points
     if missing in ("drop", "impute") and points.kind != "features":
         what = "relates rows to each other, and no row of it can be left out or filled in"
@@ -300,13 +303,17 @@ def _refuse_matrix(points: Points) -> None:
 
 
 def _drop_identifiers(points: Points) -> Points:
-    """Drop columns that only number the rows; the first of them names the rows, if nothing else does."""
+    """Drop columns that only number the rows, unless the table has no others; the first names the rows, if nothing else does."""
     called = points.columns
     if not isinstance(points.data, np.ndarray) or points.kind != "features" or called is None:
         return points
     found = identifier_columns(called, points.data)
-    if not found or len(found) == len(called):
+    if not found or list(called) == list(points.header or called) == [called[c] for c in found]:
         return points
+    if len(found) == len(called) and TEXTS not in points.known:
+        numbers = "numbers" if len(found) == 1 else "number"
+        what = f"no column of numbers to cluster by but {join_names(called)}, which only {numbers} the rows"
+        raise ColumnsError(f"{points.source} has {what}; choose features.", "features")
     names, kept = points.names, [c for c in range(len(called)) if c not in found]
     notes = describe_identifiers(points.notes, called, found)
     if names is None:
@@ -314,6 +321,24 @@ def _drop_identifiers(points: Points) -> Points:
         notes.insert(1, f"names: {called[found[0]] or 'a column without name'} (it numbers the rows)")
     data, columns = np.ascontiguousarray(points.data[:, kept]), tuple(called[c] for c in kept)
     return replace(points, data=data, columns=columns, names=names, notes=tuple(notes))
+
+
+def _count_words(points: Points, column: str) -> Points:
+    """Return points whose features are the TF-IDF of the words of their texts, sparse; words of a single text are left out."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(stop_words="english", token_pattern=TOKEN_PATTERN, min_df=2, sublinear_tf=True)
+    try:
+        frequencies = vectorizer.fit_transform(points.known[TEXTS])
+    except ValueError:  # an empty vocabulary
+        what = f"no column of numbers, and no two texts in {column} have a word in common"
+        raise ColumnsError(f"{points.source} has {what}; choose features.", "features") from None
+    n_words = frequencies.shape[1]
+    note = (
+        f"features: TF-IDF of the {n_words} words that occur in two or more texts of {column} (no column holds numbers)"
+    )
+    others = (other for other in points.notes if not other.startswith(f"{TEXTS}:"))
+    return replace(points, data=sp.csr_array(frequencies, dtype=np.float64), columns=None, notes=(note, *others))
 
 
 def _clear_missing_labels(points: Points) -> Points:
