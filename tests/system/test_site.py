@@ -185,6 +185,12 @@ def test_code_stands_beside_the_picture_that_it_draws(site):
     assert len(boxes) >= 6
 
 
+def test_lines_do_not_end_within_numbers_and_options(site):
+    page = (site / "faq.html").read_text(encoding="utf-8")
+    assert re.search(r'<code class="[^"]*\bwhole\b[^"]*"><span class="pre">--categories</span>', page)
+    assert "8\N{NO-BREAK SPACE}000 leaves" in (site / "decoding.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_the_site_builds_with_all_its_examples_run(tmp_path):
     done = build(ROOT / "docs", tmp_path)
