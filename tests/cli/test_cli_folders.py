@@ -239,6 +239,15 @@ def test_damaged_folders_are_named_with_the_remedy(folder, tmp_path, monkeypatch
     assert re.search(message, capsys.readouterr().err)
 
 
+def test_clusters_in_csv_have_the_names_of_the_report(folder):
+    rows = list(csv.DictReader((folder / "npy" / "clusters.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["row", "cluster", "cluster_name"]
+    names = {(int(row["cluster"]), row["cluster_name"]) for row in rows}
+    saved = json.loads((folder / "npy" / "fit.json").read_text())["cluster_names"]
+    assert names == set(enumerate(saved))
+    assert all(name.startswith("column ") for name in saved)
+
+
 def test_outliers_have_no_cluster_in_the_files(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(fit_out_of_core, "_client", threads)
     monkeypatch.chdir(tmp_path)
@@ -247,6 +256,8 @@ def test_outliers_have_no_cluster_in_the_files(folder, tmp_path, monkeypatch):
     assert not main([*command, "--output", "out"])
     labels = np.load("out/labels.npy")
     np.testing.assert_array_equal(clusters(Path("out/clusters.csv")), labels)
+    rows = list(csv.DictReader(Path("out/clusters.csv").read_text().splitlines()))
+    assert [row["cluster_name"] == "" for row in rows] == (labels < 0).tolist()
     report = Path("out/report.md").read_text()
     sizes = [int(count) for count in re.findall(r"^\| \d+ \| (\d+) \|", report, re.MULTILINE)]
     assert sum(sizes) == (labels >= 0).sum()

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import zlib
+from contextlib import nullcontext
 from itertools import combinations
 
 import matplotlib
@@ -278,3 +279,39 @@ def test_a_disk_says_once_how_many_names_it_shows(blobs):
         shown = sum(text.get_rotation_mode() == "anchor" for text in ax.texts)
         assert len(notes) == 1
         assert str(shown) in notes[0]
+
+
+@pytest.mark.parametrize("preset", [None, "one-column"])
+@pytest.mark.parametrize("n", [30, 300])
+@pytest.mark.parametrize("kind", ["tanglegram", "dendrogram", "scale", "heatmap", "disk"])
+def test_labels_of_axes_and_notes_are_on_the_sheet_and_apart(preset, n, kind):
+    tree, names = random_tree(n, 0), [f"sample {i} of the study" for i in range(n)]
+    draws = {
+        "tanglegram": lambda: plot.tanglegram(tree, random_tree(n, 1), titles=("one", "other")),
+        "dendrogram": lambda: plot.dendrogram(tree, names=names, orientation="left"),
+        "scale": lambda: plot.dendrogram(tree, names=names, labels=np.linspace(0.0, 1.0, n)),
+        "heatmap": lambda: plot.heatmap(np.eye(n) + 0.1, tree),
+        "disk": lambda: plot.disk(tree, names=names, labels=np.arange(n) % 3),
+    }
+    with plot.figure_style(preset) if preset else nullcontext():
+        ax = draws[kind]()
+    ax.figure.draw_without_rendering()
+    box, (width, height) = ax.figure.get_tightbbox(), ax.figure.get_size_inches()
+    assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.02
+    notes = [text for text in ax.texts if text.get_text().endswith("names are shown")]
+    for note in notes if preset else ():
+        others = [text for text in ax.texts if text is not note]
+        assert min(text.get_window_extent().y0 for text in others) > note.get_window_extent().y1 - 2.0
+
+
+def test_a_narrow_tanglegram_is_as_high_as_its_names_need():
+    with plot.figure_style("one-column"):
+        ax = plot.tanglegram(random_tree(60, 0), random_tree(60, 1))
+    assert {text.get_text() for text in ax.texts} >= set(map(str, range(60)))
+
+
+def test_columns_of_a_legend_below_are_as_wide_as_their_own_names(blobs):
+    with plot.figure_style("one-column"):
+        ax = plot.disk(blobs[1], labels=[*(str(k % 24) for k in range(89)), "a longer name"])
+    (legend,) = ax.figure.legends
+    assert legend._ncols >= 5

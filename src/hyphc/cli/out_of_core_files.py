@@ -12,6 +12,7 @@ import numpy as np
 
 from .._runtime.arrays import Ints
 from .._runtime.lazy_import import require_package
+from .._runtime.sanitize import cell, visible
 from .._runtime.user_warnings import collect_warnings
 from ..fit.flat_cut import FlatCut
 from ..io.block_columns import BlockColumns
@@ -170,11 +171,20 @@ def _write_clusters(stage: Path, fit: FinishedFit) -> tuple[str, str]:
         parquet.write_table(pyarrow.table(columns), stage / "clusters.parquet")
         return "clusters.parquet", about
     with (stage / "clusters.csv").open("w", encoding="utf-8", newline="") as file:
-        file.write("row,cluster\n")
+        file.write("row,cluster\n" if names is None else "row,cluster,cluster_name\n")
+        ends = _line_ends(names, fit.n_clusters)
         for start in range(0, len(labels), ROWS_AT_ONCE):
             block = enumerate(labels[start : start + ROWS_AT_ONCE].tolist(), start + 1)
-            file.writelines(f"{row},{cluster}\n" for row, cluster in block)
+            file.writelines(f"{row},{ends[cluster]}" for row, cluster in block)
     return "clusters.csv", about
+
+
+def _line_ends(names: tuple[str, ...] | None, n_clusters: int) -> list[str]:
+    """Return the rest of a line of ``clusters.csv`` after the row's number, for each cluster and for outliers, −1."""
+    rows = [[str(cluster)] for cluster in (*range(n_clusters), -1)]
+    if names is not None:
+        rows = [[*row, cell(visible(name))] for row, name in zip(rows, (*names, ""), strict=True)]
+    return [write_csv(row, []) for row in rows]
 
 
 def _differences(fit: FinishedFit) -> FromRest | None:

@@ -111,6 +111,9 @@ def clustermap(
     Notes
     -----
     O(n d + d³), the last for ordered columns alone.
+
+    Legends wrap names of classes into up to three lines. Names of rows and columns have up to 28 letters, fewer in a narrow
+    figure or where the table needs the room; the picture says when names are shortened.
     """
     require_choice("columns", columns, ("auto", "similar", "given", "distinctive"))
     require_at_least("max_rows", max_rows, 1)

@@ -15,6 +15,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from .._kernels.tree.passes import smallest_leaves, subtree_sums
 from .._runtime import palette
@@ -50,6 +51,10 @@ LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
 SMALLEST_FONT = 5.0  # points
 MOST_NAMES = 60  # leaves of a tree whose own names are written unless names are given; above, those of groups
 USUAL_ROWS = 2  # of a legend below a narrow figure for which its usual height has room
+LABEL_LETTER, LEAST_LABEL = (
+    0.52,
+    14,
+)  # width of a letter of a label, as a share of its font; letters of a line, at least
 GREY_IS_MISSING = "grey: missing"
 
 
@@ -282,9 +287,17 @@ def write_note(
     text: str,
     ha: Literal["left", "center"] = "left",
     va: Literal["top", "bottom"] = "bottom",
-) -> None:
-    """Write a line of small print at a position in shares of the axes."""
-    ax.text(x, y, text, transform=ax.transAxes, ha=ha, va=va, fontsize=font(8.0), color=BRANCH_COLOR)
+) -> Text:
+    """Write a line of small print at a position in shares of the axes; return it."""
+    return ax.text(x, y, text, transform=ax.transAxes, ha=ha, va=va, fontsize=font(8.0), color=BRANCH_COLOR)
+
+
+def wrap_label(ax: Axes, axis: Literal["x", "y"]) -> None:
+    """Break the label of an axis into lines that are not longer than the axes, once the layout is applied."""
+    apply_layout(ax)
+    label, side = (ax.xaxis.label, ax.bbox.width) if axis == "x" else (ax.yaxis.label, ax.bbox.height)
+    letters = int(72.0 / ax.figure.dpi * side / (LABEL_LETTER * float(label.get_fontsize())))
+    label.set_text(textwrap.fill(label.get_text(), max(LEAST_LABEL, letters)))
 
 
 def wrap_caption(text: str, ax: Axes) -> str:
@@ -327,9 +340,7 @@ def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right
     options["prop"] = {"family": printable(groups.names)[1]["fontfamily"], "size": font(10.0)}
     if below:
         figure: Any = ax.figure
-        letters = max(len(str(entry.get_label())) for entry in entries)
-        columns = int(72.0 * inches_of(figure)[0] / ((LETTER_WIDTH * letters + 4.0) * font(10.0)))
-        columns = min(max(1, columns), len(entries))
+        columns = _legend_columns([str(entry.get_label()) for entry in entries], 72.0 * inches_of(figure)[0])
         make_higher(figure, max(0, -(-len(entries) // columns) - USUAL_ROWS) * LEGEND_LINE * font(10.0))
         tight: Any = {"handletextpad": 0.2, "columnspacing": 1.0}
         figure.legend(loc="outside lower center", ncols=columns, **tight, **options)
@@ -340,6 +351,16 @@ def add_legend(ax: Axes, groups: Groups, side: Literal["left", "right"] = "right
         ncols=1 + (len(entries) - 1) // 14,
         **options,
     )
+
+
+def _legend_columns(names: Sequence[str], width: float) -> int:
+    """Return the largest number of columns of a legend, each as wide as its longest name, that have room in this width."""
+    letters = np.array([len(name) for name in names])
+    for columns in range(len(names), 1, -1):
+        longest = [int(part.max()) for part in np.array_split(letters, columns)]
+        if sum(LETTER_WIDTH * most + 4.0 for most in longest) * font(10.0) <= width:
+            return columns
+    return 1
 
 
 def pure_nodes(tree: Tree, groups: Groups) -> npt.NDArray[np.bool_]:

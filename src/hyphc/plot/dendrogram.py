@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.ticker import MaxNLocator
 
 from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import require_choice
@@ -18,6 +19,7 @@ from ..tree.layout import Layout, drawn_heights, layout, node_heights
 from .common import (
     Groups,
     add_legend,
+    apply_layout,
     axes_or_new,
     draw_lines,
     groups_of,
@@ -30,9 +32,10 @@ from .common import (
     require_at_least,
     shorten_group_name,
     tree_from,
+    wrap_label,
     write_along,
 )
-from .figure_style import LETTER_WIDTH, font, inches_of, is_narrow, line_scale, longest_name
+from .figure_style import font, is_narrow, line_scale, longest_name
 from .glyphs import LONGEST_NAME
 
 Orientation = Literal["top", "bottom", "left", "right"]
@@ -40,7 +43,6 @@ Orientation = Literal["top", "bottom", "left", "right"]
 # Where the root is → where the names are.
 FACING: dict[str, Any] = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
 LARGEST_FONT = 9.0
-AXIS_SHARE = 0.75  # of the figure, within which the label of heights is one line
 LINES_BESIDES = 8  # of text, for the axis, the legend and the title of a figure whose height follows from its tips
 
 
@@ -147,10 +149,6 @@ def _set_limits(ax: Axes, tree: Tree, part: Layout, base: float, orientation: Or
     top = float(tree.heights[-1]) if tree.n_leaves > 1 else 0.0
     height = top - base if top > base else 1.0
     across, up, label = (-0.6, len(part.tips) - 0.4), (base, base + 1.03 * height), height_label(part)
-    width, height_of_figure = inches_of(ax.figure)
-    side = height_of_figure if orientation in ("top", "bottom") else width
-    if LETTER_WIDTH * font(LARGEST_FONT) * len(label) > AXIS_SHARE * 72.0 * side:
-        label = label.replace(" (", "\n(")
     if orientation in ("top", "bottom"):
         ax.set(xlim=across, ylim=up if orientation == "top" else up[::-1], ylabel=label)
         ax.spines[["top", "right", "bottom"]].set_visible(False)
@@ -167,6 +165,11 @@ def _write_tips(ax: Axes, shown: Sequence[str], orientation: Orientation) -> Non
     write_along(ax, "x" if upright else "y", shown, x if upright else y, font(LARGEST_FONT))
     axis.set_ticks_position(FACING[orientation])
     axis.set_label_position(FACING[orientation])
+    heights = ax.yaxis if upright else ax.xaxis
+    wrap_label(ax, "y" if upright else "x")
+    # as many numbers as now: others, of another width, would move the label off a figure saved with other dots per inch
+    heights.set_major_locator(MaxNLocator(int(np.clip(heights.get_tick_space(), 1, 9)), steps=[1, 2, 2.5, 5, 10]))
+    apply_layout(ax)
 
 
 def _tip_names(tree: Tree, tips: Ints, names: Sequence[str] | Descriptions | None) -> list[str]:

@@ -22,6 +22,7 @@ from .common import (
     MOST_NAMES,
     Groups,
     add_legend,
+    apply_layout,
     axes_or_new,
     groups_of,
     informative_support,
@@ -45,6 +46,7 @@ LINES_FROM, LINES_TO, NAMES_AT = 1.01, 1.07, 1.08
 MOST_GROUPS = 40  # groups whose names are written
 BELOW_NAMES = -0.03  # share of the side, where the note on names begins
 NAME_SHARE, SHORTEST_NAME = 0.28, 8  # of the side of the picture, at most; letters of a name, at least
+LAYOUTS = 3  # after which the place of a note hardly moves
 MARKED = 100  # clusters whose support is marked in a figure of usual width: more would hide the tree
 
 
@@ -100,7 +102,7 @@ def disk(
         fitting = abbreviate(of_leaves, _letters_beside(ax)) if is_narrow() else of_leaves
         written = _write_names(ax, points, tuple(fitting))
         if written < shown.n_leaves:
-            write_note(ax, 0.0, BELOW_NAMES, f"{written} of {shown.n_leaves} names are shown", va="top")
+            _write_below_names(ax, f"{written} of {shown.n_leaves} names are shown")
     elif of_leaves is not None:
         write_note(ax, 0.0, 0.0, f"names are written of up to {MOST_NAMES} leaves", va="top")
     return ax
@@ -211,7 +213,17 @@ def _write_group_names(ax: Axes, tree: Tree, points: Floats, groups: Groups, nam
         written = _write_names(ax, points[middles], tuple(shorten_group_name(names[v], longest) for v in named))
     if written < len(tops):
         which = ", the largest" if written == len(named) else ""
-        write_note(ax, 0.0, BELOW_NAMES, f"names of {written} of {len(tops)} groups{which}", va="top")
+        _write_below_names(ax, f"names of {written} of {len(tops)} groups{which}")
+
+
+def _write_below_names(ax: Axes, note: str) -> None:
+    """Write a note below the circle, and below the names, which may reach beyond the axes."""
+    names = list(ax.texts)
+    written = write_note(ax, 0.0, BELOW_NAMES, note, va="top")
+    for _ in range(LAYOUTS):  # room for the note makes the axes smaller, and names reach further beyond them
+        apply_layout(ax)
+        lowest = min((name.get_window_extent().y0 for name in names), default=ax.bbox.y0)
+        written.set_y(BELOW_NAMES + min(0.0, (lowest - ax.bbox.y0) / ax.bbox.height))
 
 
 def _letters_beside(ax: Axes) -> int:

@@ -12,7 +12,7 @@ from .._runtime.arrays import Floats, Ints
 from .._runtime.validation import require_choice
 from ..similarity import Similarity, SimilarityLike, check_similarity
 from ..tree.ordering import order_leaves
-from .common import axes_or_new, require_at_least, tree_from
+from .common import apply_layout, axes_or_new, require_at_least, tree_from
 
 # About the pixels of a figure: more blocks could not be distinguished.
 MAX_BLOCKS = 1000
@@ -64,6 +64,7 @@ def heatmap(
     side = points.n / len(means)
     title = "similarity" if side == 1 else f"mean similarity of blocks of about {side:.0f} × {side:.0f} leaves"
     ax.figure.colorbar(picture, ax=ax, label=title, extend="max" if np.nanmax(means, initial=0.0) > top else "neither")
+    apply_layout(ax)  # a square between a label and a colour bar is placed in two steps
     return ax
 
 

@@ -27,6 +27,7 @@ from .common import (
     names_of,
     points_per_unit,
     tree_from,
+    wrap_label,
     write_note,
 )
 from .dendrogram import LARGEST_FONT
@@ -36,6 +37,8 @@ from .glyphs import printable
 # The left tree takes 0 … 1, the right one 1 + GAP … 2 + GAP.
 GAP = 0.7
 LONGEST_TITLE = 60  # characters
+# Leaves whose names a figure has room for, where its height follows from them; lines of text for its axis, legend and titles.
+MOST_NAMED, LINES_BESIDES = 80, 10
 DIFFERENCE_COLOR = "#d62728"
 
 
@@ -76,7 +79,8 @@ def tanglegram(
     source, left, right = tree, tree_from(tree), tree_from(other)
     left, right, n_crossings = untangle(left, matched(left, right))
     groups = groups_of(source, left, labels)
-    ax = axes_or_new(ax, (7.5, float(np.clip(0.14 * left.n_leaves, 3.5, 9.0))))
+    n_lines = left.n_leaves + LINES_BESIDES if left.n_leaves <= MOST_NAMED else None
+    ax = axes_or_new(ax, (7.5, float(np.clip(0.14 * left.n_leaves, 3.5, 9.0))), n_lines)
     raised = []
     for shown, facing, flip in ((left, right, False), (right, left, True)):
         part = layout(shown)
@@ -94,9 +98,9 @@ def tanglegram(
     alpha = float(np.clip(30.0 / np.sqrt(left.n_leaves) / 3.0, 0.15, 0.9))
     draw_lines(ax, joins, groups.colors()[groups.codes], _width(left, 1.0), alpha)
     ax.set(xlim=(-0.02, 2.02 + GAP), ylim=(left.n_leaves - 0.4, -0.6))
-    _scales(ax, left, right, any(raised))
     _headings(ax, titles, n_crossings)
     add_legend(ax, groups)
+    _scales(ax, left, right, any(raised))
     _write_names(ax, left, here, names_of(left, names))
     return ax
 
@@ -124,6 +128,7 @@ def _scales(ax: Axes, left: Tree, right: Tree, raised: bool) -> None:
     ax.set_xticks(ticks, texts)
     least = f" (drawn at least {LEAST_DRAWN:.1%} of the root's, unless 0)" if raised else ""
     ax.set_xlabel(f"height, each tree on its own scale{least}")
+    wrap_label(ax, "x")
     ax.set_yticks([])
     ax.spines[["left", "right", "top", "bottom"]].set_visible(False)
 

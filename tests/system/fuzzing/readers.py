@@ -6,17 +6,23 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from hyphc import HypHC, Tree
+from hyphc import HypHC, Tree, describe
 from hyphc._runtime.shard_store import ShardStore
+from hyphc.cli.saved_fit import SavedFit, load_top, save_top
+from hyphc.fit.flat_cut import FlatCut
 from hyphc.io import read_points, read_tree
 from hyphc.io.points import LARGEST, dense_values
+from hyphc.out_of_core.job import JobSettings
+from hyphc.out_of_core.labels import labels_stage
+from hyphc.out_of_core.records import Labels
 from hyphc.out_of_core.row_sources import fingerprint, open_rows
+from hyphc.scores.differences import LeafMeans
 from hyphc.tree.storage import save_mapped
 
 from . import h5ad, seeds
@@ -146,6 +152,62 @@ def read_record(folder: Path, content: bytes) -> None:
         store.read("stage")
 
 
+def read_top_columns(folder: Path, content: bytes) -> None:
+    """Read the means of columns beside the top of a tree, and use them."""
+    home = folder / "input"
+    if not home.exists():
+        home.mkdir()
+        save_top(home, seeds.tree(), _means())
+    _write(home, "top_columns.npz", content)
+    found = load_top(home)
+    assert found is not None
+    with np.errstate(all="ignore"):  # squares of numbers that are large and legal
+        describe(found[0], columns=found[1], n_words=1)
+
+
+def read_top_columns_member(folder: Path, content: bytes) -> None:
+    """Read such means that are valid but for one array."""
+    means = _means()
+    others = {"columns": seeds.npy_of(np.array(means.columns)), "scatter": seeds.npy_of(means.scatter)}
+    read_top_columns(folder, seeds.npz_of({**others, "means": content}))
+
+
+def read_fit(folder: Path, content: bytes) -> None:
+    """Read the description of an out-of-core fit, whose checkpoint is there."""
+    home = folder / "input"
+    if not home.exists():
+        home.mkdir()
+        store = ShardStore.open(home / "checkpoint", {"data": "rows", **asdict(JobSettings())})
+        labels = Labels(labels=np.array([0, 0, 0, 1, 1, 1]), n_clusters=np.array(2))
+        store.write(labels_stage(FlatCut(n_clusters=2)).name, 0, labels.to_arrays())
+    _write(home, "fit.json", content)
+    found = SavedFit.load(home)
+    assert found.n_clusters == 2
+    assert found.cluster_names is None or len(found.cluster_names) == 2
+    assert found.columns is not None
+
+
+def _means() -> LeafMeans:
+    return LeafMeans(("x", "y", "z"), seeds.table(), seeds.table() ** 2)
+
+
+def _top_columns() -> list[bytes]:
+    means = _means()
+    arrays = {"columns": np.array(means.columns), "means": means.means, "scatter": means.scatter}
+    return [seeds.npz_of({name: seeds.npy_of(array) for name, array in arrays.items()})]
+
+
+def _fit() -> list[bytes]:
+    common = {"format": 1, "storage": "checkpoint", "cut": asdict(FlatCut(n_clusters=2)), "n_columns": 3}
+    rows = {"path": "/rows.npy", "columns": [0, 2]}, {"path": "/rows.parquet", "columns": ["x", "z"]}
+    texts = (None, None, ["x high", "x low"]), (["x", "z"], ["y"], None)
+    named = ("names", "others", "cluster_names")
+    facts = [
+        {**common, "file": file, **dict(zip(named, text, strict=True))} for file, text in zip(rows, texts, strict=True)
+    ]
+    return [json.dumps(fact).encode() for fact in facts]
+
+
 def _record() -> list[bytes]:
     files = {"x": {"bytes": 152, "sha256": "0" * 64}}
     return [json.dumps({"format": 1, "files": files}).encode()]
@@ -227,6 +289,11 @@ READERS: dict[str, Reader] = {
     "model text": Reader(read_model_text, _model_text, (*_JSON, b'"array"', b'"tuple"', b'"Tree"'), costs=10),
     "linkage": Reader(tree_reader(".npy"), seeds.linkage, _NPY),
     "mapped tree": Reader(read_mapped_tree, _mapped, _JSON),
+    "top columns": Reader(read_top_columns, _top_columns, calls_it="top_columns.npz"),
+    "top columns member": Reader(
+        read_top_columns_member, lambda: [seeds.npy_of(seeds.table())], _NPY, "top_columns.npz"
+    ),
+    "out-of-core fit": Reader(read_fit, _fit, (*_JSON, b'"storage"', b'".."', b'"columns"', b"null"), "fit.json"),
     "checkpoint manifest": Reader(read_manifest, _manifest, _JSON),
     "checkpoint record": Reader(read_record, _record, _JSON),
 }
