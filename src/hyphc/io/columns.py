@@ -15,7 +15,7 @@ Kind = Literal["number", "text", "empty"]
 # A text column with distinct values in more than this share of the rows names them; with fewer it is a grouping.
 NAMES_DIFFER = 0.5
 TEXTS = "texts"  # the known column that is clustered by its words where no column holds numbers
-# Numbers with so few distinct values, each this many times on average, may be codes: a note says which, if most columns have more.
+# Numbers with so few distinct values, each this many times on average, may be codes: a note names them if most columns have more.
 MOST_CODES, REPEATED = 12, 10
 LONGEST_NAME = 100  # characters of a column's name in a message
 LISTED = 8  # columns that a message lists before it only counts them
