@@ -47,6 +47,7 @@ BRANCH_COLOR, OTHERS_COLOR, MISSING_COLOR = ((grey,) * 3 for grey in (palette.BR
 MIXED_COLOR = (palette.MIXED,) * 3
 # Support from which on a cluster is marked as sure, and as fair; the fills of these marks and of all others.
 SUPPORT_STEPS, SUPPORT_FILLS = (0.95, 0.8), ("black", "0.6", "white")
+AXES_SHARE = 0.8  # of the room for axes and the text around them, about that of the axes themselves
 LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
 SMALLEST_FONT = 5.0  # points
 MOST_NAMES = 60  # leaves of a tree whose own names are written unless names are given; above, those of groups
@@ -300,9 +301,14 @@ def wrap_label(ax: Axes, axis: Literal["x", "y"]) -> None:
     label.set_text(textwrap.fill(label.get_text(), max(LEAST_LABEL, letters)))
 
 
+def inches_for(ax: Axes) -> float:
+    """Return the width that axes and the text around them have: that of the figure, or that of one of several axes."""
+    return inches_of(ax.figure)[0] if len(ax.figure.axes) == 1 else float(ax.bbox.width) / ax.figure.dpi / AXES_SHARE
+
+
 def wrap_caption(text: str, ax: Axes) -> str:
-    """Return small print below axes in lines that are not longer than the figure is wide."""
-    letters = int(72.0 * inches_of(ax.figure)[0] / (LETTER_WIDTH * font(8.0)))
+    """Return small print below axes in lines that are not longer than there is room for."""
+    letters = int(72.0 * inches_for(ax) / (LETTER_WIDTH * font(8.0)))
     return textwrap.fill(text, max(20, letters - 6))
 
 

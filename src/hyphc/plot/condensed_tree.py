@@ -15,6 +15,7 @@ from ..tree.condense import CondensedTree
 from ..tree.icicle_layout import Icicles, cluster_cores, enclosing, icicles, merges_between, visible_condensed
 from ..tree.prunings import CONDENSED, flat_clusters, own_clusters, require_size
 from .common import (
+    AXES_SHARE,
     BRANCH_COLOR,
     LINE_HEIGHT,
     MIXED_COLOR,
@@ -22,17 +23,17 @@ from .common import (
     axes_or_new,
     cluster_groups,
     draw_lines,
+    inches_for,
     points_per_unit,
     tree_from,
     wrap_caption,
 )
-from .figure_style import LETTER_WIDTH, font, inches_of, is_narrow, make_higher
+from .figure_style import LETTER_WIDTH, font, is_narrow, make_higher
 
 SIZE_FONT = 8.0
 DIGIT_WIDTH = 0.65  # of the font size
 SPLIT_SHADE = 0.6  # lines at the splits of a cluster have its colour, darkened by this factor
 MARGIN = 0.01  # of the width, beside the icicles
-AXES_SHARE = 0.8  # of the figure's width, about that of the axes
 HEADROOM = 0.06  # of the height of the picture, for the sizes of groups below the root
 FOOTROOM = 0.04  # below the lowest icicle, where the axis does not begin at 0
 FROM_ZERO = 0.25  # the axis begins at 0 where the lowest icicle ends below this share of the root's height
@@ -121,7 +122,7 @@ def _draw_icicles(ax: Axes, picture: Icicles, of_cluster: Ints, colors: Floats) 
 
 def _set_limits(ax: Axes, picture: Icicles, cut: str) -> None:
     letters = max(map(len, cut.split("\n")))
-    room = LETTER_WIDTH * font(SIZE_FONT) * letters / (AXES_SHARE * 72.0 * inches_of(ax.figure)[0])
+    room = LETTER_WIDTH * font(SIZE_FONT) * letters / (AXES_SHARE * 72.0 * inches_for(ax))
     top, lowest = float(picture.tops[0]), float(picture.ends.min())
     base = lowest - FOOTROOM * (top - lowest) if lowest > FROM_ZERO * top else 0.0
     height = top - base if top > base else 1.0
