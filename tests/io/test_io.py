@@ -58,7 +58,7 @@ def test_years_and_codes_among_measurements_are_pointed_out(write):
     rng = np.random.default_rng(0)
     values = [f"{a:.3f},{b:.3f},{2007 + i % 3},{i % 2}" for i, (a, b) in enumerate(rng.normal(size=(90, 2)))]
     path = write("x.csv", "\n".join(["mass,length,year,alive", *values]) + "\n")
-    check = "check: year has few different numbers; exclude codes, years and batches"
+    check = "check: year has few different numbers; exclude codes and years"
     assert check in read_points(path).notes
     without = read_points(path, exclude=["year"])
     assert without.columns == ("mass", "length", "alive")

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from .._runtime.sanitize import truncate, visible
+from ..similarity.inputs.input_warnings import names_nuisance
 
 Kind = Literal["number", "text", "empty"]
 
@@ -150,8 +151,12 @@ def _tells_apart(column: Column) -> bool:
 
 
 def _may_be_codes(column: Column) -> bool:
-    """Return whether numbers may stand for kinds, years or batches: more than two of them, few, and each repeated often."""
-    return 2 < column.n_different <= MOST_CODES and column.n_seen >= REPEATED * column.n_different
+    """Return whether numbers may stand for kinds or years: more than two of them, few, and each repeated often.
+
+    Columns named like a batch have a note of their own (``nuisance_columns``).
+    """
+    is_repeated = column.n_seen >= REPEATED * column.n_different
+    return 2 < column.n_different <= MOST_CODES and is_repeated and not names_nuisance(column.name)
 
 
 def find_columns(source: str, header: Sequence[str], wanted: str) -> list[int]:
@@ -213,7 +218,7 @@ def _notes(columns: Sequence[Column], roles: Roles, wanted: ColumnSelection, exc
     others = [c for c in roles.features if columns[c].n_different > MOST_CODES]
     if few and not wanted.features and len(others) > len(few):
         what = "has" if len(few) == 1 else "have"
-        notes.append(f"check: {join_names(few)} {what} few different numbers; exclude codes, years and batches")
+        notes.append(f"check: {join_names(few)} {what} few different numbers; exclude codes and years")
     if roles.categories:
         notes.append(f"categories: {join_names([columns[c].name for c in sorted(roles.categories)])} (as requested)")
     if roles.names is not None:
