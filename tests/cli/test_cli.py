@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import json
 import os
 import re
 import shlex
@@ -526,3 +527,18 @@ def test_texts_name_the_clusters(tmp_path):
     assert "owl" in lines[1]
     assert "wine" in lines[2]
     assert "owl" in (tmp_path / "out" / "report.md").read_text()
+    page = (tmp_path / "out" / "explorer.html").read_text()
+    data = json.loads(re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
+    assert data["texts"][:2] == ["grey owl", "red wine"]
+    assert any("owl" in name for name in data["nodeNames"])
+
+
+def test_texts_alone_are_clustered_by_their_words(tmp_path, capsys):
+    file, kinds = tmp_path / "notes.csv", ("grey owl in a tree", "red wine of the year")
+    file.write_text("id,note\n" + "".join(f"{i + 1},{kinds[i % 2]}\n" for i in range(40)))
+    assert not main(["fit", str(file), "--texts", "note", "--n-clusters", "2", "--output", str(tmp_path / "out")])
+    assert "TF-IDF of the 6 words" in capsys.readouterr().out
+    with open(tmp_path / "out" / "clusters.csv", newline="") as rows:
+        assert [row["cluster"] for row in csv.DictReader(rows)] == ["0", "1"] * 20
+    assert main(["fit", str(file), "--output", str(tmp_path / "other")])
+    assert "no column of numbers to cluster by but id" in capsys.readouterr().err

@@ -22,7 +22,7 @@ from ..io import Points, write_tree
 from ..io.h5ad import KEY, write_h5ad
 from ..io.points import numeric_columns
 from ..io.trees import row_numbers
-from ..scores.describe import describe
+from ..scores.describe import LEAST_SHARE, Descriptions, describe
 from ..similarity import Similarity, standardize
 from ..similarity.scaling import standardization
 from ..tree import Tree
@@ -42,7 +42,6 @@ from .pictures import (
     describe_columns,
     draw,
     draw_clustermap,
-    name_nodes,
     picture_paths,
     style_of,
     write_explorer,
@@ -149,10 +148,12 @@ def write_all(fitted: Fitted, assessment: Assessment, folder: Path) -> list[str]
     points, model, arguments = fitted.points, fitted.model, fitted.arguments
     tree = fitted.tree(assessment.sure)
     with staging_folder(folder) as stage:
-        files = _write_trees(stage, tree) + _write_pictures(stage, tree, fitted)
-        named = _cluster_names(fitted, tree)
+        described = _describe_groups(fitted, tree)
+        files = _write_trees(stage, tree) + _write_pictures(stage, tree, fitted, described)
+        nodes = _cluster_nodes(model).tolist()
+        named = None if described is None or len(nodes) < 2 else cluster_names(described, nodes)
         files += [_write_clusters(stage / "clusters.csv", points, model, assessment.sure, named)]
-        differ = cluster_differences(tree, points, _cluster_nodes(model).tolist())
+        differ = cluster_differences(tree, points, nodes)
         files += [_write_model(stage, fitted, named), *_write_exchange(stage, tree, fitted)]
         if differ is not None:
             (stage / "differences.csv").write_text(differ.csv(), encoding="utf-8", newline="")
@@ -182,7 +183,7 @@ def _write_trees(stage: Path, tree: Tree) -> list[tuple[str, str]]:
     return list(_TREE_FILES.items())
 
 
-def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, str]]:
+def _write_pictures(stage: Path, tree: Tree, fitted: Fitted, described: Descriptions | None) -> list[tuple[str, str]]:
     """Write the plots, or a note with the reason where they cannot be drawn, and the explorer."""
     files, model, points = [], fitted.model, fitted.points
     label_name = column_label(fitted.arguments.labels or "label")
@@ -190,7 +191,7 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
     look = Look(points.source, model.labels_, groups, label_name)
     if can_plot():
         with style_of(fitted.arguments), collect_warnings(print_warning):
-            files += _draw_all(stage, tree, fitted, look)
+            files += _draw_all(stage, tree, fitted, look, described)
     else:
         print(f"\ntree.png was left out: {PLOT_REMEDY}")
     write_explorer(
@@ -205,6 +206,7 @@ def _write_pictures(stage: Path, tree: Tree, fitted: Fitted) -> list[tuple[str, 
         cluster_number=model.cluster_number_,
         annotations=fitted.beside,
         label_name=label_name,
+        names=described,
     )
     return [*files, ("explorer.html", "a page to explore it in a browser")]
 
@@ -263,8 +265,12 @@ def replace_model(model: HypHC, tree: Tree) -> HypHC:
     return named
 
 
-def _draw_all(stage: Path, tree: Tree, fitted: Fitted, look: Look) -> list[tuple[str, str]]:
+def _draw_all(
+    stage: Path, tree: Tree, fitted: Fitted, look: Look, described: Descriptions | None
+) -> list[tuple[str, str]]:
     """Draw the dendrogram, the disk and the table, each on a sheet of its own, in the formats wanted."""
+    from ..plot.common import MOST_NAMES
+
     model, points, formats = fitted.model, fitted.points, fitted.arguments.format or ("png",)
     files: list[tuple[str, str]] = []
 
@@ -273,7 +279,7 @@ def _draw_all(stage: Path, tree: Tree, fitted: Fitted, look: Look) -> list[tuple
         files.extend((path.name, about) for path in paths)
         return paths
 
-    names = name_nodes(tree, points, "dendrogram")
+    names = described if tree.n_leaves > MOST_NAMES else None
     draw(tree, paths_of("tree", "a picture of it"), look, names=names)
     if tree.n_leaves <= DISK_UP_TO:
         paths = paths_of("disk", "the same in the Poincaré disk")
@@ -288,20 +294,18 @@ def _cluster_nodes(model: HypHC) -> Ints:
     return model._clusters_.nodes
 
 
-def _cluster_names(fitted: Fitted, tree: Tree) -> tuple[str, ...] | None:
-    """Return the names of the flat clusters, by the texts of their rows or by the columns of the table; None without either."""
-    texts, nodes = fitted.points.known.get("texts"), _cluster_nodes(fitted.model)
-    least = max(2.0, float(tree.sizes[nodes].min()))
+def _describe_groups(fitted: Fitted, tree: Tree) -> Descriptions | None:
+    """Return names of all groups, by the texts of their rows or by the columns of the table; None without either."""
+    texts, n = fitted.points.known.get("texts"), float(tree._points[-1])
+    smallest = float(tree._points[_cluster_nodes(fitted.model)].min())
+    least = max(2.0, min(LEAST_SHARE * n, smallest))
+    if texts is None:
+        return describe_columns(tree, fitted.points, least)
     try:
-        found = (
-            describe_columns(tree, fitted.points, least)
-            if texts is None
-            else describe(tree, texts=texts, min_size=least)
-        )
+        return describe(tree, texts=texts, min_size=least)
     except ValueError as error:  # the fit is done: its results are written without names
         print_warning(f"--texts {fitted.arguments.texts}: {error}")
         return None
-    return None if found is None or len(nodes) < 2 else cluster_names(found, nodes.tolist())
 
 
 def _write_clusters(
