@@ -47,21 +47,22 @@ def _found(store: Store, n: int, shapes: list[str]) -> list[int]:
 
 def nulls_table(store: Store) -> str:
     """Return how often one cluster was found, for each shape and number of points."""
-    return _table(store, {shape: [shape] for shape in NULLS})
+    sizes = [n for n in SEEDS if _found(store, n, list(NULLS))]
+    rows = [[shape, *(_right(_found(store, n, [shape])) for n in sizes)] for shape in NULLS]
+    return table(["shape", *(f"{spaced(n)} points" for n in sizes)], rows if sizes else [], "nulls")
 
 
 def families_table(store: Store) -> str:
-    """Return how often one cluster was found, for each family of shapes, over all numbers of columns."""
+    """Return how often one cluster was found, for each family of shapes, over all numbers of columns and points."""
     families: dict[str, list[str]] = {}
     for shape in NULLS:
         families.setdefault(shape.partition(",")[0], []).append(shape)
-    return _table(store, {**families, "all": list(NULLS)})
-
-
-def _table(store: Store, rows: dict[str, list[str]]) -> str:
-    sizes = [n for n in SEEDS if _found(store, n, list(NULLS))]
-    cells = [[name, *(_right(_found(store, n, shapes)) for n in sizes)] for name, shapes in rows.items()]
-    return table(["shape", *(f"{spaced(n)} points" for n in sizes)], cells if sizes else [], "nulls")
+    found = {
+        name: [k for n in SEEDS for k in _found(store, n, shapes)]
+        for name, shapes in {**families, "all": list(NULLS)}.items()
+    }
+    rows = [[name, _right(numbers)] for name, numbers in found.items() if numbers]
+    return table(["shape", "one cluster found"], rows, "nulls")
 
 
 def _right(found: list[int]) -> str:
