@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from .._runtime.sanitize import truncate, visible
-from ..similarity.inputs.input_warnings import names_nuisance
 
 Kind = Literal["number", "text", "empty"]
 
@@ -155,6 +154,8 @@ def _may_be_codes(column: Column) -> bool:
 
     Columns named like a batch have a note of their own (``nuisance_columns``).
     """
+    from ..similarity.inputs.input_warnings import names_nuisance  # trees are read without similarities
+
     is_repeated = column.n_seen >= REPEATED * column.n_different
     return 2 < column.n_different <= MOST_CODES and is_repeated and not names_nuisance(column.name)
 
