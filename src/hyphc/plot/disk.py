@@ -22,7 +22,6 @@ from .common import (
     MOST_NAMES,
     Groups,
     add_legend,
-    apply_layout,
     axes_or_new,
     groups_of,
     informative_support,
@@ -46,7 +45,9 @@ LINES_FROM, LINES_TO, NAMES_AT = 1.01, 1.07, 1.08
 MOST_GROUPS = 40  # groups whose names are written
 BELOW_NAMES = -0.03  # share of the side, where the note on names begins
 NAME_SHARE, SHORTEST_NAME = 0.28, 8  # of the side of the picture, at most; letters of a name, at least
-LAYOUTS = 3  # after which the place of a note hardly moves
+LOWEST_NOTE = (
+    -0.3
+)  # share of the side: names that reach further below leave no room for the circle if the note is below them
 MARKED = 100  # clusters whose support is marked in a figure of usual width: more would hide the tree
 
 
@@ -218,12 +219,9 @@ def _write_group_names(ax: Axes, tree: Tree, points: Floats, groups: Groups, nam
 
 def _write_below_names(ax: Axes, note: str) -> None:
     """Write a note below the circle, and below the names, which may reach beyond the axes."""
-    names = list(ax.texts)
-    written = write_note(ax, 0.0, BELOW_NAMES, note, va="top")
-    for _ in range(LAYOUTS):  # room for the note makes the axes smaller, and names reach further beyond them
-        apply_layout(ax)
-        lowest = min((name.get_window_extent().y0 for name in names), default=ax.bbox.y0)
-        written.set_y(BELOW_NAMES + min(0.0, (lowest - ax.bbox.y0) / ax.bbox.height))
+    lowest = min((name.get_window_extent().y0 for name in ax.texts), default=ax.bbox.y0)
+    below = float(np.clip((lowest - ax.bbox.y0) / ax.bbox.height, LOWEST_NOTE, 0.0))
+    write_note(ax, 0.0, BELOW_NAMES + below, note, va="top")
 
 
 def _letters_beside(ax: Axes) -> int:
