@@ -105,7 +105,9 @@ def test_every_picture_is_drawn_into_axes_of_a_subfigure_which_keeps_its_size(mo
         lambda ax: plot.training_curve(result, ax=ax),
         lambda ax: plot.heatmap(as_similarity(X, "cosine"), model, ax=ax),
         lambda ax: plot.tanglegram(model, model, ax=ax),
-        lambda ax: plot.animate(recorder, ax=ax).pause() or ax,
+        lambda ax: (
+            plot.animate(recorder, ax=ax)._init_draw() or ax
+        ),  # a film that was never drawn warns when it is deleted
     ]
     with plot.figure_style(preset) if preset else nullcontext():
         for draw in draws:
