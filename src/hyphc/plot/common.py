@@ -52,10 +52,8 @@ LINE_HEIGHT = 1.35  # a line of text takes this many times its font size
 SMALLEST_FONT = 5.0  # points
 MOST_NAMES = 60  # leaves of a tree whose own names are written unless names are given; above, those of groups
 USUAL_ROWS = 2  # of a legend below a narrow figure for which its usual height has room
-LABEL_LETTER, LEAST_LABEL = (
-    0.52,
-    14,
-)  # width of a letter of a label, as a share of its font; letters of a line, at least
+# width of a letter of a label, as a share of its font; letters of a line, at least
+LABEL_LETTER, LEAST_LABEL = 0.52, 14
 GREY_IS_MISSING = "grey: missing"
 
 

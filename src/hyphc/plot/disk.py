@@ -45,9 +45,7 @@ LINES_FROM, LINES_TO, NAMES_AT = 1.01, 1.07, 1.08
 MOST_GROUPS = 40  # groups whose names are written
 BELOW_NAMES = -0.03  # share of the side, where the note on names begins
 NAME_SHARE, SHORTEST_NAME = 0.28, 8  # of the side of the picture, at most; letters of a name, at least
-LOWEST_NOTE = (
-    -0.3
-)  # share of the side: names that reach further below leave no room for the circle if the note is below them
+LOWEST_NOTE = -0.3  # share of the side: below names that reach further a note would leave no room for the circle
 MARKED = 100  # clusters whose support is marked in a figure of usual width: more would hide the tree
 
 

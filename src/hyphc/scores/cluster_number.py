@@ -86,10 +86,8 @@ FAR, N_PROBES = 2.5, 50  # gap around a small group in lengths of its edges, and
 FIVE_SIGMA, STRICTER, FEW_POINTS = 3e-7, 4.0, 1_200
 MOST_POINTS = 0.9  # a side with this share of a split's points has the shape of the whole
 N_COLUMNS, N_SAMPLED = 50, 5_000  # rows of more columns are tested by principal components, those of a sample
-PROJECTED, COMPARED = (
-    20_000,
-    8_192,
-)  # rows that one thread projects at a time, and that are compared with probes at a time
+# rows that one thread projects at a time, and that are compared with probes at a time
+PROJECTED, COMPARED = 20_000, 8_192
 
 
 @dataclass(frozen=True, eq=False)
